@@ -1,0 +1,1 @@
+"""What Wikimedia published: files, the pages and revisions in them, SQL tables."""

@@ -1,0 +1,300 @@
+"""The dumps that lie in a home's `dumps` folder, or that a user names, and what they serve.
+
+Two layouts of Wikimedia are known:
+
+    <wiki>/<YYYYMMDD>/<wiki>-<YYYYMMDD>-pages-meta-history*.{7z,bz2}, ...-page.sql.gz, ...
+    other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/<wiki>-<YYYY-MM-DD>-p*.xml.bz2
+
+Files that a user names are remembered in `named/<dump_id>.json`. What does not
+belong here: completeness, check sums of the publisher, and downloading.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+
+from tempkb.dumps.files import DamageError, open_dump
+from tempkb.dumps.xml import PageStream, read_timestamp
+from tempkb.errors import SettingsError, SourceError
+from tempkb.windows import Window, epoch_seconds, instant
+
+SQL_TABLES = ("page", "page_props", "redirect")
+
+_LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
+_CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d.*\.xml(\.\w+)?")
+_HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
+_PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
+_ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
+_SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
+# Of one part in several compressions the one that is cheapest to read is taken.
+_CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
+
+
+@dataclass(frozen=True)
+class DumpFile:
+    """A file of a dump.
+
+    Attributes:
+        path: where it lies.
+        kind: `history`, or the name of an SQL table.
+    """
+
+    path: Path
+    kind: str
+
+    @property
+    def page_range(self) -> tuple[int, int] | None:
+        """First and last page number that the file's name promises; None when it promises nothing."""
+        match = _PAGE_RANGE.search(self.path.name)
+        if match:
+            return int(match[1]), int(match[2])
+        match = _ONE_PAGE.search(self.path.name)
+        return (int(match[1]), int(match[1])) if match else None
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the file's bytes."""
+        with self.path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Dump:
+    """Files that were published together, or that a user named together.
+
+    Attributes:
+        dump_id: `<wiki>-<YYYYMMDD>`, or `<wiki>-<hash>` when no date is known.
+        wiki: database name.
+        date: day of the dump, if known.
+        files: history files and SQL tables.
+        horizon: first second the dump knows nothing of.
+        is_named: named by a user, so it serves only what is asked of it.
+    """
+
+    dump_id: str
+    wiki: str
+    date: date | None
+    files: tuple[DumpFile, ...]
+    horizon: int
+    is_named: bool = False
+
+    @property
+    def history(self) -> tuple[DumpFile, ...]:
+        """The files that hold pages with their revisions."""
+        return tuple(file for file in self.files if file.kind == "history")
+
+    def table(self, kind: str) -> DumpFile | None:
+        """The file of an SQL table, if the dump has it."""
+        return next((file for file in self.files if file.kind == kind), None)
+
+    def knows(self, window: Window) -> bool:
+        """Does the dump reach up to the window's cut?"""
+        return bool(self.history) and self.horizon >= epoch_seconds(window.cut)
+
+
+def find_dumps(root: Path) -> list[Dump]:
+    """List the dumps below `root`, oldest first: those in Wikimedia's layouts, then those that were named."""
+    parts: dict[tuple[str, date], list[DumpFile]] = {}
+    for path in sorted(root.glob("*/[0-9]*/*")):
+        match = _LEGACY.fullmatch(path.name)
+        if match and path.parent.name == match["date"] and path.parent.parent.name == match["wiki"]:
+            kind = _kind(match["rest"])
+            if kind:
+                day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
+                parts.setdefault((match["wiki"], day), []).append(DumpFile(path, kind))
+    for path in sorted(root.glob("other/mediawiki_content_history/*/*/xml/*/*")):
+        match = _CONTENT.fullmatch(path.name)
+        if match and path.parents[2].name == match["date"] and path.parents[3].name == match["wiki"]:
+            day = date.fromisoformat(match["date"])
+            parts.setdefault((match["wiki"], day), []).append(DumpFile(path, "history"))
+    dated = [
+        Dump(f"{wiki}-{day:%Y%m%d}", wiki, day, _cheapest(files), epoch_seconds(day))
+        for (wiki, day), files in parts.items()
+    ]
+    return sorted(dated, key=lambda dump: (dump.horizon, dump.dump_id)) + _remembered(root)
+
+
+def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
+    """Make a dump of files that a user names.
+
+    A file's day is told by its name; several files of one wiki may have several,
+    the newest of which is the dump's. Without a day, the history is read once
+    for its last revision.
+
+    Args:
+        paths: history files and, optionally, SQL tables.
+        wiki: database name that wins over what the files say.
+
+    Raises:
+        SourceError: a file is missing, or is no export.
+        SettingsError: no file tells the wiki.
+    """
+    files, wikis, days = [], [], []
+    for path in (path.expanduser().resolve() for path in paths):
+        if not path.is_file():
+            raise SourceError(f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables")
+        sql = _SQL.search(path.name)
+        files.append(DumpFile(path, sql[1] if sql else "history"))
+        match = _LEGACY.match(path.name) or _CONTENT.match(path.name)
+        days.append(day_in(path.name))
+        wikis.append(_wiki_in(files[-1]) or (match["wiki"] if match else None))
+    told = sorted({name for name in wikis if name})
+    if wiki is None and len(told) > 1:
+        raise SettingsError(f"--dump: the files are of several wikis ({', '.join(told)}); name those of one, or set TEMPKB_WIKI")
+    known = wiki or (told[0] if told else None)
+    if known is None:
+        raise SettingsError(f"--dump: none of the files tells its wiki; set it: TEMPKB_WIKI=simplewiki (files: {files[0].path.name}, ...)")
+    history = [file for file in files if file.kind == "history"]
+    if not history:
+        raise SourceError("--dump: no file with pages among those named; expected at least one XML export")
+    # The oldest dump first: of a revision in several, the newest file's counts.
+    order = sorted(range(len(files)), key=lambda at: (days[at] or date.max, files[at].path.name))
+    ordered = tuple(files[at] for at in order)
+    history_days = [day for day, file in zip(days, files, strict=True) if file.kind == "history"]
+    newest = max((day for day in history_days if day), default=None)
+    if all(history_days) and newest:
+        return Dump(f"{known}-{newest:%Y%m%d}", known, newest, ordered, epoch_seconds(newest), is_named=True)
+    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
+    digest = files[0].sha256 if len(files) == 1 else hashed
+    return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
+
+
+def remember(root: Path, dump: Dump) -> None:
+    """Note a named dump below `root`, so that later runs find its files again."""
+    said = {
+        "wiki": dump.wiki,
+        "date": dump.date.isoformat() if dump.date else None,
+        "horizon": dump.horizon,
+        "files": [{"path": str(file.path), "kind": file.kind} for file in dump.files],
+    }
+    folder = root / "named"
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{dump.dump_id}.json.draft"
+    draft.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    draft.replace(folder / f"{dump.dump_id}.json")
+
+
+def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:
+    """Return the earliest dump whose horizon is at or after the window's cut; named dumps are not asked."""
+    serving = (dump for dump in dumps if not dump.is_named and dump.knows(window))
+    return min(serving, key=lambda dump: (dump.horizon, dump.dump_id), default=None)
+
+
+def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
+    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon."""
+    if dump.table("page"):
+        return dump
+    later = (one for one in dumps if one.wiki == dump.wiki and one.horizon >= dump.horizon and one.table("page"))
+    return min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
+
+
+def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
+    """Put files that may share pages together: those whose page ranges overlap, and all that promise no range.
+
+    The order of the files is kept inside a group; groups are in the order of their first page.
+    """
+    ranged = sorted((file for file in files if file.page_range), key=lambda file: file.page_range or (0, 0))
+    if len(ranged) < len(files):
+        return [tuple(files)]
+    groups: list[list[DumpFile]] = []
+    last = -1
+    for file in ranged:
+        begin, end = file.page_range or (0, 0)
+        if not groups or begin > last:
+            groups.append([])
+        groups[-1].append(file)
+        last = max(last, end)
+    return [tuple(file for file in files if file in group) for group in groups]
+
+
+def last_revision(files: Iterable[DumpFile]) -> int:
+    """Return the second of the last revision in the files, reading them once.
+
+    Raises:
+        SourceError: if there is no revision in them.
+    """
+    latest = -1
+    for file in files:
+        tail = b""
+        try:
+            for piece in open_dump(file.path):
+                for text in _TIMESTAMP.findall(tail + piece):
+                    latest = max(latest, _second(text))
+                tail = piece[-60:]
+        except DamageError:
+            # The pass over the pages will meet the same damage and record it.
+            continue
+    if latest < 0:
+        names = ", ".join(file.path.name for file in files)
+        raise SourceError(f"{names}: no revision with a readable time in there; expected an export of pages")
+    return latest
+
+
+_TIMESTAMP = re.compile(rb"<timestamp>([^<]{20})</timestamp>")
+
+
+def _second(text: bytes) -> int:
+    try:
+        return read_timestamp(text)
+    except ValueError:
+        return -1
+
+
+def _kind(rest: str) -> str | None:
+    if _HISTORY.fullmatch(rest):
+        return "history"
+    match = _SQL.fullmatch(rest)
+    return match[1] if match else None
+
+
+def _cheapest(files: Sequence[DumpFile]) -> tuple[DumpFile, ...]:
+    """Keep one file per part; a content export wins over the older kind of history."""
+    content = [file for file in files if "mediawiki_content_history" in file.path.parts]
+    kept: dict[str, DumpFile] = {}
+    for file in files:
+        if file.kind == "history" and content and file not in content:
+            continue
+        suffix = file.path.suffix if file.path.suffix in _CHEAPEST else ""
+        stem = file.path.name.removesuffix(suffix)
+        held = kept.get(stem)
+        if held is None or _CHEAPEST.index(suffix) < _CHEAPEST.index(held.path.suffix):
+            kept[stem] = file
+    return tuple(kept[stem] for stem in sorted(kept))
+
+
+def _remembered(root: Path) -> list[Dump]:
+    dumps = []
+    for path in sorted((root / "named").glob("*.json")):
+        said = json.loads(path.read_text("utf-8"))
+        files = tuple(DumpFile(Path(file["path"]), file["kind"]) for file in said["files"])
+        day = date.fromisoformat(said["date"]) if said["date"] else None
+        dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True))
+    return dumps
+
+
+def _wiki_in(file: DumpFile) -> str | None:
+    if file.kind != "history":
+        return None
+    try:
+        return PageStream(open_dump(file.path), file.path.name).site.dbname
+    except DamageError:
+        return None
+
+
+def day_in(name: str) -> date | None:
+    """Return the day that a file's name tells, if it tells one."""
+    match = re.search(r"-(20\d\d)-?(\d\d)-?(\d\d)-", name)
+    try:
+        return date(*(int(part) for part in match.groups())) if match else None
+    except ValueError:
+        return None
+
+
+def horizon_day(dump: Dump) -> date:
+    """Return the last day whose midnight the dump reaches."""
+    return instant(dump.horizon).date()

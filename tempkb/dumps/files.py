@@ -1,0 +1,249 @@
+"""Dump files as streams of plain bytes, whatever their compression, with bounded memory.
+
+Each reader yields pieces of at most about a megabyte, knows how far into the
+compressed file it is, and tells a file that ends early from one that ends.
+"""
+
+import bz2
+import codecs
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import zstandard
+
+from tempkb.dumps.sevenzip import SevenZipReader
+from tempkb.errors import SourceError
+
+PIECE = 1 << 20  # bytes of plain text asked for at a time
+_READ = 1 << 18  # compressed bytes read at a time
+
+
+class DamageError(SourceError):
+    """A file ends early or is broken from some place on; what came before it is good.
+
+    Attributes:
+        file: name of the file.
+        position: byte offset of the trouble, and of what: compressed or plain bytes.
+        reason: what was found there.
+    """
+
+    def __init__(self, file: str, position: int, of: str, reason: str) -> None:
+        super().__init__(
+            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again, or go on without strict "
+            "to keep every whole page before the damage."
+        )
+        self.file, self.position, self.of, self.reason = file, position, of, reason
+
+
+class Decompressor(Protocol):
+    """The interface that bz2 and lzma share; the others are made to fit it."""
+
+    eof: bool
+    unused_data: bytes
+    needs_input: bool
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return at most `max_length` plain bytes."""
+
+
+@dataclass
+class Progress:
+    """How far a reader is: bytes of the file on disk that were used, of how many."""
+
+    done: int = 0
+    total: int = 0
+    note: str = field(default="")
+
+
+def open_dump(path: Path, progress: Progress | None = None) -> Iterator[bytes]:
+    """Yield the plain bytes of a dump file, recoded to UTF-8 where a byte order mark says UTF-16.
+
+    Args:
+        path: `.bz2` (also multistream), `.7z`, `.gz`, `.zst`, `.xz`, `.lzma`, or plain.
+        progress: kept up to date while reading.
+
+    Raises:
+        SourceError: if there is no such file.
+        DamageError: in the middle of the stream, when the file turns out damaged.
+    """
+    if not path.is_file():
+        raise SourceError(f"{path}: no such file")
+    progress = progress or Progress()
+    progress.total = path.stat().st_size
+    pieces = _seven_zip(path, progress) if _is_seven_zip(path) else _decompressed(path, progress)
+    return _utf8(path, pieces)
+
+
+def _is_seven_zip(path: Path) -> bool:
+    with path.open("rb") as handle:
+        return path.suffix == ".7z" or handle.read(6) == b"7z\xbc\xaf\x27\x1c"
+
+
+def _seven_zip(path: Path, progress: Progress) -> Iterator[bytes]:
+    reader = SevenZipReader(path)
+    progress.note = reader.program
+    plain = reader.plain_bytes or 0
+    seen = 0
+    try:
+        for piece in reader.pieces(PIECE):
+            seen += len(piece)
+            if plain:
+                progress.done = min(progress.total, progress.total * seen // plain)
+            yield piece
+    except reader.Broken as error:
+        raise DamageError(path.name, seen, "plain bytes", str(error)) from None
+
+
+def _decompressed(path: Path, progress: Progress) -> Iterator[bytes]:
+    with path.open("rb") as handle:
+        make = _decompressor_for(path, handle.read(8))
+        handle.seek(0)
+        if make is None:
+            while piece := handle.read(PIECE):
+                progress.done += len(piece)
+                yield piece
+            return
+        yield from _streams(path, handle, make, progress)
+
+
+def _decompressor_for(path: Path, magic: bytes) -> Callable[[], Decompressor] | None:
+    """Choose by the first bytes, which cannot be misnamed; LZMA-alone has no magic and goes by its name."""
+    if magic.startswith(b"BZh"):
+        return bz2.BZ2Decompressor
+    if magic.startswith(b"\x1f\x8b"):
+        return _Gzip
+    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+        return _Zstd
+    if magic.startswith(b"\xfd7zXZ"):
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_LZMA_MEMORY)
+    if path.suffix == ".lzma":
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE, memlimit=_LZMA_MEMORY)
+    if path.suffix in {".bz2", ".gz", ".zst", ".xz"}:
+        raise DamageError(path.name, 0, "compressed bytes", f"these are not the first bytes of a {path.suffix} file")
+    return None
+
+
+_LZMA_MEMORY = 1 << 28
+_FAULTS = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+
+
+def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress: Progress) -> Iterator[bytes]:
+    """Decompress stream after stream; each multistream or multi-member file is a row of them."""
+    stream, begun = make(), False
+    data = b""
+    while True:
+        if not data and stream.needs_input:
+            data = handle.read(_READ)
+            if not data:
+                break
+        try:
+            piece = stream.decompress(data, PIECE)
+        except _FAULTS as error:
+            at = handle.tell() - len(data)
+            raise DamageError(path.name, at, "compressed bytes", str(error) or type(error).__name__) from None
+        data = b""
+        begun = True
+        progress.done = handle.tell()
+        if piece:
+            yield piece
+        if stream.eof:
+            # Zero bytes after a stream are padding (tar, xz); anything else must be a further stream.
+            data = stream.unused_data.lstrip(b"\0") if stream.unused_data[:1] == b"\0" else stream.unused_data
+            stream, begun = make(), False
+    if begun:
+        raise DamageError(path.name, handle.tell(), "compressed bytes", "the file ends in the middle of a stream")
+
+
+class _Gzip:
+    """zlib behind the interface of bz2 and lzma."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+class _Zstd:
+    """Zstandard frames, one after another, behind the same interface.
+
+    The library's own streaming reader bounds each piece; its output is fed from
+    a queue of compressed bytes.
+    """
+
+    def __init__(self) -> None:
+        self._inner = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        self._waiting = b""
+        self.unused_data = b""
+        self.eof = False
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._waiting
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        # A zstd block holds at most 128 kB of plain text, so small bites of input bound the output.
+        data = self._waiting + data
+        bite, self._waiting = data[:_ZSTD_BITE], data[_ZSTD_BITE:]
+        piece = self._inner.decompress(bite)
+        if self._inner.eof:
+            self.eof = True
+            self.unused_data = self._inner.unused_data + self._waiting
+            self._waiting = b""
+        return piece
+
+
+_ZSTD_BITE = 1 << 10
+
+
+def _utf8(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Recode UTF-16 to UTF-8 and drop a byte order mark; other declared encodings are refused."""
+    first = b""
+    for piece in pieces:
+        first += piece
+        if len(first) >= 200:
+            break
+    utf16 = next((name for start, name in _UTF16.items() if first.startswith(start)), None)
+    if utf16:
+        yield from _recoded(path, utf16, first, pieces)
+        return
+    head = first[:200].lower()
+    if b"<?xml" in head and b"encoding=" in head:
+        named = head.split(b"encoding=")[1][1:].split(b"'")[0].split(b'"')[0]
+        if named not in (b"utf-8", b"utf8", b"us-ascii", b"ascii"):
+            raise SourceError(f"{path.name}: encoding {named.decode('latin-1')!r}; expected UTF-8 or UTF-16")
+    yield first.removeprefix(codecs.BOM_UTF8)
+    yield from pieces
+
+
+# By byte order mark, or by how "<" looks at the start of a file without one.
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+
+
+def _recoded(path: Path, encoding: str, first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    seen = 0
+    try:
+        yield decoder.decode(first).encode()
+        for piece in pieces:
+            seen += len(piece)
+            yield decoder.decode(piece).encode()
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise DamageError(path.name, seen, "plain bytes", f"not valid UTF-16 ({error.reason})") from None

@@ -1,0 +1,210 @@
+"""Reading the one file inside a `.7z` dump as a stream.
+
+Taken in this order: a 7-Zip program (7zz, 7z, 7za), libarchive through its
+Python binding, and py7zr, which is always installed but several times slower.
+(bsdtar cannot serve: Wikimedia's archives hold a member without a name, which
+it skips.)
+"""
+
+import contextlib
+import importlib
+import queue
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import py7zr
+from py7zr.io import Py7zIO, WriterFactory
+
+_PROGRAMS = ("7zz", "7z", "7za")
+
+
+class SevenZipBrokenError(Exception):
+    """The archive could not be read to its end; the message says what the reader said."""
+
+
+class SevenZipReader:
+    """Reads the single member of an archive.
+
+    Args:
+        path: the archive.
+        program: `7zz`, `7z`, `7za`, `libarchive` or `py7zr`; by default the first that is there.
+
+    Attributes:
+        program: what reads it.
+        plain_bytes: size of the member when the archive says it.
+    """
+
+    Broken = SevenZipBrokenError
+
+    def __init__(self, path: Path, program: str | None = None) -> None:
+        self.path = path
+        self.program = program or _first_there()
+        self.plain_bytes = self._measure()
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """Yield the member's bytes in pieces of at most `size`.
+
+        Raises:
+            SevenZipBrokenError: when the archive is damaged or holds several files.
+        """
+        if self.program == "libarchive":
+            return self._from_libarchive(size)
+        self._refuse_several_members()
+        return self._from_py7zr(size) if self.program == "py7zr" else self._from_program(size)
+
+    def _from_libarchive(self, size: int) -> Iterator[bytes]:
+        archives = importlib.import_module("libarchive")
+        n = 0
+        try:
+            with archives.file_reader(str(self.path)) as archive:
+                for entry in archive:
+                    n += 1
+                    if n > 1:
+                        raise SevenZipBrokenError("expected one file inside, found several")
+                    yield from entry.get_blocks(size)
+        except archives.ArchiveError as error:
+            raise SevenZipBrokenError(f"libarchive: {error}") from None
+        if n == 0:
+            raise SevenZipBrokenError("expected one file inside, found none")
+
+    def _from_program(self, size: int) -> Iterator[bytes]:
+        with tempfile.TemporaryFile() as said:
+            command = [self.program, "e", "-so", "-bd", "-mmt=1", "-p", "--", str(self.path)]
+            process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=said, stdin=subprocess.DEVNULL, bufsize=0
+            )
+            if process.stdout is None:
+                raise SevenZipBrokenError(f"{self.program} gave no output")
+            try:
+                while piece := process.stdout.read(size):
+                    yield piece
+                if process.wait():
+                    said.seek(0)
+                    raise SevenZipBrokenError(_last_words(self.program, said.read()))
+            finally:
+                process.stdout.close()
+                if process.poll() is None:
+                    process.kill()
+                process.wait()
+
+    def _from_py7zr(self, size: int) -> Iterator[bytes]:
+        pieces: queue.Queue[bytes | Exception | None] = queue.Queue(maxsize=8)
+        stop = threading.Event()
+        reader = threading.Thread(target=_push_members, args=(self.path, pieces, stop), daemon=True)
+        reader.start()
+        try:
+            while (piece := pieces.get()) is not None:
+                if isinstance(piece, Exception):
+                    raise SevenZipBrokenError(f"py7zr: {piece or type(piece).__name__}") from None
+                for start in range(0, len(piece), size):
+                    yield piece[start : start + size]
+        finally:
+            stop.set()
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    pieces.get_nowait()
+            reader.join()
+
+    def _measure(self) -> int | None:
+        if self.program not in _PROGRAMS:
+            return None
+        listing = self._listing()
+        sizes = re.findall(r"^Size = (\d+)$", listing, re.MULTILINE)
+        return int(sizes[0]) if len(sizes) == 1 else None
+
+    def _listing(self) -> str:
+        command = [self.program, "l", "-slt", "-bd", "-p", "--", str(self.path)]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        return done.stdout.decode("utf-8", "replace")
+
+    def _refuse_several_members(self) -> None:
+        if self.program == "py7zr":
+            members = _members_by_py7zr(self.path)
+        else:
+            members = re.findall(r"^Path = (.*)$", self._listing(), re.MULTILINE)[1:]
+        if len(members) != 1:
+            raise SevenZipBrokenError(f"expected one file inside, found {len(members)} ({', '.join(members[:3])})")
+
+
+def _members_by_py7zr(path: Path) -> list[str]:
+    try:
+        with py7zr.SevenZipFile(path) as archive:
+            return list(archive.getnames())
+    except (py7zr.exceptions.ArchiveError, OSError, EOFError, ValueError, TypeError) as error:
+        raise SevenZipBrokenError(f"py7zr: {error or type(error).__name__}") from None
+
+
+def _first_there() -> str:
+    for name in _PROGRAMS:
+        if shutil.which(name):
+            return name
+    try:
+        importlib.import_module("libarchive")
+    except (ImportError, OSError, TypeError, AttributeError):
+        # The binding fails in several ways when the C library is not installed.
+        return "py7zr"
+    return "libarchive"
+
+
+class _Stopped(Exception):  # noqa: N818 - not an error: the consumer has gone
+    """Ends py7zr's thread early."""
+
+
+def _push_members(path: Path, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
+    try:
+        with py7zr.SevenZipFile(path) as archive:
+            archive.extract(targets=archive.getnames(), factory=_QueueFactory(pieces, stop))
+        pieces.put(None)
+    except _Stopped:
+        return
+    except Exception as error:  # noqa: BLE001 - handed to the consumer's thread, which raises it by name
+        pieces.put(error)
+
+
+class _QueueFactory(WriterFactory):  # type: ignore[misc]  # py7zr has no types
+    def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
+        self._pieces, self._stop = pieces, stop
+
+    def create(self, filename: str) -> Py7zIO:
+        return _QueueWriter(self._pieces, self._stop)
+
+
+class _QueueWriter(Py7zIO):  # type: ignore[misc]  # py7zr has no types
+    """Hands what py7zr writes to the consumer's queue, which holds it back when full."""
+
+    def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
+        self._pieces, self._stop, self._size = pieces, stop, 0
+
+    def write(self, s: bytes | bytearray) -> int:
+        while not self._stop.is_set():
+            try:
+                self._pieces.put(bytes(s), timeout=0.2)
+                self._size += len(s)
+                return len(s)
+            except queue.Full:
+                continue
+        raise _Stopped
+
+    def read(self, size: int | None = None) -> bytes:
+        return b""
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return 0
+
+    def flush(self) -> None:
+        return None
+
+    def size(self) -> int:
+        return self._size
+
+
+def _last_words(program: str, said: bytes) -> str:
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line] or lines or ["it failed without a word"]
+    return f"{program}: {telling[-1]}"

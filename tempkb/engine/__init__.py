@@ -1,0 +1,1 @@
+"""Map a function over items on local processes, with failures named and progress shown."""

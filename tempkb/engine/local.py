@@ -1,0 +1,185 @@
+"""Map a function over items on this machine, one process an item.
+
+A worker that dies, or an item that fails, is named in its outcome and the rest
+goes on. No queue of data: the parent hands out items and takes in small
+receipts; whatever is large goes to files.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from tempkb.errors import TempkbError
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+Work = Callable[[ItemT, Path, Callable[[float], None]], ResultT]
+"""What is done with an item: (item, folder of its own, report of bytes done) -> result."""
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[ItemT, ResultT]):
+    """What became of an item: a result, or a failure in words."""
+
+    item: ItemT
+    result: ResultT | None
+    failure: str = ""
+
+
+def map_items(
+    work: Work[ItemT, ResultT],
+    items: Sequence[ItemT],
+    folder: Path,
+    workers: int,
+    report: Callable[[float], None] = lambda _done: None,
+    preload: Sequence[str] = (),
+) -> Iterator[Outcome[ItemT, ResultT]]:
+    """Yield an outcome per item, in the order in which they end.
+
+    Args:
+        work: a function of a module, since it is sent to other processes.
+        items: what to work on.
+        folder: each item gets a folder of its own below it.
+        workers: processes at a time; 1 works in this process, where a failure
+            is named all the same but a crash is not survived.
+        report: called with the sum of bytes done over all items.
+        preload: modules that the fork server imports once for all workers.
+    """
+    if workers == 1:
+        yield from _one_by_one(work, items, folder, report)
+        return
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(preload))
+    pool = _Pool(context, work, items, folder, report)
+    try:
+        yield from pool.outcomes(workers)
+    finally:
+        pool.end()
+
+
+def _one_by_one(
+    work: Work[ItemT, ResultT], items: Sequence[ItemT], folder: Path, report: Callable[[float], None]
+) -> Iterator[Outcome[ItemT, ResultT]]:
+    before = 0.0
+    for number, item in enumerate(items):
+        latest = [0.0]
+
+        def tell(done: float, base: float = before, latest: list[float] = latest) -> None:
+            latest[0] = done
+            report(base + done)
+
+        own = folder / f"item-{number:05}"
+        own.mkdir(parents=True)
+        try:
+            yield Outcome(item, work(item, own, tell))
+        except TempkbError as error:
+            yield Outcome(item, None, str(error))
+        except Exception as error:  # noqa: BLE001 - an item's failure is named, and the others go on
+            yield Outcome(item, None, _in_words(error))
+        before += latest[0]
+
+
+class _Pool(Generic[ItemT, ResultT]):
+    def __init__(
+        self,
+        context: ForkServerContext,
+        work: Work[ItemT, ResultT],
+        items: Sequence[ItemT],
+        folder: Path,
+        report: Callable[[float], None],
+    ) -> None:
+        self._context, self._work, self._folder, self._report = context, work, folder, report
+        self._waiting = list(enumerate(items))[::-1]
+        self._running: dict[Connection, tuple[int, ItemT, ForkServerProcess]] = {}
+        self._done = [0.0] * len(items)
+
+    def outcomes(self, workers: int) -> Iterator[Outcome[ItemT, ResultT]]:
+        while self._waiting or self._running:
+            while self._waiting and len(self._running) < workers:
+                self._start(*self._waiting.pop())
+            for ready in wait(list(self._running)):
+                outcome = self._hear(ready)  # type: ignore[arg-type]  # wait() gives back what it was given
+                if outcome is not None:
+                    yield outcome
+
+    def end(self) -> None:
+        """End all workers that still run: the work was cancelled or has failed."""
+        for _, _, process in self._running.values():
+            process.terminate()
+        for _, _, process in self._running.values():
+            process.join(5)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def _start(self, number: int, item: ItemT) -> None:
+        ours, theirs = self._context.Pipe(duplex=False)
+        own = self._folder / f"item-{number:05}"
+        own.mkdir(parents=True)
+        process = self._context.Process(target=_serve, args=(self._work, item, own, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        self._running[ours] = (number, item, process)
+
+    def _hear(self, ready: Connection) -> Outcome[ItemT, ResultT] | None:
+        number, item, process = self._running[ready]
+        try:
+            kind, value = ready.recv()
+        except EOFError:
+            process.join()
+            del self._running[ready]
+            return Outcome(item, None, f"its worker died ({_exit_in_words(process.exitcode)})")
+        if kind == "done":
+            self._done[number] = value
+            self._report(sum(self._done))
+            return None
+        del self._running[ready]
+        process.join()
+        return Outcome(item, value) if kind == "result" else Outcome(item, None, value)
+
+
+def _serve(work: Work[Any, Any], item: Any, folder: Path, pipe: Connection) -> None:
+    """Run in the worker: do the item and send back its result, or its failure in words."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us, also on Ctrl-C
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+
+    def report(done: float) -> None:
+        with suppress(BrokenPipeError):
+            pipe.send(("done", done))
+
+    try:
+        message = ("result", work(item, folder, report))
+    except TempkbError as error:
+        message = ("failure", str(error))
+    except Exception as error:  # noqa: BLE001 - named to the parent, which decides
+        message = ("failure", _in_words(error))
+    pipe.send(message)
+
+
+def _die_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} (at {Path(last.filename).name}:{last.lineno})"
+
+
+def _exit_in_words(code: int | None) -> str:
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name
+        return f"killed by {name}" + (", perhaps for memory" if name == "SIGKILL" else "")
+    return f"exit code {code}"

@@ -1,0 +1,68 @@
+"""Progress of long work: bars in a terminal, log lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+_LOG_SECONDS = 15.0
+
+
+class Meter:
+    """Shows how far work of a known number of bytes is, with rate and time left.
+
+    In a terminal it draws a bar; elsewhere it hands a line to `log` every
+    fifteen seconds, so that captured output stays readable.
+
+    Args:
+        title: what is going on.
+        total: bytes in all.
+        log: takes a line.
+    """
+
+    def __init__(self, title: str, total: float, log: Callable[[str], None]) -> None:
+        self._title, self._total, self._log = title, max(total, 1.0), log
+        self._done = 0.0
+        self._began = self._told = time.monotonic()
+        self._bar: Progress | None = None
+        if sys.stderr.isatty():
+            columns = (
+                TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+                TextColumn("left"), TimeRemainingColumn(),
+            )  # fmt: skip
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+
+    def __enter__(self) -> "Meter":
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=self._total)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def at(self, done: float) -> None:
+        """Say how many bytes are done in all."""
+        self._done = done
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done)
+            return
+        now = time.monotonic()
+        if now - self._told >= _LOG_SECONDS:
+            self._told = now
+            self._log(self.line())
+
+    def line(self) -> str:
+        """How far it is, as a sentence."""
+        rate = self._done / max(time.monotonic() - self._began, 1e-9)
+        left = (self._total - self._done) / rate if rate else float("inf")
+        return (
+            f"{self._title}: {self._done / self._total:.0%} of {self._total / 1e6:.1f} MB, "
+            f"{rate / 1e6:.1f} MB/s, about {left:.0f} s left"
+        )

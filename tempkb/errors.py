@@ -1,0 +1,25 @@
+"""Every error tempkb raises on purpose, named by who must act.
+
+    TempkbError
+    ├── SourceError     the input is damaged, odd or missing: fetch or name another
+    ├── ContractError   a room was handed rows that break its promise: a bug of ours
+    └── SettingsError   a setting, option or name is wrong: change it
+
+A message says which thing, what was found, what was expected and what to do.
+"""
+
+
+class TempkbError(Exception):
+    """Base of all errors that tempkb raises on purpose."""
+
+
+class SourceError(TempkbError):
+    """The input (a dump, an SQL table, a list) is damaged, odd or missing."""
+
+
+class ContractError(TempkbError):
+    """Rows break what their table promises; nothing of them was kept."""
+
+
+class SettingsError(TempkbError):
+    """A setting, an option or a name does not fit; the message names what does."""

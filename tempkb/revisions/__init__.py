@@ -1,0 +1,1 @@
+"""Which text stood at each cut: the log of revisions, and the stable snapshots chosen from it."""

@@ -1,0 +1,390 @@
+"""From dumps to the room's tables: items to workers, sorted runs to the lake.
+
+Knows nothing of Dagster; the assets call `build`, and so do tests.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tempkb.dumps.catalogue import Dump, day_in, group_items
+from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.engine.local import Outcome, map_items
+from tempkb.engine.progress import Meter
+from tempkb.errors import ContractError, SourceError
+from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
+from tempkb.revisions.staging import Run
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.merge import merge_sorted
+from tempkb.store.store import Store, read_files
+from tempkb.store.tables import Table
+from tempkb.windows import Window
+
+CODE_VERSION = "1"
+_PRELOAD = ("tempkb.revisions.reading",)
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one dump is to build.
+
+    Attributes:
+        dump: whose history is read.
+        tables: the `pages` partition that tells Wikidata items; None when there are no SQL tables.
+        windows: those that the dump serves, oldest first.
+    """
+
+    dump: Dump
+    tables: str | None
+    windows: tuple[Window, ...]
+
+
+@dataclass
+class Report:
+    """What a build did.
+
+    Attributes:
+        versions: the new or confirmed version of each (table, window key).
+        bad: window key -> why it was not built; its old version stays.
+        kept: window keys that another dump had built before.
+        changes: of rebuilt windows, how their snapshot differs from the old one.
+        counts: per dump, what became of its `<revision>` elements.
+        damages: file name -> where it is damaged.
+        texts: versions of `page_wikitexts` by quarter.
+    """
+
+    versions: dict[tuple[str, str], Version] = field(default_factory=dict)
+    bad: dict[str, str] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+    changes: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts: dict[str, "ElementCounts"] = field(default_factory=dict)
+    damages: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, Version] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ElementCounts:
+    """What became of the `<revision>` elements of a dump's files.
+
+    Attributes:
+        elements: start tags counted in the bytes, without parsing.
+        logged: rows written to the log.
+        outside: revisions in no window asked for.
+        duplicates: repeats of a revision.
+        lost: in damaged pages or parts of files.
+    """
+
+    elements: int
+    logged: int
+    outside: int
+    duplicates: int
+    lost: int
+
+    @property
+    def agree(self) -> bool:
+        """Is every element accounted for?"""
+        return self.elements == self.logged + self.outside + self.duplicates + self.lost
+
+
+def build(
+    store: Store, plans: Sequence[Plan], known: Sequence[Window], log: Log, *, rebuild: bool = False
+) -> Report:
+    """Read each plan's dump once and write log, texts and snapshots of its windows.
+
+    Args:
+        store: where tables go.
+        plans: which dump builds which windows.
+        known: all windows of the home up to the newest horizon, oldest first.
+        log: takes a line for people.
+        rebuild: build also windows that another dump has built before.
+
+    Good windows are written; a window that fails is named in the report and
+    keeps its old version.
+    """
+    report = Report()
+    for plan in plans:
+        store.claim(plan.dump.wiki)
+        windows = _to_build(store, plan, report, rebuild=rebuild)
+        if windows:
+            _Build(store, Plan(plan.dump, plan.tables, windows), known, report, log).run()
+    return report
+
+
+def built_by(store: Store, window: Window) -> str | None:
+    """Return the dump that a window's snapshot was built from; None when it was not built."""
+    version = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+    return _setting_of(version, "dump_id") if version else None
+
+
+def _to_build(store: Store, plan: Plan, report: Report, *, rebuild: bool) -> tuple[Window, ...]:
+    windows = []
+    for window in plan.windows:
+        builder = built_by(store, window)
+        if builder not in (None, plan.dump.dump_id) and not rebuild:
+            report.kept.append(window.key)
+        else:
+            windows.append(window)
+    return tuple(windows)
+
+
+def _setting_of(version: Version, name: str) -> Any:
+    for table in read_files([version.side_file("manifest")]):
+        for row in table.to_pylist():
+            return json.loads(row["settings"]).get(name)
+    return None
+
+
+class _Build:
+    """Builds the windows of one dump."""
+
+    def __init__(self, store: Store, plan: Plan, known: Sequence[Window], report: Report, log: Log) -> None:
+        self.store, self.plan, self.known, self.report, self.log = store, plan, known, report, log
+        settings = store.home.settings
+        self.settings = settings
+        self.provenance = Provenance(
+            inputs={file.path.name: file.sha256 for file in plan.dump.history} | self._tables_input(),
+            settings={
+                "dump_id": plan.dump.dump_id,
+                "granularity": str(settings.granularity),
+                "lookback_days": settings.lookback_days,
+                "namespaces": settings.namespaces,
+                "stability_rule": settings.stability_rule,
+            },
+            code_version=f"revisions {CODE_VERSION}",
+        )
+
+    def run(self) -> None:
+        items = self._items()
+        with self.store.lake.staging() as folder:
+            receipts, failures = self._read(items, folder)
+            if failures:
+                why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
+                for window in self.plan.windows:
+                    self.report.bad[window.key] = why
+                return
+            self._write(receipts)
+
+    def _items(self) -> list[Item]:
+        settings = self.settings
+        namespaces = None if settings.namespaces == "all" else frozenset(settings.namespaces)
+        return [
+            Item(
+                name=" + ".join(file.path.name for file in files),
+                files=tuple(SourceFile(file.path, _own_dump_id(self.plan.dump, file.path)) for file in files),
+                wiki=self.plan.dump.wiki,
+                windows=tuple(self.known),
+                asked=frozenset(window.key for window in self.plan.windows),
+                lookback_days=settings.lookback_days,
+                namespaces=namespaces,
+                salt=self.store.home.contributor_salt,
+                strict=settings.strict,
+            )
+            for files in group_items(self.plan.dump.history)
+        ]
+
+    def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:
+        total = sum(file.path.stat().st_size for item in items for file in item.files)
+        workers = min(self.settings.workers, len(items))
+        done: dict[str, Receipt] = {}
+        failures = []
+        title = f"reading {self.plan.dump.dump_id}"
+        with Meter(title, total, self.log) as meter:
+            for outcome in map_items(read_item, items, folder, workers, meter.at, _PRELOAD):
+                if outcome.result is None:
+                    failures.append(outcome)
+                else:
+                    done[outcome.item.name] = outcome.result
+                    for name, program in outcome.result.notes.items():
+                        self.log(f"{name}: read by {program}")
+        # In the order of the items, whatever the order in which workers ended.
+        return [done[item.name] for item in items if item.name in done], failures
+
+    def _write(self, receipts: Sequence[Receipt]) -> None:
+        self._write_texts(receipts)
+        entities = self._entity_ids()
+        elsewhere: Counter[str] = Counter()
+        for receipt in receipts:
+            elsewhere.update(receipt.other_namespace)
+        logged = 0
+        for window in self.plan.windows:
+            try:
+                rows = self._merged(receipts, REVISION_LOG, window.key)
+                version = self.store.write(REVISION_LOG, window.key, rows, self.provenance)
+                self.report.versions[REVISION_LOG.name, window.key] = version
+                logged += version.rows
+                self._write_snapshot(receipts, window, entities, elsewhere[window.key])
+            except ContractError as error:
+                self.report.bad[window.key] = str(error)
+        self._write_pages(receipts)
+        self._account(receipts, logged)
+
+    def _write_snapshot(
+        self, receipts: Sequence[Receipt], window: Window, entities: "_EntityIds | None", elsewhere: int
+    ) -> None:
+        rows = self._merged(receipts, STABLE_SNAPSHOTS, window.key)
+        if entities is not None:
+            rows = map(entities.attach, rows)
+        old = self.store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+        reason = "page lay in a namespace that the home does not hold"
+        exclusions = [Exclusion("other_namespace", elsewhere, reason)]
+        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions)
+        self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
+        if old is not None and old.version != version.version:
+            self.report.changes[window.key] = _differences(old, version)
+
+    def _write_texts(self, receipts: Sequence[Receipt]) -> None:
+        quarters = sorted({run.partition for receipt in receipts for run, _ in receipt.runs if run.table == PAGE_WIKITEXTS.name})
+        for quarter in quarters:
+            rows = self._merged(receipts, PAGE_WIKITEXTS, quarter)
+            self.report.texts[quarter] = self.store.add(PAGE_WIKITEXTS, quarter, rows, self.provenance)
+
+    def _write_pages(self, receipts: Sequence[Receipt]) -> None:
+        """Without SQL tables, the headers of the pages are what is known of them."""
+        if self.plan.tables is not None:
+            return
+        dump_id = self.plan.dump.dump_id
+        rows = self._merged(receipts, PAGES, dump_id)
+        self.report.versions[PAGES.name, dump_id] = self.store.write(PAGES, dump_id, rows, self.provenance)
+
+    def _merged(self, receipts: Sequence[Receipt], table: Table, partition: str) -> Iterator[pa.Table]:
+        runs = [
+            run.read(receipt.superseded if is_first else ())
+            for receipt in receipts
+            for run, is_first in receipt.runs
+            if run.table == table.name and run.partition == partition
+        ]
+        return merge_sorted(runs, table.key)
+
+    def _account(self, receipts: Sequence[Receipt], logged: int) -> None:
+        """Write down what the pass saw of each file, and what became of its revisions."""
+        dump = self.plan.dump
+        counts = ElementCounts(
+            elements=sum(receipt.elements.total() for receipt in receipts),
+            logged=logged,
+            outside=sum(receipt.outside for receipt in receipts),
+            duplicates=sum(receipt.duplicates for receipt in receipts),
+            lost=sum(one.lost_revisions for receipt in receipts for many in receipt.damages.values() for one in many),
+        )
+        self.report.counts[dump.dump_id] = counts
+        damages = {
+            name: "; ".join(f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many)
+            for receipt in receipts
+            for name, many in receipt.damages.items()
+        }
+        self.report.damages |= damages
+        for name, said in damages.items():
+            self.log(f"{name} is damaged: {said}. Every whole page was kept.")
+        rows = describe_files(dump)
+        for row in rows:
+            seen = [receipt for receipt in receipts if row["file_name"] in receipt.elements]
+            if seen:
+                row["n_pages"] = sum(receipt.pages[row["file_name"]] for receipt in seen)
+                row["n_revision_elements"] = sum(receipt.elements[row["file_name"]] for receipt in seen)
+            if row["file_name"] in damages:
+                row["status"], row["reason"] = "damaged", damages[row["file_name"]]
+        self._write_dump_files(rows, counts, damages)
+
+    def _write_dump_files(self, rows: list[dict[str, Any]], counts: ElementCounts, damages: Mapping[str, str]) -> None:
+        elsewhere = self._logged_elsewhere()
+        example = next(iter(damages.items()), ("", ""))
+        log = REVISION_LOG.name
+        exclusions = [
+            Exclusion("outside_windows", counts.outside - elsewhere, "saved in no window built from this dump", log),
+            Exclusion("duplicate_revision", counts.duplicates, "came twice; the newer file's counts", log),
+            Exclusion("damaged", counts.lost, ": ".join(example), log),
+        ]
+        table = pa.Table.from_pylist(rows, DUMP_FILES.schema)
+        self.store.write(DUMP_FILES, self.plan.dump.dump_id, [table], self.provenance, exclusions)
+
+    def _logged_elsewhere(self) -> int:
+        """Rows of this dump in log windows that were built earlier and not asked for now."""
+        asked = {window.key for window in self.plan.windows}
+        versions = [version for version in self.store.lake.versions(REVISION_LOG.name) if version.partition not in asked]
+        return sum(version.rows for version in versions if _setting_of(version, "dump_id") == self.plan.dump.dump_id)
+
+    def _tables_input(self) -> dict[str, str]:
+        version = self.store.lake.current(PAGES.name, self.plan.tables) if self.plan.tables else None
+        return {f"pages {version.partition}": version.version} if version else {}
+
+    def _entity_ids(self) -> "_EntityIds | None":
+        if self.plan.tables is None:
+            self.log(f"dump {self.plan.dump.dump_id} has no SQL tables, so entity_id stays empty; pages come from the XML headers")
+            return None
+        if self.store.lake.current(PAGES.name, self.plan.tables) is None:
+            raise SourceError(
+                f"pages of {self.plan.tables} are not built yet; build them first: tempkb build --select pages, "
+                f"or materialise `pages` for {self.plan.tables}"
+            )
+        return _EntityIds(self.store.lake.files(PAGES.name, [self.plan.tables]))
+
+
+class _EntityIds:
+    """Wikidata items by page number, as two columns."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        tables = [table for table in read_files(files, ["page_id", "entity_id"]) if table.num_rows]
+        linked = pa.concat_tables(tables).drop_null().combine_chunks() if tables else None
+        empty = linked is None or not linked.num_rows
+        self._pages = np.empty(0, np.int64) if empty else linked["page_id"].to_numpy()
+        self._items = pa.array([], pa.string()) if empty else linked["entity_id"].combine_chunks()
+
+    def attach(self, rows: pa.Table) -> pa.Table:
+        """Fill the column `entity_id` of snapshot rows."""
+        pages = rows["page_id"].to_numpy()
+        at = np.searchsorted(self._pages, pages)
+        inside = at < len(self._pages)
+        found = inside.copy()
+        found[inside] = self._pages[at[inside]] == pages[inside]
+        items = self._items.take(pa.array(np.where(found, at, 0), mask=~found))
+        return rows.set_column(rows.schema.get_field_index("entity_id"), "entity_id", items)
+
+
+def describe_files(dump: Dump) -> list[dict[str, Any]]:
+    """Return the rows of `dump_files` for a dump, as found on disk."""
+    return [
+        {
+            "wiki": dump.wiki,
+            "dump_id": dump.dump_id,
+            "file_name": file.path.name,
+            "kind": file.kind,
+            "dump_date": dump.date,
+            "horizon": dump.horizon * 1_000_000,
+            "size_bytes": file.path.stat().st_size,
+            "checksum": file.sha256,
+            "status": "complete",
+            "reason": None,
+            "n_pages": None,
+            "n_revision_elements": None,
+        }
+        for file in sorted(dump.files, key=lambda file: file.path.name)
+    ]
+
+
+def _own_dump_id(dump: Dump, path: Path) -> str:
+    """The dump a file comes from; files named together may come from several."""
+    day = day_in(path.name)
+    return f"{dump.wiki}-{day:%Y%m%d}" if dump.is_named and day and dump.date else dump.dump_id
+
+
+def _differences(old: Version, new: Version) -> dict[str, int]:
+    """Count pages by how their winner differs between two versions of a snapshot."""
+    columns = ["page_id", "revision_id"]
+    before: dict[int, int] = {}
+    after: dict[int, int] = {}
+    for version, winners in ((old, before), (new, after)):
+        for table in read_files(version.paths(), columns):
+            winners.update(zip(*(table[name].to_pylist() for name in columns), strict=True))
+    return {
+        "pages_gone": len(before.keys() - after.keys()),
+        "pages_come": len(after.keys() - before.keys()),
+        "winners_changed": sum(before[page] != after[page] for page in before.keys() & after.keys()),
+    }

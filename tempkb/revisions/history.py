@@ -1,0 +1,231 @@
+"""One page's revisions, gathered in any order and kept small.
+
+Of each revision a few dozen bytes are kept, in arrays; of each text only what
+can still win at some cut. What does not belong here: choosing winners
+(`stable.py`) and writing rows (`staging.py`).
+"""
+
+import hashlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tempkb.dumps.xml import Revision, TextState, unescape
+from tempkb.revisions.moves import Remark, may_tell_of_move
+from tempkb.revisions.texts import TextStore
+from tempkb.titles import Site
+from tempkb.wikitext.redirects import redirect_target, starts_like_redirect
+
+MINOR, SUPPRESSED, BLANK, ABSENT, REDIRECT = 1, 2, 4, 8, 16
+NO_SHA1 = bytes(31)
+_HEAD_BYTES = 2048
+_BASE36 = b"0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Cuts:
+    """The cuts asked for, with their lookback intervals, as whole seconds."""
+
+    def __init__(self, cuts: Sequence[int], lookback: int) -> None:
+        self.cuts = sorted(cuts)
+        self.lookback = lookback
+
+    def any_touched(self, start: int, end: int) -> bool:
+        """Does a text that stands in [start, end) stand inside some interval?"""
+        at = bisect_right(self.cuts, start)
+        return at < len(self.cuts) and self.cuts[at] - self.lookback < end
+
+    def any_after(self, start: int) -> bool:
+        """Does some cut come after `start`?"""
+        return bool(self.cuts) and self.cuts[-1] > start
+
+
+@dataclass(frozen=True)
+class Who:
+    """How contributors are told apart: account number, or a keyed hash of name or address."""
+
+    salt: bytes
+
+    def number(self, revision: Revision) -> int:
+        """Account number, or a negative hash; 0 when hidden."""
+        if revision.user_id is not None:
+            return revision.user_id
+        if revision.user_name is None:
+            return 0
+        digest = hashlib.blake2b(unescape(revision.user_name), digest_size=8, key=self.salt).digest()
+        return -(int.from_bytes(digest) >> 1 or 1)
+
+
+class PageHistory:
+    """The revisions of one page.
+
+    Args:
+        page_id: number of the page.
+        cuts: which cuts are asked for; decides what texts are kept.
+        texts: where they are kept.
+        site: for reading redirects.
+        who: how contributors are told apart.
+        prune: drop texts that cannot win any more. Exact as long as no revision
+            is taken back.
+
+    Attributes:
+        ids, parents, times, contents, sizes, people, flags: one entry per revision,
+            in order of arrival. `contents` names the text; `sizes` is -1 when unknown.
+        sources: from which file of the item, by rank; a higher rank is newer.
+    """
+
+    def __init__(self, page_id: int, cuts: Cuts, texts: TextStore, site: Site, who: Who, *, prune: bool = True) -> None:
+        self.page_id = page_id
+        self.ids, self.parents, self.times = array("q"), array("q"), array("q")
+        self.contents, self.sizes, self.people = array("q"), array("q"), array("q")
+        self.flags, self.sources = array("B"), array("B")
+        self.sha1s = bytearray()
+        self.remarks: list[tuple[int, bytes, bool]] = []
+        self.text_numbers: dict[int, int] = {}
+        self._cuts, self._texts, self._site, self._who, self._prune = cuts, texts, site, who, prune
+        self._waiting: tuple[int, bytes] | None = None
+        self._ordered = True
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def add(self, revision: Revision, source: int) -> None:
+        """Take in the next revision of the page, in whatever order they come."""
+        state, text = revision.state, revision.text
+        flags = MINOR if revision.is_minor else 0
+        sha1, size = revision.sha1, revision.text_bytes
+        if state is TextState.PRESENT:
+            if not sha1 or size < 0:
+                sha1, size = _measure(text, sha1)
+            # Nearly every text shows at once that it is neither blank nor a redirect.
+            first = text[:1]
+            if first <= b"#" or first >= b"\x80" or first == b"&":
+                flags |= self._look_closer(text)
+        elif state is TextState.BLANK:
+            flags |= BLANK
+        elif state is TextState.SUPPRESSED:
+            flags |= SUPPRESSED
+        else:
+            flags |= ABSENT
+        index = len(self.ids)
+        # Sixty-two bits of the hash name the content; without one each revision is its own, below zero.
+        content = int(sha1[:12], 36) if sha1 and state is not TextState.SUPPRESSED else -1 - index
+        time = revision.timestamp
+        comment = revision.comment
+        if comment and index:
+            null_edit = content == self.contents[-1]
+            if may_tell_of_move(comment, is_null_edit=null_edit):
+                self.remarks.append((index, comment, null_edit))
+        if self._ordered and index:
+            follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
+            self._ordered = follows and source == self.sources[-1]
+        self._settle(time)
+        if state is TextState.PRESENT and content not in self.text_numbers:
+            self._waiting = (content, text)
+        self.ids.append(revision.revision_id)
+        self.parents.append(revision.parent_id or 0)
+        self.times.append(time)
+        self.contents.append(content)
+        self.sizes.append(size)
+        self.people.append(self._who.number(revision))
+        self.flags.append(flags)
+        self.sources.append(source)
+        self.sha1s += sha1 or NO_SHA1
+
+    def take_back(self, length: int) -> None:
+        """Forget all revisions but the first `length`: the rest came from a damaged part of a file."""
+        for column in (self.ids, self.parents, self.times, self.contents, self.sizes, self.people, self.flags, self.sources):
+            del column[length:]
+        del self.sha1s[length * 31 :]
+        self.remarks = [remark for remark in self.remarks if remark[0] < length]
+        self._waiting = None
+        self._ordered = False
+
+    def settle(self) -> int:
+        """Put the history in the order (time, revision id), each revision once; the newest file's counts.
+
+        Returns:
+            how many repeated revisions were dropped.
+        """
+        self._settle(None)
+        if self._ordered and len(set(self.ids)) == len(self.ids):
+            return 0
+        newest: dict[int, int] = {}
+        for index, revision_id in enumerate(self.ids):
+            held = newest.get(revision_id)
+            if held is None or self.sources[index] >= self.sources[held]:
+                newest[revision_id] = index
+        first_source = {}
+        for index, revision_id in enumerate(self.ids):
+            first_source.setdefault(revision_id, self.sources[index])
+        order = sorted(newest.values(), key=lambda index: (self.times[index], self.ids[index]))
+        dropped = len(self.ids) - len(order)
+        position = {index: at for at, index in enumerate(order)}
+        # The row is the newest file's; the dump it is said to come from is the one that first brought it.
+        self.sources = array("B", (min(first_source[self.ids[index]], self.sources[index]) for index in order))
+        for name in ("parents", "times", "contents", "sizes", "people", "flags"):
+            column = getattr(self, name)
+            setattr(self, name, array(column.typecode, (column[index] for index in order)))
+        self.sha1s = bytearray(b"".join(self.sha1s[index * 31 : index * 31 + 31] for index in order))
+        self.ids = array("q", (self.ids[index] for index in order))
+        self.remarks = sorted((position[index], *rest) for index, *rest in self.remarks if index in position)
+        self._ordered = True
+        return dropped
+
+    def told_moves(self) -> list[Remark]:
+        """Summaries that may tell of a move, oldest first. Call after `settle`."""
+        return [
+            Remark(self.times[index], unescape(comment).decode("utf-8", "replace"), null_edit)
+            for index, comment, null_edit in self.remarks
+        ]
+
+    def sha1_at(self, index: int) -> str | None:
+        """Base-36 hash of the text at a position; None when unknown or suppressed."""
+        sha1 = bytes(self.sha1s[index * 31 : index * 31 + 31])
+        return None if sha1 == NO_SHA1 else sha1.decode()
+
+    def _settle(self, now: int | None) -> None:
+        """Decide about the text of the last arrival, now that the next one's time is known."""
+        if self._waiting is None:
+            return
+        content, text = self._waiting
+        self._waiting = None
+        time = self.times[-1]
+        if now is None or not self._prune:
+            wanted = self._cuts.any_after(time)
+        elif now >= time:
+            wanted = self._cuts.any_touched(time, now)
+        else:
+            # It came out of order: something later is known already, but not what.
+            wanted = self._cuts.any_after(time)
+        if wanted:
+            self.text_numbers[content] = self._texts.add(text)
+
+    def _look_closer(self, text: bytes) -> int:
+        # A cut through a character at the end of the head does no harm; winners are decoded strictly later.
+        head = unescape(text[:_HEAD_BYTES]).decode("utf-8", "ignore")
+        if not head.strip() and not unescape(text).decode("utf-8", "replace").strip():
+            return BLANK
+        if starts_like_redirect(text) and redirect_target(head, self._site) is not None:
+            return REDIRECT
+        return 0
+
+
+def _measure(text: bytes, sha1: bytes) -> tuple[bytes, int]:
+    """Length and, where the file gives none, MediaWiki's hash of an escaped text."""
+    plain = unescape(text)
+    return sha1 or base36_sha1(plain), len(plain)
+
+
+def base36_sha1(text: bytes) -> bytes:
+    """MediaWiki's form of SHA-1: base 36, 31 characters.
+
+    >>> base36_sha1(b"")
+    b'phoiac9h4m842xq45sp7s6u21eteeq1'
+    """
+    number = int.from_bytes(hashlib.sha1(text, usedforsecurity=False).digest())
+    digits = bytearray()
+    while number:
+        number, digit = divmod(number, 36)
+        digits.append(_BASE36[digit])
+    return bytes(digits[::-1]).rjust(31, b"0")

@@ -1,0 +1,303 @@
+"""One pass over one item: files that share pages, read once, page by page.
+
+Runs in a worker. Several files are read side by side, each in its own order of
+page numbers; a page that comes back later, in the same file or another, is read
+again in a second pass over the item, with all its parts together.
+"""
+
+import time
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.xml import BrokenPageError, Damage, PageHead, PageStream
+from tempkb.revisions.history import Cuts, PageHistory, Who
+from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
+from tempkb.revisions.staging import Run, Staging
+from tempkb.revisions.texts import TextStore
+from tempkb.titles import Site, Title
+from tempkb.windows import Window, epoch_seconds
+
+_REPORT_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of an item and the dump it belongs to."""
+
+    path: Path
+    dump_id: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """What one worker is to do. All of it can be sent to another process.
+
+    Attributes:
+        name: for messages.
+        files: oldest dump first; of a revision in several the last file's counts.
+        wiki: database name.
+        windows: all windows of the home up to the horizon, oldest first.
+        asked: keys of the windows to build.
+        lookback_days: length of the interval that is judged.
+        namespaces: numbers to keep in snapshots; None keeps all.
+        salt: of the home.
+        strict: fail on the first damage instead of keeping whole pages.
+    """
+
+    name: str
+    files: tuple[SourceFile, ...]
+    wiki: str
+    windows: tuple[Window, ...]
+    asked: frozenset[str]
+    lookback_days: int
+    namespaces: frozenset[int] | None
+    salt: bytes
+    strict: bool = False
+
+
+@dataclass
+class Receipt:
+    """What came out of an item.
+
+    Attributes:
+        runs: batches of rows; those of the first pass hold nothing of the pages in `superseded`.
+        superseded: pages whose rows of the first pass do not count.
+        elements: `<revision>` tags counted in the bytes of each file.
+        pages: pages read from each file.
+        kept: revisions of whole pages, each once.
+        outside: of these, revisions in no window asked for.
+        duplicates: revisions that came more than once, or came again from a newer dump.
+        damages: by file name.
+        other_namespace: pages left out of each window's snapshot for their namespace.
+        notes: which program read each file, where there was a choice.
+    """
+
+    runs: list[tuple[Run, bool]] = field(default_factory=list)
+    superseded: list[int] = field(default_factory=list)
+    elements: Counter[str] = field(default_factory=Counter)
+    pages: Counter[str] = field(default_factory=Counter)
+    kept: int = 0
+    outside: int = 0
+    duplicates: int = 0
+    damages: dict[str, list[Damage]] = field(default_factory=dict)
+    other_namespace: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+Report = Callable[[float], None]
+"""Called now and then with the number of bytes on disk that were used up so far."""
+
+
+def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> Receipt:
+    """Read an item and leave its rows as sorted runs in `folder`.
+
+    Args:
+        item: what to do.
+        folder: an empty folder of this item's own.
+        report: called about twice a second with the bytes used so far.
+
+    Raises:
+        DamageError: in strict mode, at the first damage.
+        SourceError: a file is missing or is no export.
+    """
+    receipt = Receipt()
+    first = _Pass(item, folder, report, only=None)
+    first.run()
+    receipt.superseded = sorted(first.to_read_again())
+    passes = [first]
+    if receipt.superseded:
+        second = _Pass(item, folder / "second", report, only=frozenset(receipt.superseded))
+        second.run()
+        passes.append(second)
+    for one in passes:
+        without = receipt.superseded if one is first else []
+        receipt.runs += [(run, one is first) for run in one.staging.runs]
+        one.tally(receipt, without)
+    receipt.elements, receipt.pages = first.elements, first.pages_read
+    receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
+    receipt.notes = first.notes
+    return receipt
+
+
+class _Pass:
+    """One pass over the files of an item, over all pages or only some."""
+
+    def __init__(self, item: Item, folder: Path, report: Report, only: frozenset[int] | None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.item, self._report, self._only = item, report, only
+        self._folder = folder
+        dump_ids = [file.dump_id for file in item.files]
+        self.staging = Staging(folder, item.wiki, dump_ids, item.windows, item.asked)
+        asked = [window for window in item.windows if window.key in item.asked]
+        self._cuts = [Cut(window.key, epoch_seconds(window.cut)) for window in asked]
+        self._lookback = item.lookback_days * 86_400
+        self._seconds = Cuts([cut.second for cut in self._cuts], self._lookback)
+        self._who = Who(item.salt)
+        self._texts = TextStore(folder)
+        self.elements: Counter[str] = Counter()
+        self.pages_read: Counter[str] = Counter()
+        self.damages: dict[str, list[Damage]] = {file.path.name: [] for file in item.files}
+        self.notes: dict[str, str] = {}
+        self._seen = array("q")
+        self._again: set[int] = set()
+        # By page, because a page may have to be read again: kept and dropped revisions, and the cuts at which it
+        # lay in another namespace, as stretches.
+        self._counts = (array("q"), array("l"), array("l"))
+        self._elsewhere = (array("q"), array("i"), array("i"))
+        self._bad_texts: list[Damage] = []
+        self._late: dict[int, tuple[PageHistory, PageHead, Site]] = {}
+        self._reported = 0.0
+
+    def run(self) -> None:
+        """Read all files side by side."""
+        progress = [Progress() for _ in self.item.files]
+        streams = [
+            PageStream(open_dump(file.path, own), file.path.name)
+            for file, own in zip(self.item.files, progress, strict=True)
+        ]
+        self._check_streams(streams)
+        heads = [stream.next_page() for stream in streams]
+        while any(heads):
+            page_id = min(head.page_id for head in heads if head is not None)
+            self._read_page(page_id, streams, heads)
+            self._tell(progress)
+        self._check_streams(streams)
+        for history, head, site in self._late.values():
+            self._finish(history, head, site)
+        self.staging.flush()
+        for file, stream, own in zip(self.item.files, streams, progress, strict=True):
+            self.elements[file.path.name] += stream.elements
+            self.damages[file.path.name] = stream.damages + self._bad_texts
+            self._bad_texts = []
+            if own.note:
+                self.notes[file.path.name] = own.note
+
+    def to_read_again(self) -> set[int]:
+        """Pages that came in several places, or whose winner's text was dropped too early."""
+        ids, counts = np.unique(np.array(self._seen), return_counts=True)
+        return self._again | set(ids[counts > 1].tolist())
+
+    def tally(self, receipt: Receipt, without: Sequence[int]) -> None:
+        """Add this pass's counts, pages in `without` left out."""
+        skip = np.array(without, np.int64)
+        pages, kept, dropped = (np.array(column) for column in self._counts)
+        counted = ~np.isin(pages, skip)
+        receipt.kept += int(kept[counted].sum())
+        receipt.duplicates += int(dropped[counted].sum())
+        receipt.outside += self.staging.n_outside(without)
+        pages, begins, ends = (np.array(column) for column in self._elsewhere)
+        counted = ~np.isin(pages, skip)
+        steps = np.zeros(len(self._cuts) + 1, np.int64)
+        np.add.at(steps, begins[counted], 1)
+        np.add.at(steps, ends[counted], -1)
+        for cut, n in zip(self._cuts, np.cumsum(steps).tolist(), strict=False):
+            receipt.other_namespace[cut.window] += n
+
+    def _read_page(self, page_id: int, streams: Sequence[PageStream], heads: list[PageHead | None]) -> None:
+        """Gather the page from every file that has it next."""
+        history: PageHistory | None = None
+        newest: tuple[PageHead, Site] | None = None
+        for rank, stream in enumerate(streams):
+            head = heads[rank]
+            while head is not None and head.page_id == page_id:
+                if self._only is None or page_id in self._only:
+                    history = history or self._history(page_id, stream.site)
+                    newest = (head, stream.site)
+                    self._gather(history, stream, rank)
+                else:
+                    _drain(stream)
+                self.pages_read[stream.name] += 1
+                heads[rank] = head = stream.next_page()
+        if history is None or newest is None:
+            return
+        if self._only is not None:
+            self._late[page_id] = (history, *newest)
+        elif len(history):
+            self._seen.append(page_id)
+            self._finish(history, *newest)
+            self._texts.clear()
+
+    def _history(self, page_id: int, site: Site) -> PageHistory:
+        if page_id in self._late:
+            return self._late[page_id][0]
+        return PageHistory(page_id, self._seconds, self._texts, site, self._who, prune=self._only is None)
+
+    def _gather(self, history: PageHistory, stream: PageStream, rank: int) -> None:
+        before = len(history)
+        try:
+            for revision in stream.revisions():
+                history.add(revision, rank)
+        except BrokenPageError:
+            # The stream has noted what is lost; of this page nothing of this file is kept.
+            history.take_back(before)
+
+    def _finish(self, history: PageHistory, head: PageHead, site: Site) -> None:
+        if not len(history):
+            return
+        dropped = history.settle()
+        today = Title(head.namespace, head.title)
+        snapshots = PageSnapshots(history, today, site, self._cuts, self._lookback, self.item.namespaces)
+        try:
+            readings = self._keep_texts(history, snapshots)
+        except TextMissingError:
+            self._again.add(history.page_id)
+            return
+        for window, row in snapshots.rows(readings):
+            self.staging.add_snapshot(window, row)
+        self.staging.add_log(history)
+        self.staging.add_head(history.page_id, head.namespace, head.title, is_redirect=head.is_redirect)
+        for column, value in zip(self._counts, (history.page_id, len(history), dropped), strict=True):
+            column.append(value)
+        for begin, end in _stretches(snapshots.elsewhere):
+            for column, value in zip(self._elsewhere, (history.page_id, begin, end), strict=True):
+                column.append(value)
+
+    def _keep_texts(self, history: PageHistory, snapshots: PageSnapshots) -> dict[int, Reading]:
+        readings = {}
+        for index, text in snapshots.texts(self._texts):
+            readings[index] = snapshots.read(text)
+            self.staging.add_text(
+                history.page_id, history.ids[index], history.times[index], history.sources[index], text
+            )
+        for revision_id in snapshots.not_utf8:
+            reason = f"the text of revision {revision_id} is not UTF-8; its bad bytes are shown as U+FFFD"
+            self._bad_texts.append(Damage(-1, "plain bytes", reason, 0))
+        return readings
+
+    def _check_streams(self, streams: Sequence[PageStream]) -> None:
+        if not self.item.strict:
+            return
+        for stream in streams:
+            for damage in stream.damages:
+                raise DamageError(stream.name, damage.position, damage.of, damage.reason)
+
+    def _tell(self, progress: Sequence[Progress]) -> None:
+        now = time.monotonic()
+        if now - self._reported > _REPORT_SECONDS:
+            self._reported = now
+            self._report(float(sum(one.done for one in progress)))
+
+def _drain(stream: PageStream) -> None:
+    try:
+        for _ in stream.revisions():
+            pass
+    except BrokenPageError:
+        # Noted by the stream; this pass is not about that page.
+        return
+
+
+def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the half-open stretches that rising positions form."""
+    begin = None
+    for at, position in enumerate(positions):
+        if begin is None:
+            begin = position
+        if at + 1 == len(positions) or positions[at + 1] != position + 1:
+            yield begin, position + 1
+            begin = None

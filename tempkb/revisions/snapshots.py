@@ -1,0 +1,178 @@
+"""One page's rows: its winner at each cut, with all that is told about it. Pure but for where rows go."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tempkb.dumps.xml import unescape
+from tempkb.revisions.history import ABSENT, BLANK, REDIRECT, SUPPRESSED, PageHistory
+from tempkb.revisions.moves import Naming, naming_at, names_over_time
+from tempkb.revisions.stable import Stable, select_stable
+from tempkb.revisions.texts import TextStore
+from tempkb.titles import Site, Title
+from tempkb.wikitext.disambiguation import is_disambiguation
+from tempkb.wikitext.redirects import redirect_target
+
+
+class TextMissingError(Exception):
+    """A winner's text was dropped before it was known to win; the page has to be read again without pruning."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cut as the workers see it: window key and second."""
+
+    window: str
+    second: int
+
+
+@dataclass(frozen=True)
+class Winner:
+    """A page's winner at a cut, before its text was looked at."""
+
+    cut: Cut
+    stable: Stable
+    naming: Naming
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the text of a winner says."""
+
+    has_text: bool
+    target: Title | None
+    is_disambiguation: bool
+
+
+_NO_READING = Reading(has_text=False, target=None, is_disambiguation=False)
+
+
+class PageSnapshots:
+    """Winners of one settled page at all cuts asked for.
+
+    Args:
+        page: the settled history.
+        today: title in the newest dump.
+        site: of the wiki.
+        cuts: in time order.
+        lookback: seconds.
+        namespaces: numbers to keep, by the namespace at the cut; None keeps all.
+
+    Attributes:
+        winners: one per cut at which the page is kept.
+        elsewhere: positions in `cuts` at which it lay in another namespace.
+        not_utf8: numbers of winning revisions whose text had to be repaired, once `texts` is through.
+    """
+
+    def __init__(
+        self,
+        page: PageHistory,
+        today: Title,
+        site: Site,
+        cuts: Sequence[Cut],
+        lookback: int,
+        namespaces: frozenset[int] | None,
+    ) -> None:
+        self._page, self._site, self._lookback = page, site, lookback
+        self._namings = names_over_time(page.told_moves(), today, site)
+        self.winners: list[Winner] = []
+        self.elsewhere: list[int] = []
+        self.not_utf8: list[int] = []
+        weak = bytes(1 if flags & (BLANK | SUPPRESSED) else 0 for flags in page.flags)
+        first = page.times[0]
+        for at, cut in enumerate(cuts):
+            if cut.second <= first:
+                continue
+            naming = naming_at(self._namings, cut.second)
+            if namespaces is not None and naming.title.namespace not in namespaces:
+                self.elsewhere.append(at)
+                continue
+            stable = select_stable(page.times, page.contents, weak, cut.second, lookback)
+            if stable is not None:
+                self.winners.append(Winner(cut, stable, naming))
+
+    def texts(self, store: TextStore) -> Iterator[tuple[int, str]]:
+        """Yield (position, wikitext) of each distinct winner whose text the dump holds.
+
+        Raises:
+            TextMissingError: before anything is yielded, when a text was dropped too early.
+        """
+        page = self._page
+        positions: dict[int, list[int]] = {}
+        empty = []
+        for index in sorted({winner.stable.index for winner in self.winners}):
+            number = page.text_numbers.get(page.contents[index])
+            if number is not None:
+                positions.setdefault(number, []).append(index)
+            elif page.flags[index] & BLANK and page.sizes[index] == 0:
+                empty.append(index)
+            elif not page.flags[index] & (ABSENT | SUPPRESSED):
+                raise TextMissingError
+        yield from ((index, "") for index in empty)
+        for number, raw in store.get(positions):
+            try:
+                text = unescape(raw).decode()
+            except UnicodeDecodeError:
+                text = unescape(raw).decode("utf-8", "replace")
+                self.not_utf8.append(page.ids[positions[number][0]])
+            for index in positions[number]:
+                yield index, text
+
+    def rows(self, readings: dict[int, Reading]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """Yield (window key, row of `staging.SNAPSHOT_COLUMNS`) for each winner.
+
+        Args:
+            readings: what the texts say, by position.
+        """
+        page = self._page
+        people = _distinct_so_far(page.people) if self.winners else []
+        article_since = self._article_since() if self.winners else None
+        for winner in self.winners:
+            stable, cut = winner.stable, winner.cut
+            index, title = stable.index, winner.naming.title
+            reading = readings.get(index, _NO_READING)
+            yield (
+                cut.window,
+                (
+                    page.page_id, title.namespace, title.title, winner.naming.source, page.ids[index],
+                    page.times[index], page.times[0],
+                    article_since if article_since is not None and article_since < cut.second else None,
+                    stable.standing_seconds, stable.standing_seconds / self._lookback, stable.last_stood_at,
+                    stable.n_inside, stable.n_before, people[stable.n_before - 1], page.sha1_at(index),
+                    reading.has_text, bool(page.flags[index] & BLANK),
+                    reading.target.namespace if reading.target else None,
+                    reading.target.title if reading.target else None,
+                    reading.is_disambiguation, page.sources[index],
+                ),
+            )  # fmt: skip
+
+    def read(self, text: str) -> Reading:
+        """Say what matters about a winner's wikitext."""
+        return Reading(True, redirect_target(text, self._site), is_disambiguation(text))
+
+    def _article_since(self) -> int | None:
+        """First second at which a known text that is neither redirect nor blank stood in the main namespace."""
+        page = self._page
+        not_article = SUPPRESSED | BLANK | ABSENT | REDIRECT
+        for index, flags in enumerate(page.flags):
+            if flags & not_article:
+                continue
+            end = page.times[index + 1] if index + 1 < len(page) else None
+            for at, naming in enumerate(self._namings):
+                if naming.title.namespace != 0:
+                    continue
+                start = max(page.times[index], naming.since) if naming.since is not None else page.times[index]
+                until = self._namings[at + 1].since if at + 1 < len(self._namings) else None
+                if (end is None or start < end) and (until is None or start < until):
+                    return start
+        return None
+
+
+def _distinct_so_far(people: Sequence[int]) -> list[int]:
+    """For each position, how many distinct known people there were up to it."""
+    seen: set[int] = {0}
+    counts = []
+    for number in people:
+        seen.add(number)
+        counts.append(len(seen) - 1)
+    return counts

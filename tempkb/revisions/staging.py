@@ -1,0 +1,284 @@
+"""Rows on their way from a worker to the lake: sorted runs in Arrow files, per partition.
+
+A worker gathers rows of all partitions in columns, and flushes them now and
+then as one file with one batch per partition. The step then merges, for each
+partition, its batches of all workers.
+"""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tempkb.dumps.tables import PAGES
+from tempkb.revisions.history import MINOR, SUPPRESSED, PageHistory
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.tables import INSTANT, Table
+from tempkb.windows import Granularity, Window, epoch_seconds, instant, window_of
+
+_LOG_ROWS = 1 << 17
+_SNAPSHOT_ROWS = 1 << 15
+_TEXT_BYTES = 1 << 24
+_PAGE_ROWS = 1 << 16
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One batch in key order: rows of one partition from one stretch of one worker's pages."""
+
+    table: str
+    partition: str
+    path: Path
+    batch: int
+
+    def read(self, without: Sequence[int] = ()) -> Iterator[pa.Table]:
+        """Yield the rows, but for those of the pages in `without`."""
+        with pa.memory_map(str(self.path)) as source:
+            table = pa.Table.from_batches([pa.ipc.open_file(source).get_batch(self.batch)])
+        if without:
+            table = table.filter(pc.invert(pc.is_in(table["page_id"], pa.array(without, pa.int64()))))
+        yield table
+
+
+@dataclass
+class Staging:
+    """Gathers a worker's rows and writes them as runs.
+
+    Args:
+        folder: where runs go.
+        wiki: database name.
+        dump_ids: by rank of the source file.
+        windows: all windows of the home up to the horizon, oldest first.
+        asked: keys of the windows that are built.
+    """
+
+    folder: Path
+    wiki: str
+    dump_ids: Sequence[str]
+    windows: Sequence[Window]
+    asked: frozenset[str]
+    runs: list[Run] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._starts = np.array([epoch_seconds(window.start) for window in self.windows], np.int64)
+        self._end = epoch_seconds(self.windows[-1].end)
+        self._n_files = 0
+        # Revisions outside the windows asked for, by page, because a page may be read again.
+        self._outside: list[tuple[Numbers, Numbers]] = []
+        self._heads: list[tuple[int, int, str, bool]] = []
+        self._clear_log()
+        self._snapshots: dict[str, list[tuple[Any, ...]]] = {}
+        self._n_snapshots = 0
+        self._texts: list[tuple[int, int, int, int, str]] = []
+        self._text_bytes = 0
+
+    def add_log(self, page: PageHistory) -> None:
+        """Take in the revisions of a settled page."""
+        self._pages.extend([page.page_id] * len(page))
+        for own, its in zip(self._log, _log_columns(page), strict=True):
+            own.extend(its)
+        self._sha1s += page.sha1s
+        if len(self._pages) >= _LOG_ROWS:
+            self.flush_log()
+
+    def add_snapshot(self, window: str, row: tuple[Any, ...]) -> None:
+        """Take in a row of a snapshot, in the order of `SNAPSHOT_COLUMNS`."""
+        self._snapshots.setdefault(window, []).append(row)
+        self._n_snapshots += 1
+        if self._n_snapshots >= _SNAPSHOT_ROWS:
+            self.flush_snapshots()
+
+    def add_text(self, page_id: int, revision_id: int, time: int, source: int, text: str) -> None:
+        """Take in the wikitext of a winner."""
+        self._texts.append((page_id, revision_id, time, source, text))
+        self._text_bytes += len(text)
+        if self._text_bytes >= _TEXT_BYTES:
+            self.flush_texts()
+
+    def flush(self) -> None:
+        """Write all that is gathered."""
+        self.flush_log()
+        self.flush_snapshots()
+        self.flush_texts()
+        self.flush_heads()
+
+    def n_outside(self, without: Sequence[int] = ()) -> int:
+        """Count revisions that lie in no window asked for, pages in `without` left out."""
+        skip = np.array(without, np.int64)
+        return sum(int(n[~np.isin(pages, skip)].sum()) for pages, n in self._outside)
+
+    def add_head(self, page_id: int, namespace: int, title: str, *, is_redirect: bool) -> None:
+        """Take in a page as its newest dump names it."""
+        self._heads.append((page_id, namespace, title, is_redirect))
+        if len(self._heads) >= _PAGE_ROWS:
+            self.flush_heads()
+
+    def flush_log(self) -> None:
+        """Write the gathered revisions, sorted by window and key; those of windows not asked for are only counted."""
+        if not self._pages:
+            return
+        pages = np.array(self._pages, np.int64)
+        ids, parents, times, sizes, people, flags, sources = (np.array(column) for column in self._log)
+        # The first window also holds all before it.
+        windows = np.maximum(np.searchsorted(self._starts, times, "right") - 1, 0)
+        windows[times >= self._end] = len(self.windows)
+        asked = np.array([window.key in self.asked for window in self.windows] + [False])
+        self._outside.append(np.unique(pages[~asked[windows]], return_counts=True))
+        order = np.lexsort((ids, pages, windows))
+        edges = np.searchsorted(windows[order], np.arange(len(self.windows) + 1))
+        names = _contributors(people)
+        hashes = pa.FixedSizeBinaryArray.from_buffers(pa.binary(31), len(pages), [None, pa.py_buffer(bytes(self._sha1s))])
+        known = pc.not_equal(hashes, pa.scalar(bytes(31), pa.binary(31)))
+        hashes = pc.cast(pc.cast(pc.if_else(known, hashes, None), pa.binary()), pa.string())
+        dumps = pa.array(self.dump_ids, pa.string())
+        batches: dict[str, pa.Table] = {}
+        for number, window in enumerate(self.windows):
+            rows = order[edges[number] : edges[number + 1]]
+            if window.key not in self.asked or not len(rows):
+                continue
+            suppressed = (flags[rows] & SUPPRESSED) > 0
+            batches[window.key] = _table(
+                REVISION_LOG,
+                wiki=pa.repeat(self.wiki, len(rows)),
+                dump_id=dumps.take(pa.array(sources[rows])),
+                window_start=pa.repeat(pa.scalar(window.start), len(rows)),
+                page_id=pages[rows],
+                revision_id=ids[rows],
+                parent_id=pa.array(parents[rows], mask=parents[rows] == 0),
+                revision_timestamp=_instants(times[rows]),
+                contributor=names.take(pa.array(rows)),
+                text_sha1=hashes.take(pa.array(rows)),
+                text_bytes=pa.array(sizes[rows], mask=sizes[rows] < 0),
+                is_minor=pa.array((flags[rows] & MINOR) > 0),
+                is_suppressed=pa.array(suppressed),
+            )
+        self._write(REVISION_LOG, batches)
+        self._clear_log()
+
+    def flush_snapshots(self) -> None:
+        """Write the gathered snapshot rows."""
+        by_key = {window.key: window for window in self.windows}
+        batches = {}
+        for key, rows in sorted(self._snapshots.items()):
+            rows.sort()
+            columns: dict[str, Any] = dict(zip(SNAPSHOT_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+            sources = columns.pop("source")
+            for name in ("revision_timestamp", "page_created_at", "article_since", "last_stood_at"):
+                columns[name] = _instants(columns[name])
+            batches[key] = _table(
+                STABLE_SNAPSHOTS,
+                wiki=pa.repeat(self.wiki, len(rows)),
+                dump_id=pa.array([self.dump_ids[source] for source in sources]),
+                window_start=pa.repeat(pa.scalar(by_key[key].start), len(rows)),
+                cut=pa.repeat(pa.scalar(by_key[key].cut), len(rows)),
+                entity_id=pa.nulls(len(rows), pa.string()),
+                **columns,
+            )
+        self._write(STABLE_SNAPSHOTS, batches)
+        self._snapshots, self._n_snapshots = {}, 0
+
+    def flush_texts(self) -> None:
+        """Write the gathered wikitexts."""
+        by_quarter: dict[date, list[tuple[int, int, int, int, str]]] = {}
+        for row in self._texts:
+            quarter = window_of(instant(row[2]).date(), Granularity.QUARTER).start
+            by_quarter.setdefault(quarter, []).append(row)
+        batches = {}
+        for quarter, rows in sorted(by_quarter.items()):
+            rows.sort(key=lambda row: row[:2])
+            pages, ids, times, sources, texts = zip(*rows, strict=True)
+            batches[quarter.isoformat()] = _table(
+                PAGE_WIKITEXTS,
+                wiki=pa.repeat(self.wiki, len(rows)),
+                dump_id=pa.array([self.dump_ids[source] for source in sources]),
+                quarter=pa.repeat(pa.scalar(quarter), len(rows)),
+                page_id=list(pages),
+                revision_id=list(ids),
+                revision_timestamp=_instants(list(times)),
+                wikitext=list(texts),
+            )
+        self._write(PAGE_WIKITEXTS, batches)
+        self._texts, self._text_bytes = [], 0
+
+    def flush_heads(self) -> None:
+        """Write the gathered page heads, as rows of `pages` for which nothing else is known."""
+        if not self._heads:
+            return
+        pages, namespaces, titles, redirects = zip(*sorted(self._heads), strict=True)
+        n = len(pages)
+        rows = _table(
+            PAGES,
+            wiki=pa.repeat(self.wiki, n),
+            dump_id=pa.repeat(self.dump_ids[-1], n),
+            page_id=list(pages),
+            namespace=list(namespaces),
+            title=list(titles),
+            entity_id=pa.nulls(n, pa.string()),
+            is_redirect=list(redirects),
+            redirect_namespace=pa.nulls(n, pa.int32()),
+            redirect_title=pa.nulls(n, pa.string()),
+            is_disambiguation=pa.nulls(n, pa.bool_()),
+        )
+        self._write(PAGES, {self.dump_ids[-1]: rows})
+        self._heads = []
+
+    def _clear_log(self) -> None:
+        self._pages = array("q")
+        self._log = [array("q"), array("q"), array("q"), array("q"), array("q"), array("B"), array("B")]
+        self._sha1s = bytearray()
+
+    def _write(self, table: Table, batches: dict[str, pa.Table]) -> None:
+        if not batches:
+            return
+        path = self.folder / f"{table.name}-{self._n_files:05}.arrow"
+        self._n_files += 1
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            for number, (partition, rows) in enumerate(batches.items()):
+                writer.write_batch(rows.combine_chunks().to_batches(max_chunksize=None)[0])
+                self.runs.append(Run(table.name, partition, path, number))
+
+
+# What `add_snapshot` takes, in this order; page_id comes first, so that rows sort by it.
+SNAPSHOT_COLUMNS = (
+    "page_id", "namespace", "title", "title_source", "revision_id", "revision_timestamp", "page_created_at",
+    "article_since", "standing_seconds", "standing_share", "last_stood_at", "n_revisions_in_interval", "n_revisions",
+    "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title",
+    "is_disambiguation", "source",
+)  # fmt: skip
+
+
+def _log_columns(page: PageHistory) -> "tuple[array[int], ...]":
+    return page.ids, page.parents, page.times, page.sizes, page.people, page.flags, page.sources
+
+
+def _table(declared: Table, **columns: Any) -> pa.Table:
+    arrays = []
+    for column in declared.columns:
+        values = columns[column.name]
+        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.type))
+    fitted = [values.cast(field.type) for values, field in zip(arrays, declared.schema, strict=True)]
+    return pa.Table.from_arrays(fitted, schema=declared.schema)
+
+
+def _instants(seconds: Any) -> pa.Array:
+    return pc.multiply(pa.array(seconds, pa.int64()), 1_000_000).cast(pa.timestamp("us")).cast(INSTANT)
+
+
+def _contributors(people: Numbers) -> pa.Array:
+    """Account numbers become `u<number>`, hashes `x<hex>`, hidden people null."""
+    accounts = pc.binary_join_element_wise("u", pc.cast(pa.array(people), pa.string()), "")
+    hashed = people < 0
+    if hashed.any():
+        hexes = np.full(len(people), None, object)
+        hexes[hashed] = [f"x{-number:016x}" for number in people[hashed].tolist()]
+        accounts = pc.if_else(pa.array(hashed), pa.array(hexes, pa.string()), accounts)
+    return pc.if_else(pa.array(people == 0), pa.scalar(None, pa.string()), accounts)

@@ -1,0 +1,94 @@
+"""Tables of the room: every revision, the winning texts, and what stood at each cut."""
+
+import pyarrow as pa
+
+from tempkb.dumps.tables import DUMP_ID, WIKI
+from tempkb.store.tables import INSTANT, Column, Rule, Table
+
+REVISION_LOG = Table(
+    name="revision_log",
+    meaning="Every revision of every page, without its text, by the window in which it was saved.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        Column("window_start", pa.date32(), "first day of the window of the edit; the first window also holds all before"),
+        Column("page_id", pa.int64(), "number of the page"),
+        Column("revision_id", pa.int64(), "number of the revision"),
+        Column("parent_id", pa.int64(), "revision it was made from; null for the first or when unknown"),
+        Column("revision_timestamp", INSTANT, "when it was saved"),
+        Column("contributor", pa.string(), "u<account number>, or x<keyed hash> of name or address; null when hidden"),
+        Column("text_sha1", pa.string(), "MediaWiki's base-36 SHA-1 of the main text; null when suppressed or unknown"),
+        Column("text_bytes", pa.int64(), "UTF-8 length of the main text; null when suppressed or unknown"),
+        Column("is_minor", pa.bool_(), "marked as a minor edit"),
+        Column("is_suppressed", pa.bool_(), "its text is hidden from the public"),
+    ),
+    key=("page_id", "revision_id"),
+    partitioned_by="window",
+    rules=(
+        Rule("sized_or_suppressed", "a suppressed revision shows neither hash nor length",
+             "is_suppressed AND (text_sha1 IS NOT NULL OR text_bytes IS NOT NULL)"),
+    ),
+)  # fmt: skip
+
+STABLE_SNAPSHOTS = Table(
+    name="stable_snapshots",
+    meaning="For each page and cut, the revision whose text stood longest in the days before the cut.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        Column("window_start", pa.date32(), "first day of the window that ends at the cut"),
+        Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot"),
+        Column("page_id", pa.int64(), "number of the page"),
+        Column("namespace", pa.int32(), "number of the namespace at the cut"),
+        Column("title", pa.string(), "title at the cut: spaces, no namespace prefix"),
+        Column("title_source", pa.string(), "move_comment (a move's summary tells it) or today (the dump's own title)"),
+        Column("revision_id", pa.int64(), "last revision before the cut that carried the winning text"),
+        Column("revision_timestamp", INSTANT, "when that revision was saved"),
+        Column("page_created_at", INSTANT, "first revision of the page, whatever it held"),
+        Column("article_since", INSTANT, "first text in the main namespace that was neither redirect nor blank; null: none yet"),
+        Column("standing_seconds", pa.int64(), "time the winning text stood inside the lookback interval, all spells"),
+        Column("standing_share", pa.float64(), "that time as a fraction of the interval"),
+        Column("last_stood_at", INSTANT, "end of its last spell, at most the cut"),
+        Column("n_revisions_in_interval", pa.int64(), "revisions saved inside the lookback interval"),
+        Column("n_revisions", pa.int64(), "revisions saved before the cut"),
+        Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
+        Column("text_sha1", pa.string(), "MediaWiki's base-36 SHA-1 of the winning text; null when suppressed or unknown"),
+        Column("has_text", pa.bool_(), "is the text in page_wikitexts? false when suppressed or not in the dump"),
+        Column("is_blank", pa.bool_(), "the winning text is empty or white space: nothing else stood"),
+        Column("redirect_namespace", pa.int32(), "namespace of the winning redirect's target; null when not a redirect"),
+        Column("redirect_title", pa.string(), "title of the winning redirect's target; null when not a redirect"),
+        Column("is_disambiguation", pa.bool_(), "the winning text carries a disambiguation template or magic word"),
+        Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
+    ),
+    key=("page_id",),
+    partitioned_by="window",
+    rules=(
+        Rule("before_the_cut", "no revision at or after its cut", "revision_timestamp >= cut::TIMESTAMP"),
+        Rule("stood_inside", "standing time lies inside the interval and before the cut",
+             "standing_seconds <= 0 OR standing_share <= 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP"),
+        Rule("born_before", "a page is created no later than its winner",
+             "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP"),
+        Rule("counted", "counts agree with one another",
+             "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions"),
+    ),
+)  # fmt: skip
+
+PAGE_WIKITEXTS = Table(
+    name="page_wikitexts",
+    meaning="Raw wikitext of every revision that won at some cut, each once, by the quarter it was saved in.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved"),
+        Column("page_id", pa.int64(), "number of the page"),
+        Column("revision_id", pa.int64(), "number of the revision"),
+        Column("revision_timestamp", INSTANT, "when it was saved"),
+        Column("wikitext", pa.string(), "the main slot's text as people wrote it"),
+    ),
+    key=("page_id", "revision_id"),
+    partitioned_by="quarter of the revision",
+    persist="view",
+    row_group_rows=1024,
+)
+
+TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS)

@@ -1,0 +1,267 @@
+"""Settings and homes: what a user may choose, and what a home holds on to.
+
+Settings come from `TEMPKB_*` variables, then from `tempkb.toml` in the home. A
+home is made once: its wiki, granularity, first window, namespaces, lookback and
+stability rule are written to `home.toml` at the first write and defended after.
+"""
+
+import difflib
+import json
+import os
+import secrets
+import tomllib
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from tempkb.errors import SettingsError
+from tempkb.windows import Granularity, window_of
+
+DEFAULT_HOME = Path("data/demo")
+# What makes two homes different; everything else may change from run to run.
+IDENTITY = ("wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule")
+_OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
+
+
+class Settings(BaseSettings):
+    """What a user may choose; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`."""
+
+    model_config = SettingsConfigDict(env_prefix="TEMPKB_", extra="forbid", frozen=True)
+
+    wiki: str | None = Field(None, pattern=r"^[a-z][a-z0-9_]*$", description="a database name, such as simplewiki")
+    namespaces: Annotated[tuple[int, ...] | Literal["all"], NoDecode] = Field(
+        (0,), description="namespace numbers, such as 0 or 0,1, or the word all"
+    )
+    granularity: Granularity = Field(Granularity.QUARTER, description="week, month, quarter or year")
+    first_window: date = Field(date(2001, 1, 1), description="a day on which a window begins, such as 2001-01-01")
+    lookback_days: int = Field(30, ge=1, le=3660, description="a number of days from 1 to 3660")
+    stability_rule: Literal["standing"] = Field("standing", description="standing")
+    engine: Literal["local"] = Field("local", description="local")
+    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
+    duckdb_max_rows: int = Field(50_000_000, ge=0, description="a number of rows, 0 or more")
+    strict: bool = Field(False, description="true or false")
+
+    @field_validator("namespaces", mode="before")
+    @classmethod
+    def _read_namespaces(cls, value: object) -> object:
+        if isinstance(value, str) and value.strip() != "all":
+            return tuple(sorted({int(part) for part in value.split(",")}))
+        if isinstance(value, int):
+            return (value,)
+        return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
+
+    @field_validator("first_window")
+    @classmethod
+    def _window_starts_there(cls, value: date, info: Any) -> date:
+        granularity = info.data.get("granularity")
+        if granularity and window_of(value, granularity).start != value:
+            raise ValueError(f"no {granularity} begins on that day")
+        return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let arguments win over variables, and variables over the home's `tempkb.toml`."""
+        path = home_path() / "tempkb.toml"
+        toml = TomlConfigSettingsSource(settings_cls, path) if path.exists() else InitSettingsSource(settings_cls, {})
+        return init_settings, env_settings, toml
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder that holds one wiki, with the settings in force for it.
+
+    Attributes:
+        path: the folder, absolute.
+        settings: as chosen, filled up with what the home was made with.
+        asked_wiki: the wiki that a variable or `tempkb.toml` names; it wins over
+            what a dump says of itself.
+    """
+
+    path: Path
+    settings: Settings
+    asked_wiki: str | None = None
+
+    @property
+    def lake(self) -> Path:
+        """Where the Parquet files live."""
+        return self.path / "lake"
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file that people query."""
+        return self.path / "tempkb.duckdb"
+
+    @property
+    def dumps(self) -> Path:
+        """The local mirror of dumps, in Wikimedia's own layout."""
+        return self.path / "dumps"
+
+    @property
+    def dagster(self) -> Path:
+        """Dagster's own storage."""
+        return self.path / "dagster"
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
+        return read_record(self.path)
+
+    @property
+    def wiki(self) -> str | None:
+        """The wiki this home holds; None until a first dump has told."""
+        return self.settings.wiki
+
+    @property
+    def contributor_salt(self) -> bytes:
+        """Secret of this home under which contributors without an account number are hashed."""
+        if "contributor_salt" not in self._record:
+            raise SettingsError(f"home {self.path}: nothing was written yet, so it has no salt; build a window first")
+        return bytes.fromhex(self._record["contributor_salt"])
+
+    def claim(self, wiki: str) -> "Home":
+        """Write down, once, what defines this home, and return it with its wiki known.
+
+        Args:
+            wiki: database name that the dump at hand gives.
+
+        Raises:
+            SettingsError: if the home already holds another wiki.
+        """
+        held = self.settings.wiki
+        if held is not None and held != wiki:
+            raise SettingsError(
+                f"home {self.path} holds {held!r}, but the dump is of {wiki!r}. One home holds one wiki; "
+                f"for the other use: TEMPKB_HOME=data/{wiki} tempkb build ..."
+            )
+        settings = self.settings.model_copy(update={"wiki": wiki})
+        if not (self.path / "home.toml").exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            _write_record(self.path, settings)
+        return Home(self.path, settings, self.asked_wiki)
+
+
+def home_path() -> Path:
+    """Return the home's absolute folder: `TEMPKB_HOME`, by default `data/demo`."""
+    return Path(os.environ.get("TEMPKB_HOME") or DEFAULT_HOME).expanduser().resolve()
+
+
+def load_home(**overrides: Any) -> Home:
+    """Read the settings of the home that `TEMPKB_HOME` names.
+
+    Args:
+        overrides: settings by field name that win over variables and files.
+
+    Raises:
+        SettingsError: a value is not allowed, a name is unknown, or the home
+            was made with another value.
+    """
+    _refuse_unknown_variables()
+    path = home_path()
+    if path.exists() and not path.is_dir():
+        raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or a name for a new one")
+    try:
+        settings = Settings(**overrides)
+    except ValidationError as error:
+        raise SettingsError(_in_words(error)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
+    asked = settings.wiki if "wiki" in settings.model_fields_set else None
+    return Home(path, _with_record(path, settings), asked)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return what `home.toml` of the home at `path` says; empty when nothing was written yet."""
+    record = path / "home.toml"
+    if not record.exists():
+        return {}
+    try:
+        return tomllib.loads(record.read_text("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{record}: not valid TOML ({error}); restore it from a copy") from None
+
+
+def _with_record(path: Path, settings: Settings) -> Settings:
+    held = {key: value for key, value in read_record(path).items() if key in IDENTITY}
+    if not held:
+        return settings
+    recorded = Settings(**held)
+    for key in held:
+        wanted, has = getattr(settings, key), getattr(recorded, key)
+        if key in settings.model_fields_set and wanted != has:
+            raise SettingsError(
+                f"{key}: home {path} was made with {_shown(has)}, but the settings say {_shown(wanted)}. "
+                f"A home keeps what it was made with; for the other value use another folder: "
+                f"TEMPKB_HOME=data/{recorded.wiki or 'wiki'}-{_shown(wanted)} TEMPKB_{key.upper()}={_shown(wanted)} "
+                "tempkb build ..."
+            )
+    return settings.model_copy(update={key: getattr(recorded, key) for key in held})
+
+
+def _write_record(path: Path, settings: Settings) -> None:
+    values: dict[str, Any] = {key: getattr(settings, key) for key in IDENTITY}
+    values["contributor_salt"] = secrets.token_hex(16)
+    lines = ["# What defines this home; written once by tempkb. Another value needs another home."]
+    lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
+    draft = path / f"home.toml.{os.getpid()}.draft"
+    draft.write_text("\n".join(lines) + "\n", "utf-8")
+    try:
+        # A hard link fails when the name is taken, so of two first writers one wins and neither mixes.
+        os.link(draft, path / "home.toml")
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def _shown(value: object) -> str:
+    return ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
+
+
+def _in_words(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors():
+        key = str(problem["loc"][0]) if problem["loc"] else "settings"
+        field = Settings.model_fields.get(key)
+        if field is None:
+            lines.append(f"{key}: no such setting{_nearest(key, list(Settings.model_fields))}")
+            continue
+        why = problem["msg"].removeprefix("Value error, ") if problem["type"] == "value_error" else ""
+        why = f" ({why})" if why and "invalid literal" not in why else ""
+        lines.append(f"{key}: found {problem['input']!r}{why}; allowed: {field.description}")
+    return "; ".join(dict.fromkeys(lines)) + ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
+
+
+def _refuse_unknown_variables() -> None:
+    known = {f"TEMPKB_{name.upper()}" for name in Settings.model_fields} | _OTHER_VARIABLES
+    for name in sorted(os.environ):
+        if name.startswith("TEMPKB_") and name not in known:
+            raise SettingsError(f"{name}: no such setting{_nearest(name, sorted(known))}")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"

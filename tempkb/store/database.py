@@ -1,0 +1,284 @@
+"""The DuckDB file that people query, kept equal to the lake.
+
+One writer locks a DuckDB file against everybody, so we hold it only for one
+short transaction per partition, under a lock file of our own. What is pending
+is never stored: whatever `CURRENT` in the lake differs from the table
+`published` is brought in by the next commit or by `tempkb publish`.
+"""
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tempkb.errors import TempkbError
+from tempkb.store.lake import Lake, Version
+from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table
+
+_BOOKS = """
+CREATE TABLE IF NOT EXISTS published (
+    table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, published_at TIMESTAMPTZ,
+    PRIMARY KEY (table_name, partition)
+);
+COMMENT ON TABLE published IS 'Which version of each partition this file shows.';
+COMMENT ON COLUMN published.table_name IS 'table the partition belongs to';
+COMMENT ON COLUMN published.partition IS 'partition key';
+COMMENT ON COLUMN published.version IS 'content hash of the version shown';
+COMMENT ON COLUMN published.rows IS 'rows of the partition';
+COMMENT ON COLUMN published.published_at IS 'when the version was brought in';
+CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
+COMMENT ON TABLE declared IS 'Under which declaration each table was made.';
+COMMENT ON COLUMN declared.table_name IS 'table or view';
+COMMENT ON COLUMN declared.form IS 'table, or view over the files of the lake';
+COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
+"""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A partition whose shown version is not the lake's; `version` is None when it was removed."""
+
+    table: Table
+    partition: str
+    version: Version | None
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What a call to `publish` did, and what it had to leave for later."""
+
+    done: int
+    left: int
+    reason: str = ""
+
+
+class Database:
+    """The published side of a home.
+
+    Args:
+        path: the `.duckdb` file; its lock file lies beside it.
+        lake: where partitions come from.
+        tables: all declarations, by name.
+        max_rows: a table with more rows becomes a view over the lake's files.
+    """
+
+    def __init__(self, path: Path, lake: Lake, tables: Mapping[str, Table], max_rows: int) -> None:
+        self.path, self._lake, self._tables, self._max_rows = path.absolute(), lake, tables, max_rows
+
+    @contextlib.contextmanager
+    def reading(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file read-only, waiting out short commits of others.
+
+        Raises:
+            TempkbError: if nothing was published yet.
+            LockTimeoutError: if a writer keeps the file too long.
+        """
+        if not self.path.exists():
+            raise TempkbError(f"{self.path} does not exist yet; build something first: tempkb build")
+        with _connected(self.path, patience or Patience(), read_only=True) as connection:
+            yield connection
+
+    def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:
+        """Compare the lake's `CURRENT` files with what is shown, in a fixed order.
+
+        Args:
+            connection: an open connection to the file; None compares with nothing shown.
+        """
+        shown = _shown(connection) if connection else {}
+        forms = _forms(connection) if connection else {}
+        result = []
+        for table in self._tables.values():
+            versions = {version.partition: version for version in self._lake.versions(table.name)}
+            changed = bool(versions) and forms.get(table.name) != self._form(table, versions.values())
+            known = {partition for name, partition in shown if name == table.name}
+            for partition in sorted(versions.keys() | known):
+                version = versions.get(partition)
+                if changed or version is None or shown.get((table.name, partition)) != version.version:
+                    result.append(Pending(table, partition, version))
+        return result
+
+    def publish(self, patience: Patience) -> Publication:
+        """Bring in all that is pending, a partition a transaction, as far as patience allows."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with (
+                locked(self.path.with_name(self.path.name + ".lock"), patience),
+                _connected(self.path, patience, read_only=False) as connection,
+            ):
+                connection.execute(_BOOKS)
+                for table in SIDE_TABLES:
+                    _create(connection, table)
+                pending = self.pending(connection)
+                for table, group in itertools.groupby(pending, key=lambda one: one.table):
+                    self._bring_in(connection, table, list(group))
+                return Publication(len(pending), 0)
+        except LockTimeoutError as error:
+            return Publication(0, len(self.pending()), str(error))
+
+    def shown_versions(self) -> set[tuple[str, str, str]]:
+        """Return (table, partition, version) of all that is shown; empty when there is no file yet."""
+        if not self.path.exists():
+            return set()
+        with self.reading() as connection:
+            return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
+
+    def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
+        rows = sum(version.rows for version in versions)
+        form = "view" if table.persist == "view" or rows > self._max_rows else "table"
+        # A view names absolute paths, so a home that was moved needs its views made anew.
+        return form, table.fingerprint + (f" {self._lake.root}" if form == "view" else "")
+
+    def _bring_in(self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending]) -> None:
+        """Bring in the pending partitions of one table: rows a partition a transaction, a view all at once."""
+        versions = self._lake.versions(table.name)
+        form, fingerprint = self._form(table, versions)
+        with _transaction(connection):
+            if _forms(connection).get(table.name) != (form, fingerprint):
+                _drop(connection, table)
+                if form == "table":
+                    _create(connection, table)
+                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [table.name, form, fingerprint])
+            if form == "view":
+                _make_view(connection, table, [path for version in versions for path in version.paths()])
+                for one in pending:
+                    self._keep_books(connection, one)
+                return
+        for one in pending:
+            with _transaction(connection):
+                _replace_rows(connection, one)
+                self._keep_books(connection, one)
+
+    def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
+        named = [one.table.name, one.partition]
+        connection.execute("DELETE FROM exclusions WHERE recorded_in = ? AND partition = ?", named)
+        connection.execute("DELETE FROM manifest WHERE table_name = ? AND partition = ?", named)
+        connection.execute("DELETE FROM published WHERE table_name = ? AND partition = ?", named)
+        if one.version is None:
+            return
+        version = one.version
+        for side, replace in ((EXCLUSIONS, ""), (MANIFEST, "REPLACE ($version AS version)")):
+            values = {"path": str(version.side_file(side.name))} | ({"version": version.version} if replace else {})
+            connection.execute(f'INSERT INTO "{side.name}" BY NAME SELECT * {replace} FROM read_parquet($path)', values)
+        books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
+        connection.execute(books, [*named, version.version, version.rows])
+
+
+def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
+    name = one.table.name
+    # Rows of a partition are found by their row's own partition key, which the lake's files do not hold.
+    connection.execute(f'DELETE FROM "{name}" WHERE lake_partition = ?', [one.partition])
+    if one.version is not None:
+        connection.execute(
+            f'INSERT INTO "{name}" BY NAME SELECT {_known_columns(connection, one)}, ? AS lake_partition '
+            "FROM read_parquet(?, union_by_name = true)",
+            [one.partition, [str(path) for path in one.version.paths()]],
+        )
+
+
+def _known_columns(connection: duckdb.DuckDBPyConnection, one: Pending) -> str:
+    """Columns of the files that the declaration still has; a file of an older declaration may lack some."""
+    assert one.version is not None  # noqa: S101 - the caller checked; for the type checker
+    query = "SELECT name FROM parquet_schema(?) WHERE num_children IS NULL"
+    held = {row[0] for row in connection.execute(query, [str(one.version.paths()[0])]).fetchall()}
+    return ", ".join(f'"{column.name}"' for column in one.table.columns if column.name in held)
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    columns = [f'"{column.name}" {column.sql_type}' for column in table.columns]
+    if table not in SIDE_TABLES:
+        columns.append("lake_partition VARCHAR")
+    connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)})')
+    _comment(connection, table, "TABLE")
+
+
+def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Sequence[Path]) -> None:
+    if paths:
+        files = ", ".join(_quoted(str(path)) for path in paths)
+        source = f"SELECT * FROM read_parquet([{files}], union_by_name = true)"
+    else:
+        columns = ", ".join(f'CAST(NULL AS {column.sql_type}) AS "{column.name}"' for column in table.columns)
+        source = f"SELECT {columns} WHERE false"
+    connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {source}')
+    _comment(connection, table, "VIEW")
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    query = "SELECT table_type FROM information_schema.tables WHERE table_name = ?"
+    for (kind,) in connection.execute(query, [table.name]).fetchall():
+        connection.execute(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{table.name}"')
+    connection.execute("DELETE FROM published WHERE table_name = ?", [table.name])
+    connection.execute("DELETE FROM declared WHERE table_name = ?", [table.name])
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> None:
+    connection.execute(f'COMMENT ON {kind} "{table.name}" IS {_quoted(table.meaning)}')
+    for column in table.columns:
+        connection.execute(f'COMMENT ON COLUMN "{table.name}"."{column.name}" IS {_quoted(column.meaning)}')
+    if kind == "TABLE" and table not in SIDE_TABLES:
+        meaning = "partition of the lake that the row comes from"
+        connection.execute(f'COMMENT ON COLUMN "{table.name}".lake_partition IS {_quoted(meaning)}')
+
+
+def _shown(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:
+    rows = connection.execute("SELECT table_name, partition, version FROM published").fetchall()
+    return {(table, partition): version for table, partition, version in rows}
+
+
+def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
+    return {table: (form, fingerprint) for table, form, fingerprint in rows}
+
+
+@contextlib.contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("BEGIN")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    while True:
+        try:
+            connection = duckdb.connect(str(path), read_only=read_only)
+            break
+        except duckdb.IOException as error:
+            if "lock" not in str(error).lower():
+                raise
+            if not patience.wait():
+                raise LockTimeoutError(
+                    f"{path} is open in another program, so {'nothing can be read' if read_only else 'it was not updated'}; "
+                    "close it or try again, then: tempkb publish"
+                ) from None
+    try:
+        connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def in_memory(**settings: Any) -> duckdb.DuckDBPyConnection:
+    """Open an in-memory DuckDB for reading the lake, in UTC and quiet.
+
+    Args:
+        settings: further DuckDB settings by name.
+    """
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+    for name, value in settings.items():
+        connection.execute(f"SET {name} = {json.dumps(value) if not isinstance(value, str) else _quoted(value)}")
+    return connection
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,206 @@
+"""Drafts: a partition being written, validated before anybody can see it.
+
+Rows arrive in key order and go to Parquet in row groups of a fixed number of
+rows, so that equal rows give equal bytes however they were batched.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import tempkb
+from tempkb.errors import ContractError
+from tempkb.store.lake import Lake, Version, describe_file
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
+
+_ROWS_PER_FILE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a partition was made from and with: the rows of its manifest.
+
+    `inputs` maps a file or table name to its sha256 or version.
+    """
+
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    code_version: str = ""
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Rows seen but not kept, for one reason.
+
+    `table_name` is the table they would have gone to, when that is not the one
+    in whose version they are written down.
+    """
+
+    reason: str
+    n: int
+    example: str
+    table_name: str = ""
+
+
+class Draft:
+    """Writes one partition; nothing counts until `commit`.
+
+    Args:
+        lake: where the partition will live.
+        table: its declaration.
+        partition: slug key.
+        folder: an empty folder on the lake's file system.
+    """
+
+    def __init__(self, lake: Lake, table: Table, partition: str, folder: Path) -> None:
+        self._lake, self.table, self.partition, self._folder = lake, table, partition, folder
+        self._folder.mkdir(parents=True)
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = 0
+        self._writer: pq.ParquetWriter | None = None
+        self._files: list[Path] = []
+        self._rows_in_file = 0
+        self._last_key: pa.Table | None = None
+        self.rows = 0
+
+    def write(self, data: pa.Table | pa.RecordBatch) -> None:
+        """Append rows that follow, in key order, those already written.
+
+        Raises:
+            ContractError: wrong columns, a null or repeated key, or rows out of key order.
+        """
+        table = self.table.conform(data)
+        if not table.num_rows:
+            return
+        self._check_keys(table)
+        self._waiting.append(table)
+        self._n_waiting += table.num_rows
+        self.rows += table.num_rows
+        while self._n_waiting >= self.table.row_group_rows:
+            self._flush(self.table.row_group_rows)
+
+    def commit(self, provenance: Provenance, exclusions: Iterable[Exclusion] = ()) -> Version:
+        """Validate all that was written and make it the partition's current version.
+
+        Raises:
+            ContractError: if a rule of the table is broken; the old version stays.
+        """
+        self._flush(self._n_waiting)
+        self._open_writer()
+        self._close_file()
+        self._check_rules()
+        files = [describe_file(path) for path in self._files]
+        sides = [self._write_exclusions(exclusions)]
+        self._write_manifest(provenance, [(file.name, file.sha256) for file in files])
+        return self._lake.swap(self.table, self.partition, self._folder, files, sides)
+
+    def _flush(self, rows: int) -> None:
+        if not rows:
+            return
+        waiting = pa.concat_tables(self._waiting)
+        self._open_writer().write_table(waiting.slice(0, rows), row_group_size=rows)
+        rest = waiting.slice(rows)
+        self._waiting, self._n_waiting = ([rest] if rest.num_rows else []), rest.num_rows
+        self._rows_in_file += rows
+        if self._rows_in_file >= _ROWS_PER_FILE:
+            self._close_file()
+
+    def _open_writer(self) -> pq.ParquetWriter:
+        if self._writer is None and (not self._files or self._n_waiting):
+            path = self._folder / f"part-{len(self._files):05}.parquet"
+            self._files.append(path)
+            self._writer = pq.ParquetWriter(path, self.table.schema, compression="zstd", compression_level=3)
+            self._rows_in_file = 0
+        return self._writer
+
+    def _close_file(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _check_keys(self, table: pa.Table) -> None:
+        keys = table.select(list(self.table.key)).combine_chunks()
+        for name in self.table.key:
+            if keys[name].null_count:
+                raise self._broken(f"{keys[name].null_count} of {keys.num_rows} rows have no {name!r}")
+        if self._last_key is not None:
+            keys = pa.concat_tables([self._last_key, keys]).combine_chunks()
+        if keys.num_rows > 1:
+            ascends = _ascending(keys)
+            if not pc.all(ascends).as_py():
+                at = pc.index(ascends, False).as_py()
+                pair = keys.slice(at, 2).to_pylist()
+                found = "repeat the key" if pair[0] == pair[1] else "are not in key order:"
+                raise self._broken(f"rows {found} {pair[0]} and {pair[1]} (key {self.table.key})")
+        self._last_key = keys.slice(keys.num_rows - 1)
+
+    def _check_rules(self) -> None:
+        if not self.table.rules or not self.rows:
+            return
+        with duckdb.connect() as memory:
+            memory.execute("SET TimeZone = 'UTC'")
+            for rule in self.table.rules:
+                self._check_rule(memory, rule)
+
+    def _check_rule(self, memory: duckdb.DuckDBPyConnection, rule: Rule) -> None:
+        paths = [str(path) for path in self._files]
+        condition = f"FROM read_parquet($paths) WHERE ({rule.broken_when})"
+        found = memory.execute(f"SELECT count(*) {condition}", {"paths": paths}).fetchall()[0][0]
+        if found:
+            keys = ", ".join(self.table.key)
+            example = memory.execute(f"SELECT {keys} {condition} LIMIT 1", {"paths": paths}).fetchall()[0]
+            named = ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
+            raise self._broken(f"{found} of {self.rows} rows break the rule {rule.name!r} ({rule.meaning}), as {named}")
+
+    def _write_exclusions(self, exclusions: Iterable[Exclusion]) -> Path:
+        rows = [
+            {
+                "table_name": exclusion.table_name or self.table.name,
+                "partition": self.partition,
+                "reason": exclusion.reason,
+                "n": exclusion.n,
+                "example": exclusion.example,
+                "recorded_in": self.table.name,
+            }
+            for exclusion in sorted(exclusions, key=lambda one: one.reason)
+            if exclusion.n
+        ]
+        path = self._folder / "exclusions.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, EXCLUSIONS.schema), path)
+        return path
+
+    def _write_manifest(self, provenance: Provenance, outputs: list[tuple[str, str]]) -> None:
+        shared = {
+            "table_name": self.table.name,
+            "partition": self.partition,
+            "version": "",
+            "settings": json.dumps(dict(provenance.settings), sort_keys=True, default=str),
+            "code_version": f"tempkb {tempkb.__version__}, {provenance.code_version}",
+        }
+        rows = [
+            {**shared, "role": role, "name": name, "sha256": digest}
+            for role, named in (("input", sorted(provenance.inputs.items())), ("output", outputs))
+            for name, digest in named
+        ]
+        pq.write_table(pa.Table.from_pylist(rows, MANIFEST.schema), self._folder / "manifest.parquet")
+
+    def _broken(self, what: str) -> ContractError:
+        return ContractError(f"table {self.table.name!r}, partition {self.partition}: {what}. Nothing was written.")
+
+
+def _ascending(keys: pa.Table) -> pa.ChunkedArray:
+    """For each row but the last: is the next row's key greater, column by column?"""
+    n = keys.num_rows - 1
+    result = pa.chunked_array([pa.array([False]).take(pa.array([0] * n, pa.int64()))])
+    for name in reversed(keys.column_names):
+        column = keys[name]
+        left, right = column.slice(0, n), column.slice(1, n)
+        result = pc.or_(pc.greater(right, left), pc.and_(pc.equal(right, left), result))
+    return result

@@ -1,0 +1,248 @@
+"""The lake: immutable version folders and one pointer file per partition.
+
+    lake/<table>/<partition>/CURRENT              which version counts: files, sha256, rows
+    lake/<table>/<partition>/<version>/part-*.parquet
+    lake/<table>/<partition>/<version>/exclusions.parquet, manifest.parquet
+    lake/_staging/<run>/...                       drafts; a lock file tells whether their run lives
+
+`<version>` is a hash of the content, so writing equal rows again changes
+nothing. Only `CURRENT` is ever replaced, by `os.replace`: a partition is whole
+or absent at every instant, for any number of writers and readers. Readers ask
+the lake for explicit file lists and never glob.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow.parquet as pq
+
+from tempkb.errors import ContractError
+from tempkb.store.locks import locked, try_lock
+from tempkb.store.tables import Table
+
+_MOMENT = 60.0  # seconds
+_SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One Parquet file of a version: its name in the version folder and what is in it."""
+
+    name: str
+    sha256: str
+    bytes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Version:
+    """What `CURRENT` says about a partition."""
+
+    table: str
+    partition: str
+    version: str
+    rows: int
+    schema: str
+    files: tuple[DataFile, ...]
+    folder: Path
+
+    def paths(self) -> list[Path]:
+        """Absolute paths of the data files, in key order."""
+        return [self.folder / file.name for file in self.files]
+
+    def side_file(self, name: str) -> Path:
+        """Path of the side file `exclusions` or `manifest` of this version."""
+        return self.folder / f"{name}.parquet"
+
+
+class Lake:
+    """All partitions below one folder.
+
+    Args:
+        root: the home's `lake` folder; made when first written to.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.absolute()
+
+    def current(self, table: str, partition: str) -> Version | None:
+        """Return the version that counts, or None when the partition was never built."""
+        folder = self._folder(table, partition)
+        try:
+            said = json.loads((folder / "CURRENT").read_text("utf-8"))
+        except FileNotFoundError:
+            return None
+        files = tuple(DataFile(**file) for file in said["files"])
+        return Version(table, partition, said["version"], said["rows"], said["schema"], files, folder / said["version"])
+
+    def partitions(self, table: str) -> list[str]:
+        """Return the keys of all built partitions, sorted."""
+        folder = self.root / table
+        if not folder.exists():
+            return []
+        return sorted(entry.name for entry in folder.iterdir() if (entry / "CURRENT").exists())
+
+    def versions(self, table: str, partitions: Sequence[str] | None = None) -> list[Version]:
+        """Return the current versions of `partitions` (default: all that are built), sorted by key."""
+        keys = self.partitions(table) if partitions is None else sorted(partitions)
+        return [version for key in keys if (version := self.current(table, key)) is not None]
+
+    def files(self, table: str, partitions: Sequence[str] | None = None) -> list[Path]:
+        """Return the data files of `partitions` (default: all), for a reader to open by name."""
+        return [path for version in self.versions(table, partitions) for path in version.paths()]
+
+    def remove(self, table: str, partition: str) -> None:
+        """Forget a partition; its files stay until `collect_garbage`."""
+        (self._folder(table, partition) / "CURRENT").unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def partition_lock(self, table: str, partition: str) -> Iterator[None]:
+        """Hold a partition for a read-modify-write."""
+        with locked(self._folder(table, partition) / ".lock"):
+            yield
+
+    @contextlib.contextmanager
+    def staging(self, run: str | None = None) -> Iterator[Path]:
+        """Give a folder for drafts that is removed at the end, or by the garbage collector if we are killed."""
+        folder = self.root / "_staging" / (run or uuid.uuid4().hex)
+        folder.mkdir(parents=True)
+        with (folder / ".alive").open("w") as alive:
+            _mark_alive(alive)
+            try:
+                yield folder
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def swap(self, table: Table, partition: str, draft: Path, files: Sequence[DataFile], sides: Sequence[Path]) -> Version:
+        """Make a finished draft folder the current version of a partition.
+
+        Args:
+            table: the declaration.
+            partition: slug key.
+            draft: folder with the data files and side files, on the lake's file system.
+            files: the data files in key order.
+            sides: side files whose content is part of the version's identity.
+        """
+        name = _content_hash(table, files, sides)
+        folder = self._folder(table.name, partition)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in [*draft.iterdir(), draft]:
+            _sync(path)
+        said = {
+            "table": table.name,
+            "partition": partition,
+            "version": name,
+            "rows": sum(file.rows for file in files),
+            "schema": table.fingerprint,
+            "files": [asdict(file) for file in files],
+        }
+        # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
+        with locked(folder / ".swap"):
+            _move_into_place(draft, folder / name)
+            pointer = folder / "CURRENT.draft"
+            pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+            _sync(pointer)
+            pointer.replace(folder / "CURRENT")
+            _sync(folder)
+        version = self.current(table.name, partition)
+        if version is None:
+            raise ContractError(f"table {table.name!r}, partition {partition}: removed by another process while written")
+        return version
+
+    def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
+        """Remove versions that are neither current nor in `keep`, and drafts of dead runs.
+
+        Args:
+            keep: (table, partition, version) that DuckDB still shows.
+
+        Returns:
+            the folders that were removed.
+        """
+        removed = [folder for folder in self._staging_folders() if not _is_alive(folder)]
+        for folder in removed:
+            shutil.rmtree(folder)
+        for table in self._table_folders():
+            for partition in sorted(path for path in table.iterdir() if path.is_dir()):
+                with locked(partition / ".swap"):
+                    removed += self._remove_old_versions(table.name, partition, keep)
+        return removed
+
+    def _remove_old_versions(self, table: str, partition: Path, keep: set[tuple[str, str, str]]) -> list[Path]:
+        current = self.current(table, partition.name)
+        kept = {version for name, key, version in keep if (name, key) == (table, partition.name)}
+        if current is not None:
+            kept.add(current.version)
+        old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
+        for folder in old:
+            shutil.rmtree(folder)
+        return old
+
+    def _table_folders(self) -> list[Path]:
+        if not self.root.exists():
+            return []
+        return sorted(path for path in self.root.iterdir() if path.is_dir() and path.name != "_staging")
+
+    def _staging_folders(self) -> list[Path]:
+        folder = self.root / "_staging"
+        return sorted(folder.iterdir()) if folder.exists() else []
+
+    def _folder(self, table: str, partition: str) -> Path:
+        for slug in (table, partition):
+            if not _SLUG.fullmatch(slug):
+                raise ContractError(f"{slug!r} cannot name a table or partition; allowed: a-z, 0-9, '.', '_' and '-'")
+        return self.root / table / partition
+
+
+def describe_file(path: Path) -> DataFile:
+    """Hash and measure one written Parquet file."""
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    return DataFile(path.name, digest, path.stat().st_size, pq.read_metadata(path).num_rows)
+
+
+def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]) -> str:
+    parts: list[Any] = [str(table.schema), *(file.sha256 for file in files)]
+    parts += [hashlib.sha256(side.read_bytes()).hexdigest() for side in sides]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _move_into_place(draft: Path, folder: Path) -> None:
+    try:
+        draft.rename(folder)
+    except OSError:
+        # Equal content is already there, put whole by an earlier rename; the draft adds nothing.
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(draft)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mark_alive(alive: TextIO) -> None:
+    if not try_lock(alive.fileno()):
+        raise ContractError(f"staging folder {alive.name} belongs to a run that is still going")
+
+
+def _is_alive(folder: Path) -> bool:
+    try:
+        with (folder / ".alive").open("r+") as handle:
+            return not try_lock(handle.fileno())
+    except FileNotFoundError:
+        # Made a moment ago and not yet locked, or left without its lock file long ago.
+        return time.time() - folder.stat().st_mtime < _MOMENT

@@ -1,0 +1,23 @@
+"""The one door between Dagster and the disk: a `Store` per run."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from tempkb.settings import load_home
+from tempkb.store.locks import Patience
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+# Waits for the DuckDB file that one run may spend in all; what is left pending the next commit brings in.
+PATIENCE_SECONDS = 10.0
+
+
+def store_resource(tables: Sequence[Table]) -> dg.ResourceDefinition:
+    """Return the resource `store` for the home that `TEMPKB_HOME` names."""
+
+    @dg.resource(description="The home's lake and its DuckDB file.")
+    def store(_context: dg.InitResourceContext) -> Store:
+        return Store(load_home(), tables, Patience(PATIENCE_SECONDS))
+
+    return store

@@ -1,0 +1,146 @@
+"""The one object through which rooms write and read tables of a home."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.errors import SettingsError
+from tempkb.settings import Home
+from tempkb.store.database import Database, Publication, in_memory
+from tempkb.store.drafts import Draft, Exclusion, Provenance
+from tempkb.store.lake import Lake, Version
+from tempkb.store.locks import Patience, locked
+from tempkb.store.merge import union_by_key
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, Table, by_name
+
+
+class Store:
+    """A home's lake and its DuckDB file, under one set of declarations.
+
+    Args:
+        home: whose tables these are.
+        tables: all declarations of the platform.
+        patience: what one run may spend waiting for the DuckDB file.
+    """
+
+    def __init__(self, home: Home, tables: Sequence[Table], patience: Patience | None = None) -> None:
+        self.home = home
+        self.tables: Mapping[str, Table] = by_name(tables)
+        self.lake = Lake(home.lake)
+        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows)
+        self._patience = patience or Patience()
+
+    def claim(self, wiki: str) -> None:
+        """Make the home one of `wiki`, for good, if it is not yet."""
+        self.home = self.home.claim(wiki)
+
+    def write(
+        self,
+        table: Table,
+        partition: str,
+        rows: Iterable[pa.Table],
+        provenance: Provenance,
+        exclusions: Iterable[Exclusion] = (),
+    ) -> Version:
+        """Replace a partition by `rows`, which come in key order.
+
+        Raises:
+            ContractError: if the rows break the table's promises; the old version stays.
+        """
+        with self.lake.staging() as folder:
+            draft = Draft(self.lake, table, partition, folder / uuid.uuid4().hex)
+            for batch in rows:
+                draft.write(batch)
+            return draft.commit(provenance, exclusions)
+
+    def add(
+        self, table: Table, partition: str, rows: Iterator[pa.Table], provenance: Provenance, *, prefer: str = "old"
+    ) -> Version:
+        """Replace a partition by the union of what it holds and `rows`, by key, under the partition's lock.
+
+        Args:
+            table: the declaration.
+            partition: slug key.
+            rows: in key order, no key twice.
+            provenance: of the new rows; inputs of the old ones are kept beside them.
+            prefer: `old` or `new`, whose row stays where both have the key.
+        """
+        with self.lake.partition_lock(table.name, partition):
+            current = self.lake.current(table.name, partition)
+            if current is None:
+                return self.write(table, partition, rows, provenance)
+            inputs = self._inputs_of(current) | dict(provenance.inputs)
+            both = Provenance(inputs, provenance.settings, provenance.code_version)
+            merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
+            return self.write(table, partition, merged, both)
+
+    def publish(self) -> Publication:
+        """Bring the DuckDB file up to the lake, as far as the run's patience allows."""
+        return self.database.publish(self._patience)
+
+    def read(self, table: str, **equal: object) -> pa.Table:
+        """Return the rows of a table from the lake, optionally those where columns equal values.
+
+        Args:
+            table: name of a declared table, or `exclusions` or `manifest`.
+            equal: column name -> value, such as `cut="2021-01-01"`.
+
+        Raises:
+            SettingsError: if there is no such table, column or comparable value.
+        """
+        declared = self.declaration(table)
+        for name in equal:
+            if name not in declared.schema.names:
+                raise SettingsError(f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}")
+        files = self._files_of(declared)
+        if not files:
+            return declared.schema.empty_table()
+        where = " AND ".join(f'"{name}" = CAST(${name} AS {_sql_type_of(declared, name)})' for name in equal) or "true"
+        order = ", ".join(f'"{name}"' for name in declared.key)
+        columns = ", ".join(f'"{name}"' for name in declared.schema.names)
+        with in_memory() as memory:
+            query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
+            found = memory.sql(query, params={"paths": [str(path) for path in files], **equal}).to_arrow_table()
+        return declared.conform(found)
+
+    def declaration(self, table: str) -> Table:
+        """Return the declaration of `table`.
+
+        Raises:
+            SettingsError: if there is no such table; the message lists those that exist.
+        """
+        known = {**self.tables, EXCLUSIONS.name: EXCLUSIONS, MANIFEST.name: MANIFEST}
+        if table not in known:
+            raise SettingsError(f"no table {table!r}; known: {', '.join(sorted(known))}")
+        return known[table]
+
+    def collect_garbage(self) -> list[Path]:
+        """Publish what is pending, then remove all versions and drafts that nothing shows any more."""
+        self.publish()
+        with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
+            return self.lake.collect_garbage(self.database.shown_versions())
+
+    def _files_of(self, table: Table) -> list[Path]:
+        if table in (EXCLUSIONS, MANIFEST):
+            versions = [version for name in self.tables for version in self.lake.versions(name)]
+            return [version.side_file(table.name) for version in versions]
+        return self.lake.files(table.name)
+
+    def _inputs_of(self, version: Version) -> dict[str, str]:
+        rows = pq.read_table(version.side_file(MANIFEST.name)).to_pylist()
+        return {row["name"]: row["sha256"] for row in rows if row["role"] == "input"}
+
+
+def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of Parquet files one after another."""
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns)
+
+
+def _sql_type_of(table: Table, name: str) -> str:
+    return next(column.sql_type for column in table.columns if column.name == name)

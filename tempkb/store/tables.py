@@ -1,0 +1,168 @@
+"""What a table promises: its columns, its key, its rules. Pure declarations.
+
+Rooms declare their tables with these classes in their own `tables.py`; what
+does not belong here is reading, writing or any table of a room.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import pyarrow as pa
+
+from tempkb.errors import ContractError
+
+INSTANT = pa.timestamp("us", tz="UTC")
+
+Persist = Literal["table", "view"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type and, in a sentence, what it means.
+
+    `sql_type` is what DuckDB calls the type in the published table.
+    """
+
+    name: str
+    type: pa.DataType
+    meaning: str
+
+    @property
+    def sql_type(self) -> str:
+        """DuckDB's name for the column's type."""
+        return _sql_type(self.type)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A promise about each row: `broken_when` is an SQL condition that no row may meet."""
+
+    name: str
+    meaning: str
+    broken_when: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A declared table.
+
+    Attributes:
+        name: plural noun; also the Dagster asset key and the DuckDB name.
+        meaning: one sentence for people.
+        columns: in file order.
+        key: columns that name a row; files are in this order and no value repeats.
+        partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
+        persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
+        rules: what must hold of each row.
+        row_group_rows: rows of one Parquet row group; small for bulk text.
+    """
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    partitioned_by: str
+    persist: Persist = "table"
+    rules: tuple[Rule, ...] = ()
+    row_group_rows: int = 122_880
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of every file of this table."""
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when anything changes that a published table shows: names, types, meanings, persistence."""
+        told = [self.meaning, self.persist, *(f"{c.name}:{c.type}:{c.meaning}" for c in self.columns)]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+    def column_names(self) -> list[str]:
+        """Names of the columns in file order."""
+        return [column.name for column in self.columns]
+
+    def conform(self, data: pa.Table | pa.RecordBatch) -> pa.Table:
+        """Return `data` with exactly this schema.
+
+        Raises:
+            ContractError: if a column is missing, superfluous or of another type.
+        """
+        table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
+        wanted, found = set(self.schema.names), set(table.schema.names)
+        if wanted != found:
+            raise ContractError(
+                f"table {self.name!r}: missing columns {sorted(wanted - found)}, unknown columns "
+                f"{sorted(found - wanted)}. Nothing was written."
+            )
+        table = table.select(self.schema.names)
+        if table.schema.equals(self.schema):
+            return table
+        try:
+            return table.cast(self.schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise ContractError(f"table {self.name!r}: {error}. Nothing was written.") from None
+
+
+EXCLUSIONS = Table(
+    name="exclusions",
+    meaning="Rows that were seen but not kept, counted by reason.",
+    columns=(
+        Column("table_name", pa.string(), "table the rows would have gone to"),
+        Column("partition", pa.string(), "partition of that table"),
+        Column("reason", pa.string(), "why they were left out, a short name"),
+        Column("n", pa.int64(), "how many"),
+        Column("example", pa.string(), "one of them, in words"),
+        Column("recorded_in", pa.string(), "table whose partition the count was written down with"),
+    ),
+    key=("table_name", "partition", "reason", "recorded_in"),
+    partitioned_by="side file of each version",
+)
+
+MANIFEST = Table(
+    name="manifest",
+    meaning="What each partition was made from, with what, and what came out: one row per input or output file.",
+    columns=(
+        Column("table_name", pa.string(), "table the partition belongs to"),
+        Column("partition", pa.string(), "partition key"),
+        Column("version", pa.string(), "content hash that names the version folder"),
+        Column("role", pa.string(), "input (was read) or output (is in the lake)"),
+        Column("name", pa.string(), "file or table that was read or written"),
+        Column("sha256", pa.string(), "hash of its bytes; for an input table its version"),
+        Column("settings", pa.string(), "settings in force, as JSON"),
+        Column("code_version", pa.string(), "tempkb version and the asset's code version"),
+    ),
+    key=("table_name", "partition", "role", "name"),
+    partitioned_by="side file of each version",
+)
+
+SIDE_TABLES = (EXCLUSIONS, MANIFEST)
+
+
+def by_name(tables: Sequence[Table]) -> dict[str, Table]:
+    """Index declarations by name; two of one name are a mistake of ours."""
+    index: dict[str, Table] = {}
+    for table in tables:
+        if table.name in index:
+            raise ContractError(f"table {table.name!r} is declared twice")
+        index[table.name] = table
+    return index
+
+
+def _sql_type(kind: pa.DataType) -> str:
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMPTZ"
+    if pa.types.is_list(kind):
+        return f"{_sql_type(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        return "STRUCT(" + ", ".join(f'"{f.name}" {_sql_type(f.type)}' for f in kind) + ")"
+    names = {
+        pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER", pa.int64(): "BIGINT",
+        pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR",
+        pa.date32(): "DATE", pa.binary(): "BLOB",
+    }  # fmt: skip
+    if kind not in names:
+        raise ContractError(f"no DuckDB type is known for Arrow's {kind}; add it to tempkb.store.tables")
+    return names[kind]

@@ -1,0 +1,1 @@
+"""How to read a revision's wikitext. Pure: text in, facts out."""

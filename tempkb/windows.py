@@ -1,0 +1,148 @@
+"""Half-open windows of time and their cuts. Pure: no Dagster, no files.
+
+A window is [start, end), UTC. Its *cut* is its end: the first instant that is
+*not* in the window's snapshot. What does not belong here: Dagster partitions
+(`partitions.py`) and anything about dumps.
+"""
+
+import calendar
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+
+from tempkb.errors import SettingsError
+
+_RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+class Granularity(StrEnum):
+    """How long a window is. Weeks begin on Monday, as in ISO 8601."""
+
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """The half-open stretch of time [start, end).
+
+    >>> window = window_of(date(2021, 11, 5), Granularity.QUARTER)
+    >>> window.key, window.label, window.cut.isoformat()
+    ('2021-10-01', '2021-Q4', '2022-01-01')
+    """
+
+    start: date
+    granularity: Granularity
+
+    @property
+    def end(self) -> date:
+        """First day that is not in the window."""
+        if self.granularity is Granularity.WEEK:
+            return self.start + timedelta(days=7)
+        return _add_months(self.start, _MONTHS[self.granularity])
+
+    @property
+    def cut(self) -> date:
+        """The instant (midnight UTC of this day) that the window's snapshot does not include."""
+        return self.end
+
+    @property
+    def key(self) -> str:
+        """Name of the partition: the start day."""
+        return self.start.isoformat()
+
+    @property
+    def label(self) -> str:
+        """What people see: `2021-Q4`, `2021-10`, `2021-W40`, `2021`."""
+        if self.granularity is Granularity.WEEK:
+            iso = self.start.isocalendar()
+            return f"{iso.year}-W{iso.week:02}"
+        if self.granularity is Granularity.MONTH:
+            return f"{self.start:%Y-%m}"
+        if self.granularity is Granularity.QUARTER:
+            return f"{self.start.year}-Q{(self.start.month + 2) // 3}"
+        return str(self.start.year)
+
+    def __contains__(self, instant: datetime) -> bool:
+        return epoch_seconds(self.start) <= instant.timestamp() < epoch_seconds(self.end)
+
+
+def window_of(day: date, granularity: Granularity) -> Window:
+    """Return the one window of `granularity` that contains `day`."""
+    if granularity is Granularity.WEEK:
+        return Window(day - timedelta(days=day.weekday()), granularity)
+    months = _MONTHS[granularity]
+    return Window(date(day.year, (day.month - 1) // months * months + 1, 1), granularity)
+
+
+def window_of_key(key: str, granularity: Granularity) -> Window:
+    """Return the window whose key is `key`.
+
+    Raises:
+        SettingsError: if no window of `granularity` begins on that day.
+    """
+    day = parse_day(key)
+    window = window_of(day, granularity)
+    if window.start != day:
+        raise SettingsError(
+            f"window {key}: no {granularity} begins on that day; the {granularity} around it begins on {window.key}"
+        )
+    return window
+
+
+def windows_between(first: date, last: date, granularity: Granularity) -> Iterator[Window]:
+    """Yield the windows whose start lies in [first, last), oldest first."""
+    window = window_of(first, granularity)
+    if window.start < first:
+        window = Window(window.end, granularity)
+    while window.start < last:
+        yield window
+        window = Window(window.end, granularity)
+
+
+def windows_until(first: date, horizon: date, granularity: Granularity) -> list[Window]:
+    """Return the windows from `first` on whose cut is at or before `horizon`."""
+    return [window for window in windows_between(first, horizon, granularity) if window.cut <= horizon]
+
+
+def parse_range(text: str) -> tuple[date, date]:
+    """Read `A..B`, which names the windows whose start lies in [A, B).
+
+    >>> parse_range("2020-01-01..2021-01-01")
+    (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
+    """
+    match = _RANGE.fullmatch(text.strip())
+    if not match:
+        raise SettingsError(f"windows {text!r}: expected A..B with two days, such as 2020-01-01..2021-01-01")
+    first, last = parse_day(match[1]), parse_day(match[2])
+    if first >= last:
+        raise SettingsError(f"windows {text!r}: {last} does not come after {first}, so no window lies between them")
+    return first, last
+
+
+def parse_day(text: str) -> date:
+    """Read a day as YYYY-MM-DD."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise SettingsError(f"day {text!r}: expected YYYY-MM-DD ({error})") from None
+
+
+def epoch_seconds(day: date) -> int:
+    """Seconds from 1970-01-01 to midnight UTC of `day`."""
+    return calendar.timegm(day.timetuple())
+
+
+def instant(seconds: int) -> datetime:
+    """Return the aware UTC instant `seconds` after 1970-01-01."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _add_months(day: date, months: int) -> date:
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    return date(year, month + 1, 1)
