@@ -1,14 +1,37 @@
 """Progress of long work: bars in a terminal, log lines elsewhere."""
 
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 _LOG_SECONDS = 15.0
+_terminal: TextIO | None = None
+
+
+@contextmanager
+def on_terminal() -> Iterator[None]:
+    """Let bars inside the block go to the terminal of this process, whatever happens to its standard error.
+
+    Dagster redirects standard error while a step runs; without this a bar could
+    not be drawn there. Without a terminal nothing changes.
+    """
+    global _terminal  # noqa: PLW0603 - there is one terminal per process
+    if not sys.stderr.isatty():
+        yield
+        return
+    with os.fdopen(os.dup(sys.stderr.fileno()), "w") as stream:
+        _terminal = stream
+        try:
+            yield
+        finally:
+            _terminal = None
 
 
 class Meter:
@@ -28,12 +51,12 @@ class Meter:
         self._done = 0.0
         self._began = self._told = time.monotonic()
         self._bar: Progress | None = None
-        if sys.stderr.isatty():
+        if _terminal is not None:
             columns = (
                 TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
                 TextColumn("left"), TimeRemainingColumn(),
             )  # fmt: skip
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=Console(file=_terminal, force_terminal=True), transient=True)
 
     def __enter__(self) -> "Meter":
         if self._bar is not None:

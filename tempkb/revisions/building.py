@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, day_in, group_items
+from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.engine.local import Outcome, map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.staging import Run
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.merge import merge_sorted
@@ -96,7 +97,13 @@ class ElementCounts:
 
 
 def build(
-    store: Store, plans: Sequence[Plan], known: Sequence[Window], log: Log, *, rebuild: bool = False
+    store: Store,
+    plans: Sequence[Plan],
+    known: Sequence[Window],
+    log: Log,
+    *,
+    wanted: frozenset[str] = frozenset(table.name for table in TABLES),
+    rebuild: bool = False,
 ) -> Report:
     """Read each plan's dump once and write log, texts and snapshots of its windows.
 
@@ -105,6 +112,7 @@ def build(
         plans: which dump builds which windows.
         known: all windows of the home up to the newest horizon, oldest first.
         log: takes a line for people.
+        wanted: names of the tables to write.
         rebuild: build also windows that another dump has built before.
 
     Good windows are written; a window that fails is named in the report and
@@ -115,7 +123,7 @@ def build(
         store.claim(plan.dump.wiki)
         windows = _to_build(store, plan, report, rebuild=rebuild)
         if windows:
-            _Build(store, Plan(plan.dump, plan.tables, windows), known, report, log).run()
+            _Build(store, Plan(plan.dump, plan.tables, windows), known, wanted, report, log).run()
     return report
 
 
@@ -146,8 +154,10 @@ def _setting_of(version: Version, name: str) -> Any:
 class _Build:
     """Builds the windows of one dump."""
 
-    def __init__(self, store: Store, plan: Plan, known: Sequence[Window], report: Report, log: Log) -> None:
-        self.store, self.plan, self.known, self.report, self.log = store, plan, known, report, log
+    def __init__(
+        self, store: Store, plan: Plan, known: Sequence[Window], wanted: frozenset[str], report: Report, log: Log
+    ) -> None:
+        self.store, self.plan, self.known, self.wanted, self.report, self.log = store, plan, known, wanted, report, log
         settings = store.home.settings
         self.settings = settings
         self.provenance = Provenance(
@@ -209,23 +219,27 @@ class _Build:
         return [done[item.name] for item in items if item.name in done], failures
 
     def _write(self, receipts: Sequence[Receipt]) -> None:
-        self._write_texts(receipts)
         entities = self._entity_ids()
+        if PAGE_WIKITEXTS.name in self.wanted:
+            self._write_texts(receipts)
         elsewhere: Counter[str] = Counter()
         for receipt in receipts:
             elsewhere.update(receipt.other_namespace)
-        logged = 0
         for window in self.plan.windows:
             try:
-                rows = self._merged(receipts, REVISION_LOG, window.key)
-                version = self.store.write(REVISION_LOG, window.key, rows, self.provenance)
-                self.report.versions[REVISION_LOG.name, window.key] = version
-                logged += version.rows
-                self._write_snapshot(receipts, window, entities, elsewhere[window.key])
+                if REVISION_LOG.name in self.wanted:
+                    self._write_log(receipts, window)
+                if STABLE_SNAPSHOTS.name in self.wanted:
+                    self._write_snapshot(receipts, window, entities, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
         self._write_pages(receipts)
-        self._account(receipts, logged)
+        self._account(receipts)
+
+    def _write_log(self, receipts: Sequence[Receipt], window: Window) -> None:
+        rows = self._merged(receipts, REVISION_LOG, window.key)
+        version = self.store.write(REVISION_LOG, window.key, rows, self.provenance)
+        self.report.versions[REVISION_LOG.name, window.key] = version
 
     def _write_snapshot(
         self, receipts: Sequence[Receipt], window: Window, entities: "_EntityIds | None", elsewhere: int
@@ -264,13 +278,20 @@ class _Build:
         ]
         return merge_sorted(runs, table.key)
 
-    def _account(self, receipts: Sequence[Receipt], logged: int) -> None:
+    def _account(self, receipts: Sequence[Receipt]) -> None:
         """Write down what the pass saw of each file, and what became of its revisions."""
         dump = self.plan.dump
+        written = [self.report.versions.get((REVISION_LOG.name, window.key)) for window in self.plan.windows]
+        outside = sum(receipt.outside for receipt in receipts)
+        # Windows whose log was not asked for, or could not be written, hold none of their revisions.
+        kept = sum(receipt.kept for receipt in receipts)
+        logged = sum(version.rows for version in written if version is not None)
+        if None in written:
+            outside = kept - logged
         counts = ElementCounts(
             elements=sum(receipt.elements.total() for receipt in receipts),
             logged=logged,
-            outside=sum(receipt.outside for receipt in receipts),
+            outside=outside,
             duplicates=sum(receipt.duplicates for receipt in receipts),
             lost=sum(one.lost_revisions for receipt in receipts for many in receipt.damages.values() for one in many),
         )
@@ -346,27 +367,6 @@ class _EntityIds:
         found[inside] = self._pages[at[inside]] == pages[inside]
         items = self._items.take(pa.array(np.where(found, at, 0), mask=~found))
         return rows.set_column(rows.schema.get_field_index("entity_id"), "entity_id", items)
-
-
-def describe_files(dump: Dump) -> list[dict[str, Any]]:
-    """Return the rows of `dump_files` for a dump, as found on disk."""
-    return [
-        {
-            "wiki": dump.wiki,
-            "dump_id": dump.dump_id,
-            "file_name": file.path.name,
-            "kind": file.kind,
-            "dump_date": dump.date,
-            "horizon": dump.horizon * 1_000_000,
-            "size_bytes": file.path.stat().st_size,
-            "checksum": file.sha256,
-            "status": "complete",
-            "reason": None,
-            "n_pages": None,
-            "n_revision_elements": None,
-        }
-        for file in sorted(dump.files, key=lambda file: file.path.name)
-    ]
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:

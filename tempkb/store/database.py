@@ -128,6 +128,10 @@ class Database:
         with self.reading() as connection:
             return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
 
+    def form_of(self, table: Table, versions: Iterable[Version]) -> str:
+        """Is the table a `table` or a `view` in DuckDB?"""
+        return self._form(table, versions)[0]
+
     def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
         rows = sum(version.rows for version in versions)
         form = "view" if table.persist == "view" or rows > self._max_rows else "table"

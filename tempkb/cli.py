@@ -1,0 +1,177 @@
+"""The `tempkb` command: build, look, query. Errors are one message, never a trace."""
+
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+import tempkb
+from tempkb.errors import TempkbError
+
+
+class _Tempkb(click.Group):
+    """Shows errors of ours as one message, with exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except TempkbError as error:
+            _fail(str(error))
+
+
+@click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(tempkb.__version__, prog_name="tempkb")
+def main() -> None:
+    """Turn Wikimedia's dumps into benchmarks of what language models know about when.
+
+    Everything happens in a home, a folder that holds one wiki: TEMPKB_HOME,
+    by default data/demo. Settings are TEMPKB_* variables or lines of
+    tempkb.toml in the home.
+
+    \b
+    Examples:
+      tempkb build --all
+      TEMPKB_HOME=data/simplewiki tempkb build --dump simplewiki-*.xml.bz2 --all
+      tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut"
+      tempkb show "Rain gauge" --cut 2021-01-01
+    """
+
+
+@main.command()
+@click.option("--select", multiple=True, metavar="ASSET", help="Build this table only; may be repeated.")
+@click.option("--windows", default="", metavar="A..B", help="Windows whose start lies in [A, B), two days.")
+@click.option("--all", "all_windows", is_flag=True, help="Every window up to where the dumps end.")
+@click.option(
+    "--dump", "dumps", multiple=True, metavar="FILE", type=click.Path(path_type=Path),
+    help="Read this file (export or .sql.gz table); may be repeated, files are then read as one history.",
+)  # fmt: skip
+@click.argument("more", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--rebuild", is_flag=True, help="Also windows that another dump has built; says what changed.")
+def build(
+    select: tuple[str, ...], windows: str, all_windows: bool, dumps: tuple[Path, ...], more: tuple[Path, ...], rebuild: bool
+) -> None:
+    """Build tables, in the order of the data, and publish them to DuckDB.
+
+    Without --windows or --all, those windows that a dump serves and that are
+    not built yet. Further file names may follow --dump FILE, as a shell expands
+    them.
+
+    \b
+    Examples:
+      tempkb build
+      tempkb build --windows 2020-01-01..2021-01-01
+      tempkb build --select stable_snapshots --all --dump history.xml.bz2
+    """
+    if more and not dumps:
+        raise click.UsageError(f"{more[0]}: name files with --dump")
+    from tempkb.run import Request, build
+    from tempkb.screens.status import print_summary
+
+    summary = build(Request(select, windows, all_windows, (*dumps, *more), rebuild))
+    print_summary(summary)
+    if summary.failures:
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("query")
+@click.option("--csv", "form", flag_value="csv", help="Comma-separated, to standard output.")
+@click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")
+@click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
+def sql(query: str, form: str | None, parquet: Path | None) -> None:
+    """Query the published tables, read-only.
+
+    \b
+    Examples:
+      tempkb sql "SELECT * FROM stable_snapshots WHERE title = 'Rain gauge' ORDER BY cut"
+      tempkb sql "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut" --csv
+      tempkb sql "FROM revision_log" --parquet log.parquet
+    """
+    from tempkb.screens.query import run_query
+
+    run_query(query, form, parquet)
+
+
+@main.command()
+def tables() -> None:
+    """List the tables of the home: rows, partitions, table or view, meaning."""
+    from tempkb.screens.status import print_tables
+
+    print_tables()
+
+
+@main.command()
+def status() -> None:
+    """Say what is built, stale and pending, and which dumps there are."""
+    from tempkb.screens.status import print_status
+
+    print_status()
+
+
+@main.command()
+def publish() -> None:
+    """Bring the DuckDB file up to the lake, waiting up to a minute for others to let go of it."""
+    from tempkb.api import open_store
+    from tempkb.store.locks import Patience
+
+    publication = open_store(Patience(60.0)).publish()
+    if publication.left:
+        _fail(f"{publication.left} partitions are still pending: {publication.reason}")
+    click.echo(f"{publication.done} partitions brought in; nothing is pending.")
+
+
+@main.command()
+def gc() -> None:
+    """Remove old versions of partitions and drafts of dead runs."""
+    from tempkb.api import open_store
+
+    removed = open_store().collect_garbage()
+    click.echo(f"{len(removed)} folders removed.")
+
+
+@main.command()
+@click.argument("title")
+@click.option("--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest built.")
+def show(title: str, day: str | None) -> None:
+    """Show a page's timeline around a cut, and why that text won.
+
+    \b
+    Examples:
+      tempkb show "Rain gauge"
+      tempkb show "Rain gauge" --cut 2021-01-01
+    """
+    from tempkb.screens.timeline import print_timeline
+
+    print_timeline(title, day)
+
+
+@main.command()
+@click.option("--port", default=3000, show_default=True, help="On localhost only.")
+def ui(port: int) -> None:
+    """Open Dagster's web UI for this home, with its daemon; Ctrl-C ends both."""
+    from tempkb.run import serve_ui
+
+    serve_ui(port)
+
+
+@main.command()
+@click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
+@click.option("--pages", default=150, show_default=True, help="How many pages.")
+@click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
+def demo(seed: int, pages: int, quarters: int) -> None:
+    """Write the dumps of the demo world into the home, in Wikimedia's own formats.
+
+    \b
+    Example:
+      TEMPKB_HOME=data/demo tempkb demo && TEMPKB_HOME=data/demo tempkb build
+    """
+    from tempkb.demo.world import write_demo
+
+    for path in write_demo(seed, pages, quarters):
+        click.echo(f"wrote {path}")
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"tempkb: {message}", err=True)
+    sys.exit(1)

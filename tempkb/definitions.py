@@ -1,0 +1,35 @@
+"""The platform on one page: its rooms, in the order of the data.
+
+    dumps -> revisions -> wikitext, mentions -> benchmarks -> models
+
+Dagster loads `defs`. What does not belong here: anything but putting together.
+"""
+
+from types import ModuleType
+
+import dagster as dg
+
+from tempkb.api import TABLES
+from tempkb.automation import JOBS
+from tempkb.dumps import assets as dumps
+from tempkb.revisions import assets as revisions
+from tempkb.revisions import checks as revisions_checks
+from tempkb.store.resource import store_resource
+
+ROOMS: dict[str, tuple[ModuleType, ...]] = {
+    "dumps": (dumps,),
+    "revisions": (revisions, revisions_checks),
+}
+
+# Starting a step is dear: fork from a process that has imported everything, one step at a time.
+_EXECUTOR = dg.multiprocess_executor.configured(
+    {"max_concurrent": 1, "start_method": {"forkserver": {"preload_modules": ["tempkb.definitions"]}}}
+)
+
+defs = dg.Definitions(
+    assets=[asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)],
+    asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
+    jobs=JOBS,
+    resources={"store": store_resource(TABLES)},
+    executor=_EXECUTOR,
+)

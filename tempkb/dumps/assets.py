@@ -1,0 +1,93 @@
+"""When the dumps' tables are made: once per dump, as it is registered."""
+
+import dagster as dg
+
+from tempkb.dumps.catalogue import Dump, find_dumps
+from tempkb.dumps.pages import pages_from_sql
+from tempkb.dumps.registration import describe_files
+from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.errors import SourceError
+from tempkb.partitions import DUMPS
+from tempkb.store.drafts import Provenance
+from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.store import Store
+
+import pyarrow as pa
+
+CODE_VERSION = "1"
+
+
+@dg.asset(
+    partitions_def=DUMPS,
+    group_name="dumps",
+    kinds={"parquet", "duckdb"},
+    owners=["team:tempkb"],
+    code_version=CODE_VERSION,
+)
+def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """Files of each dump, with sizes, check sums and what a pass over them found.
+
+    One row per file; key `dump_id, file_name`.
+    """
+    dump = find_dump(store, context.partition_key)
+    store.claim(dump.wiki)
+    rows = describe_files(dump)
+    held = store.lake.current(DUMP_FILES.name, dump.dump_id)
+    known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None
+    if held and known is not None and known["checksum"].to_pylist() == [row["checksum"] for row in rows]:
+        context.log.info("The files are those that are written down already, with what a pass found in them.")
+        version = held
+    else:
+        inputs = {file.path.name: file.sha256 for file in dump.files}
+        provenance = Provenance(inputs, {"dump_id": dump.dump_id}, f"dump_files {CODE_VERSION}")
+        version = store.write(DUMP_FILES, dump.dump_id, [pa.Table.from_pylist(rows, DUMP_FILES.schema)], provenance)
+    facts = facts_of(version, store.publish())
+    return dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+
+
+@dg.asset(
+    partitions_def=DUMPS,
+    group_name="dumps",
+    deps=[dump_files],
+    kinds={"parquet", "duckdb"},
+    owners=["team:tempkb"],
+    code_version=CODE_VERSION,
+    output_required=False,
+)
+def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
+    """Pages as the dump's own day knows them, with their Wikidata items.
+
+    From the SQL tables `page`, `page_props` and `redirect`; key `page_id`. A dump
+    without them has this table written from the XML headers by the pass that
+    builds its windows, without items.
+    """
+    dump = find_dump(store, context.partition_key)
+    store.claim(dump.wiki)
+    if dump.table("page") is None:
+        context.log.warning(
+            f"Dump {dump.dump_id} has no SQL tables: its pages will be written from the XML headers when its "
+            "windows are built, without Wikidata items."
+        )
+        return
+    inputs = {file.path.name: file.sha256 for file in dump.files if file.kind != "history"}
+    provenance = Provenance(inputs, {"dump_id": dump.dump_id}, f"pages {CODE_VERSION}")
+    version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
+    facts = facts_of(version, store.publish())
+    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+
+
+def find_dump(store: Store, dump_id: str) -> Dump:
+    """Return a dump of the home's catalogue.
+
+    Raises:
+        SourceError: if there is none of that id; the message lists those there are.
+    """
+    dumps = find_dumps(store.home.dumps)
+    for dump in dumps:
+        if dump.dump_id == dump_id:
+            return dump
+    there = ", ".join(dump.dump_id for dump in dumps) or "none"
+    raise SourceError(
+        f"dump {dump_id!r}: not below {store.home.dumps}; there: {there}. Put its files there in Wikimedia's layout, "
+        "or name them: tempkb build --dump FILE"
+    )

@@ -1,0 +1,35 @@
+"""Dagster's partitions: dumps come as they appear, windows follow the clock.
+
+One family a dimension. Which windows there are depends on the home, so this
+module reads the settings of the home that `TEMPKB_HOME` names.
+"""
+
+import dagster as dg
+
+from tempkb.settings import load_home
+from tempkb.windows import Granularity, epoch_seconds, instant
+
+_CRON = {
+    Granularity.WEEK: "0 0 * * 1",
+    Granularity.MONTH: "0 0 1 * *",
+    Granularity.QUARTER: "0 0 1 1,4,7,10 *",
+    Granularity.YEAR: "0 0 1 1 *",
+}
+
+
+def _windows() -> dg.TimeWindowPartitionsDefinition:
+    settings = load_home().settings
+    first = instant(epoch_seconds(settings.first_window))
+    return dg.TimeWindowPartitionsDefinition(
+        start=first, fmt="%Y-%m-%d", cron_schedule=_CRON[settings.granularity], timezone="UTC"
+    )
+
+
+DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
+"""One partition per dump that was registered; the key is its `dump_id`."""
+
+WINDOWS = _windows()
+"""One partition per window of the home that has ended; the key is its first day."""
+
+DUMP_OF_WINDOW = dg.AllPartitionMapping()
+"""A window is served by one dump, but which one only the catalogue knows; to Dagster it may be any."""

@@ -1,0 +1,166 @@
+"""When the room's tables are made: one pass over a dump for all windows asked for."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.errors import ContractError
+from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
+from tempkb.revisions.building import CODE_VERSION, Report, build
+from tempkb.revisions.plans import plan_windows
+from tempkb.revisions.plots import plot_windows
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.lake import Version
+from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.store import Store
+from tempkb.windows import window_of_key
+
+
+class HistoryConfig(dg.Config):
+    """What may be asked of a pass over a history.
+
+    Attributes:
+        dump_id: build the windows from this dump; empty lets the catalogue choose the earliest that reaches them.
+        rebuild: build also windows that were built from another dump, and report what changed.
+    """
+
+    dump_id: str = ""
+    rebuild: bool = False
+
+
+def _spec(table: str, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        table,
+        description=description,
+        deps=deps,
+        group_name="revisions",
+        kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"],
+        code_version=CODE_VERSION,
+        skippable=True,
+    )
+
+
+_OF_DUMPS = [dg.AssetDep(DUMP_FILES.name, partition_mapping=DUMP_OF_WINDOW)]
+_WITH_PAGES = [dg.AssetDep(PAGES.name, partition_mapping=DUMP_OF_WINDOW)]
+
+PROMISES = "keeps_its_promises"
+ACCOUNTED = "every_revision_element_is_accounted_for"
+
+
+@dg.multi_asset(
+    name="revisions",
+    specs=[
+        _spec(
+            REVISION_LOG.name,
+            "Every revision of every page, without its text, by the window in which it was saved. "
+            "Key `page_id, revision_id`.",
+            _OF_DUMPS,
+        ),
+        _spec(
+            STABLE_SNAPSHOTS.name,
+            "For each page and cut, the revision whose text stood longest in the days before the cut. Key `page_id`.",
+            [REVISION_LOG.name, *_WITH_PAGES],
+        ),
+        _spec(
+            PAGE_WIKITEXTS.name,
+            "Raw wikitext of every revision that won at some cut, each once. Key `page_id, revision_id`; "
+            "in the lake by the quarter the revision was saved in.",
+            [STABLE_SNAPSHOTS.name],
+        ),
+    ],
+    check_specs=[
+        dg.AssetCheckSpec(PROMISES, asset=REVISION_LOG.name, blocking=True, description="Schema, key and rules hold."),
+        dg.AssetCheckSpec(PROMISES, asset=STABLE_SNAPSHOTS.name, blocking=True, description="Schema, key and rules hold."),
+        dg.AssetCheckSpec(
+            ACCOUNTED,
+            asset=REVISION_LOG.name,
+            description="Rows, exclusions and losses add up to the <revision> tags counted in the bytes.",
+        ),
+    ],
+    partitions_def=WINDOWS,
+    can_subset=True,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+)
+def revisions(
+    context: dg.AssetExecutionContext, config: HistoryConfig, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Read each dump once and write log, snapshots and texts of all windows asked for."""
+    keys = context.partition_keys
+    if not keys:
+        raise ContractError("the run names no window; expected a partition key or a range of them")
+    began = time.monotonic()
+    windows = [window_of_key(key, store.home.settings.granularity) for key in keys]
+    plans, known, missing = plan_windows(store.home, windows, config.dump_id)
+    wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys)
+    report = build(store, plans, known, context.log.info, wanted=wanted, rebuild=config.rebuild)
+    report.bad |= missing
+    publication = store.publish()
+    seconds = round(time.monotonic() - began, 2)
+    for plan in plans:
+        if plan.tables is None and (PAGES.name, plan.dump.dump_id) in report.versions:
+            version = report.versions[PAGES.name, plan.dump.dump_id]
+            context.log_event(
+                dg.AssetMaterialization(PAGES.name, partition=plan.dump.dump_id, metadata=facts_of(version, publication))
+            )
+    facts = {
+        (name, key): {**facts_of(version, publication), **_changes(report, key), "window": window.label}
+        for name in sorted(wanted)
+        for key, window in zip(keys, windows, strict=True)
+        if (version := _version(store, report, name, key)) is not None and key not in report.bad
+    }
+    yield from _checks(report, wanted)
+    if report.bad:
+        for (name, key), told in facts.items():
+            context.log_event(dg.AssetMaterialization(name, partition=key, metadata=told))
+        raise dg.Failure("; ".join(f"window {key} was not built: {why}" for key, why in sorted(report.bad.items())))
+    for (name, key), told in facts.items():
+        context.add_asset_metadata(told, asset_key=name, partition_key=key)
+    for name in (REVISION_LOG.name, STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name):
+        if name in wanted:
+            yield dg.MaterializeResult(asset_key=name, metadata=_shared_facts(store, report, name, keys[-1], seconds))
+
+
+def _version(store: Store, report: Report, table: str, key: str) -> Version | None:
+    """The version of a window; texts lie in the lake by quarter, so theirs is the newest of the run."""
+    if table == PAGE_WIKITEXTS.name:
+        return report.texts[max(report.texts)] if report.texts else None
+    return report.versions.get((table, key)) or store.lake.current(table, key)
+
+
+def _changes(report: Report, key: str) -> Mapping[str, Any]:
+    if key in report.kept:
+        return {"kept": "built before from another dump; --rebuild would replace it"}
+    return {f"rebuild/{what}": n for what, n in report.changes.get(key, {}).items()}
+
+
+def _shared_facts(store: Store, report: Report, table: str, last_key: str, seconds: float) -> dict[str, Any]:
+    facts: dict[str, Any] = {"seconds": seconds, "windows_kept": len(report.kept)}
+    version = _version(store, report, table, last_key)
+    if version is not None:
+        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+    if table == STABLE_SNAPSHOTS.name:
+        snapshots = store.lake.versions(STABLE_SNAPSHOTS.name)
+        edits = {one.partition: one.rows for one in store.lake.versions(REVISION_LOG.name)}
+        labels = [window_of_key(one.partition, store.home.settings.granularity).label for one in snapshots]
+        rows = [one.rows for one in snapshots]
+        facts["plot"] = dg.MetadataValue.md(plot_windows(labels, rows, [edits.get(one.partition, 0) for one in snapshots]))
+    if report.damages:
+        facts["damaged_files"] = dg.MetadataValue.json(report.damages)
+    return facts
+
+
+def _checks(report: Report, wanted: frozenset[str]) -> Iterator[dg.AssetCheckResult]:
+    for table in (REVISION_LOG, STABLE_SNAPSHOTS):
+        if table.name in wanted:
+            broken = {key: why for key, why in report.bad.items() if f"table {table.name!r}" in why}
+            told = {"rules": dg.MetadataValue.json([f"{rule.name}: {rule.meaning}" for rule in table.rules])}
+            told |= {f"window {key}": dg.MetadataValue.text(why) for key, why in broken.items()}
+            yield dg.AssetCheckResult(asset_key=table.name, check_name=PROMISES, passed=not broken, metadata=told)
+    if REVISION_LOG.name in wanted:
+        told = {dump_id: dg.MetadataValue.json(vars(counts)) for dump_id, counts in report.counts.items()}
+        agree = all(counts.agree for counts in report.counts.values())
+        yield dg.AssetCheckResult(asset_key=REVISION_LOG.name, check_name=ACCOUNTED, passed=agree, metadata=told)

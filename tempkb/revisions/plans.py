@@ -1,0 +1,54 @@
+"""Which dump builds which windows."""
+
+from collections.abc import Iterable, Sequence
+
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, serving_dump, tables_dump
+from tempkb.revisions.building import Plan
+from tempkb.settings import Home
+from tempkb.windows import Window, windows_until
+
+
+def plan_windows(
+    home: Home, windows: Sequence[Window], dump_id: str = ""
+) -> tuple[list[Plan], list[Window], dict[str, str]]:
+    """Find the dump for each window.
+
+    Args:
+        home: whose catalogue is asked.
+        windows: to be built, oldest first.
+        dump_id: a dump that is to serve all of them; empty lets the catalogue choose.
+
+    Returns:
+        plans, oldest dump first; all windows of the home that the planned dumps
+        reach; and, for windows that no dump serves, why.
+    """
+    dumps = find_dumps(home.dumps)
+    served: dict[str, tuple[Dump, list[Window]]] = {}
+    missing = {}
+    for window in windows:
+        dump = _chosen(dumps, dump_id, window) if dump_id else serving_dump(dumps, window)
+        if dump is None:
+            missing[window.key] = _why_not(home, dumps, dump_id, window)
+        else:
+            served.setdefault(dump.dump_id, (dump, []))[1].append(window)
+    plans = []
+    for dump, own in sorted(served.values(), key=lambda pair: pair[0].horizon):
+        tables = tables_dump(dumps, dump)
+        plans.append(Plan(dump, tables.dump_id if tables else None, tuple(own)))
+    last = max((horizon_day(plan.dump) for plan in plans), default=home.settings.first_window)
+    return plans, windows_until(home.settings.first_window, last, home.settings.granularity), missing
+
+
+def _chosen(dumps: Iterable[Dump], dump_id: str, window: Window) -> Dump | None:
+    return next((dump for dump in dumps if dump.dump_id == dump_id and dump.knows(window)), None)
+
+
+def _why_not(home: Home, dumps: Sequence[Dump], dump_id: str, window: Window) -> str:
+    asked = [dump for dump in dumps if dump.history and (dump.dump_id == dump_id if dump_id else not dump.is_named)]
+    if not asked:
+        return f"no dump {dump_id or 'with a history'} below {home.dumps}; add one, or name files: tempkb build --dump FILE"
+    newest = max(asked, key=lambda dump: dump.horizon)
+    return (
+        f"its cut {window.cut} lies after what {newest.dump_id} knows (until {horizon_day(newest)}); "
+        "add a dump made at or after the cut"
+    )

@@ -1,0 +1,35 @@
+"""A picture of the windows, for Dagster's metadata."""
+
+import base64
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def plot_windows(labels: Sequence[str], pages: Sequence[int], edits: Sequence[int]) -> str:
+    """Return, as Markdown with an inline PNG, pages and edits per window.
+
+    Args:
+        labels: one per window, as people see it.
+        pages: rows of the snapshot.
+        edits: rows of the log.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    at = np.arange(len(labels))
+    upper.step(at, pages, where="mid", color="#1f5fa8")
+    upper.fill_between(at, pages, step="mid", alpha=0.2, color="#1f5fa8")
+    upper.set_ylabel("pages at the cut")
+    lower.bar(at, edits, color="#b3541e")
+    lower.set_ylabel("edits in the window")
+    step = max(1, len(labels) // 12)
+    lower.set_xticks(at[::step], list(labels)[::step], rotation=45, ha="right")
+    for axis in (upper, lower):
+        axis.set_ylim(bottom=0)
+        axis.spines[["top", "right"]].set_visible(False)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=100, metadata={"Software": None})
+    return f"![pages and edits per window](data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()})"

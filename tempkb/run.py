@@ -1,0 +1,261 @@
+"""Plans that the command line runs: which jobs over which partitions, in order, headless.
+
+Runs are ordinary Dagster runs, in this process, kept in the home's own Dagster
+storage, so that the web UI shows them afterwards.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, name_dump, remember, serving_dump, tables_dump
+from tempkb.engine import progress
+from tempkb.errors import SettingsError, SourceError, TempkbError
+from tempkb.settings import Home, load_home
+from tempkb.windows import Window, parse_range, windows_between, windows_until
+
+_DAGSTER_YAML = """\
+# Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
+storage:
+  sqlite:
+    base_dir: {home}
+local_artifact_storage:
+  module: dagster._core.storage.root
+  class: LocalArtifactStorage
+  config:
+    base_dir: {home}
+compute_logs:
+  module: dagster._core.storage.local_compute_log_manager
+  class: LocalComputeLogManager
+  config:
+    base_dir: {home}/compute_logs
+telemetry:
+  enabled: false
+nux:
+  enabled: false
+run_monitoring:
+  enabled: true
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person asks of `tempkb build`.
+
+    Attributes:
+        select: assets by name; empty means all.
+        windows: `A..B`, windows whose start lies in [A, B); empty means those that are served and missing.
+        all_windows: every window up to the dumps' horizon.
+        dump_files: files named for this build.
+        rebuild: also windows that another dump has built.
+    """
+
+    select: tuple[str, ...] = ()
+    windows: str = ""
+    all_windows: bool = False
+    dump_files: tuple[Path, ...] = ()
+    rebuild: bool = False
+
+
+@dataclass
+class Summary:
+    """What a build did, for the closing screen.
+
+    Attributes:
+        windows: keys that were asked for.
+        failures: what went wrong, in words; empty when all is well.
+        run_ids: Dagster's runs, in order.
+    """
+
+    windows: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    run_ids: list[str] = field(default_factory=list)
+
+
+def build(request: Request) -> Summary:
+    """Build what is asked for, in the order of the data.
+
+    Raises:
+        SettingsError: an asset, window or setting is unknown or does not fit.
+        SourceError: there is no dump to build from.
+    """
+    home = load_home()
+    named = _name(home, request.dump_files)
+    home = home.claim(named.wiki) if named else home
+    dumps = find_dumps(home.dumps)
+    windows = _windows(home, request, named, dumps)
+    summary = Summary([window.key for window in windows])
+    with dagster_at(home) as instance:
+        from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
+
+        chosen = _select(request.select)
+        used = _dumps_for(windows, named, dumps)
+        for dump in used:
+            _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
+        if chosen != {"dump_files", "pages"}:
+            for keys in _stretches(windows, home):
+                selection = sorted(chosen - {"dump_files", "pages"})
+                _run(instance, WINDOWS_JOB, keys, {"ops": {"revisions": {"config": config}}}, selection, summary)
+    return summary
+
+
+@contextmanager
+def dagster_at(home: Home) -> Iterator[Any]:
+    """Give the Dagster instance of a home, made on first use; nothing of it lies outside the home."""
+    prepare_dagster(home)
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+        yield instance
+
+
+def prepare_dagster(home: Home) -> None:
+    """Make Dagster's folder in the home and point it, and the caches of libraries, there."""
+    cache = home.dagster / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    config = home.dagster / "dagster.yaml"
+    said = _DAGSTER_YAML.format(home=home.dagster)
+    if not config.exists() or config.read_text("utf-8") != said:
+        config.write_text(said, "utf-8")
+    os.environ["DAGSTER_HOME"] = str(home.dagster)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    os.environ["TEMPKB_HOME"] = str(home.path)
+    os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
+    os.environ.setdefault("XDG_CACHE_HOME", str(cache))
+
+
+def serve_ui(port: int) -> None:
+    """Replace this process by Dagster's web server and daemon, on localhost only."""
+    home = load_home()
+    prepare_dagster(home)
+    program = Path(sys.executable).with_name("dagster")
+    arguments = ["dagster", "dev", "-m", "tempkb.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
+
+
+def _name(home: Home, files: Sequence[Path]) -> Dump | None:
+    if not files:
+        return None
+    dump = name_dump(files, home.asked_wiki)
+    home.claim(dump.wiki)
+    remember(home.dumps, dump)
+    return dump
+
+
+def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[Dump]) -> list[Window]:
+    settings = home.settings
+    if request.windows and request.all_windows:
+        raise SettingsError("--windows and --all exclude one another; give one of them")
+    serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named]
+    if not serving:
+        raise SourceError(
+            f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "
+            "(simplewiki/20260101/simplewiki-20260101-pages-meta-history.xml.bz2, ...), or name files: --dump FILE"
+        )
+    horizon = max(horizon_day(dump) for dump in serving)
+    every = windows_until(settings.first_window, horizon, settings.granularity)
+    if request.windows:
+        return list(windows_between(*parse_range(request.windows), settings.granularity))
+    if request.all_windows or request.rebuild:
+        windows = every
+    else:
+        from tempkb.api import open_store
+        from tempkb.revisions.tables import STABLE_SNAPSHOTS
+
+        built = set(open_store().lake.partitions(STABLE_SNAPSHOTS.name))
+        windows = [window for window in every if window.key not in built]
+    if not every:
+        raise SourceError(
+            f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
+            f"{settings.first_window} (first_window); nothing can be built"
+        )
+    return windows
+
+
+def _dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Dump]) -> list[Dump]:
+    """The dumps that serve the windows, and those whose SQL tables go with them; oldest first."""
+    serving = [named] if named else [dump for window in windows if (dump := serving_dump(dumps, window))]
+    used: dict[str, Dump] = {}
+    for dump in serving:
+        used[dump.dump_id] = dump
+        tables = tables_dump(dumps, dump)
+        if tables is not None:
+            used[tables.dump_id] = tables
+    return sorted(used.values(), key=lambda dump: (dump.horizon, dump.dump_id))
+
+
+def _stretches(windows: Sequence[Window], home: Home) -> Iterator[list[str]]:
+    """Yield rows of keys without a gap: Dagster runs a range of partitions at a time."""
+    stretch: list[Window] = []
+    for window in windows:
+        if stretch and stretch[-1].end != window.start:
+            yield [one.key for one in stretch]
+            stretch = []
+        stretch.append(window)
+    if stretch:
+        yield [one.key for one in stretch]
+
+
+def _select(names: Sequence[str]) -> set[str]:
+    from tempkb.definitions import defs
+
+    known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(known))}")
+    return set(names) or known
+
+
+def _run(
+    instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
+) -> None:
+    import dagster as dg
+
+    from tempkb.automation import DUMPS_JOB
+    from tempkb.definitions import defs
+
+    if job_name == DUMPS_JOB:
+        instance.add_dynamic_partitions("dumps", list(keys))
+        where: dict[str, Any] = {"partition_key": keys[0]}
+    else:
+        tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+        where = {"tags": tags}
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with progress.on_terminal():
+        result = defs.resolve_job_def(job_name).execute_in_process(
+            instance=instance,
+            run_config={**config, **quiet},
+            asset_selection=[dg.AssetKey(name) for name in selection] or None,
+            raise_on_error=False,
+            **where,
+        )
+    summary.run_ids.append(result.run_id)
+    summary.failures += list(_failures(result))
+
+
+def _failures(result: Any) -> Iterator[str]:
+    for event in result.all_events:
+        if event.is_step_failure:
+            yield _innermost(event.step_failure_data.error)
+    for evaluation in result.get_asset_check_evaluations():
+        if not evaluation.passed:
+            name = f"{evaluation.asset_key.to_user_string()}.{evaluation.check_name}"
+            told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
+            yield f"check {name} failed ({told})"
+
+
+def _innermost(error: Any) -> str:
+    while error.cause is not None:
+        error = error.cause
+    ours = {kind.__name__ for kind in TempkbError.__subclasses__()} | {"Failure"}
+    message = str(error.message).strip()
+    kind, _, words = message.partition(": ")
+    return words if kind.rpartition(".")[2] in ours else message

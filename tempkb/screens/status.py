@@ -1,0 +1,121 @@
+"""Screens about the home as a whole: tables, state, and the end of a build."""
+
+from tempkb.api import open_store
+from tempkb.dumps.catalogue import find_dumps, horizon_day
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.run import Summary
+from tempkb.screens.console import console, grid
+from tempkb.store.database import Pending
+from tempkb.store.locks import LockTimeoutError
+from tempkb.store.store import Store
+from tempkb.windows import window_of_key, windows_until
+
+
+def print_tables() -> None:
+    """Print all tables with rows, partitions, form and meaning."""
+    store = open_store()
+    rows = []
+    for table in store.tables.values():
+        versions = store.lake.versions(table.name)
+        form = store.database.form_of(table, versions)
+        rows.append((table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning))
+    console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
+
+
+def print_status() -> None:
+    """Print what is built, stale and pending, and the dumps there are."""
+    store, out = open_store(), console()
+    home, settings = store.home, store.home.settings
+    out.print(f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
+              f"namespaces {settings.namespaces}, lookback {settings.lookback_days} days", highlight=False)  # fmt: skip
+    dumps = find_dumps(home.dumps)
+    out.print(
+        grid(
+            ("dump", "reaches to", "files", "bytes", "SQL tables", "named"),
+            [
+                (
+                    dump.dump_id, horizon_day(dump), len(dump.files),
+                    sum(file.path.stat().st_size for file in dump.files if file.path.exists()),
+                    ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")), dump.is_named,
+                )
+                for dump in dumps
+            ],
+            title="dumps",
+        )
+    )  # fmt: skip
+    stale = {(name, partition) for name, partition in _stale(store)}
+    pending = _pending(store)
+    waiting = {(one.table.name, one.partition) for one in pending or []}
+    rows = []
+    for table in store.tables.values():
+        built = store.lake.partitions(table.name)
+        rows.append(
+            (
+                table.name, len(built), built[0] if built else "", built[-1] if built else "",
+                sum(1 for name, _ in stale if name == table.name),
+                sum(1 for name, _ in waiting if name == table.name) if pending is not None else "unknown",
+            )
+        )  # fmt: skip
+    out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    if pending is None:
+        out.print("The DuckDB file is open for writing in another program, so what is pending cannot be told.")
+    missing = _missing(store)
+    if missing:
+        out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def print_summary(summary: Summary) -> None:
+    """Print the end of a build: what there is now, what failed, what to do next."""
+    store, out = open_store(), console()
+    snapshots = store.lake.versions(STABLE_SNAPSHOTS.name, summary.windows)
+    rows = []
+    for table in store.tables.values():
+        versions = store.lake.versions(table.name)
+        if versions:
+            rows.append((table.name, len(versions), sum(one.rows for one in versions), sum(_bytes(store, table.name))))
+    out.print(grid(("table", "partitions", "rows", "bytes"), rows, title=f"{store.home.path}"))
+    pending = _pending(store)
+    if pending:
+        out.print(f"{len(pending)} partitions are not in DuckDB yet (somebody has the file open): tempkb publish")
+    for failure in summary.failures:
+        out.print(f"[red]failed:[/red] {failure}", highlight=False)
+    if summary.failures:
+        return
+    asked = len(summary.windows)
+    out.print(f"{len(snapshots)} of {asked} windows stand." if asked else "Nothing to do: all windows that a dump serves stand.")
+    out.print("next: tempkb sql \"SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut\"  |  tempkb ui")
+
+
+def _bytes(store: Store, table: str) -> list[int]:
+    return [file.bytes for version in store.lake.versions(table) for file in version.files]
+
+
+def _pending(store: Store) -> list[Pending] | None:
+    if not store.database.path.exists():
+        return store.database.pending()
+    try:
+        with store.database.reading() as connection:
+            return store.database.pending(connection)
+    except LockTimeoutError:
+        return None
+
+
+def _stale(store: Store) -> list[tuple[str, str]]:
+    """Partitions that were written under another declaration than today's."""
+    return [
+        (table.name, version.partition)
+        for table in store.tables.values()
+        for version in store.lake.versions(table.name)
+        if version.schema != table.fingerprint
+    ]
+
+
+def _missing(store: Store) -> list[str]:
+    settings = store.home.settings
+    dumps = [dump for dump in find_dumps(store.home.dumps) if dump.history and not dump.is_named]
+    if not dumps:
+        return []
+    horizon = max(horizon_day(dump) for dump in dumps)
+    built = set(store.lake.partitions(STABLE_SNAPSHOTS.name))
+    windows = windows_until(settings.first_window, horizon, settings.granularity)
+    return [window_of_key(window.key, settings.granularity).label for window in windows if window.key not in built]

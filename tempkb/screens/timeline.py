@@ -1,0 +1,127 @@
+"""The screen of `tempkb show`: a page's revisions around a cut, and why one text won."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.api import open_store
+from tempkb.errors import SettingsError
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.screens.console import console, duration, grid
+from tempkb.store.database import in_memory
+from tempkb.store.store import Store
+from tempkb.windows import parse_day, window_of_key
+
+_AFTER = 3  # revisions shown after the cut
+_TEXT = 600  # characters of the text shown
+
+
+def print_timeline(title: str, day: str | None) -> None:
+    """Print the timeline of the page that bore `title` at the cut `day`, by default the newest cut.
+
+    Raises:
+        SettingsError: if the cut is not built, or no page bore the title then.
+    """
+    store, out = open_store(), console()
+    window = _window(store, day)
+    begin = datetime.combine(window.cut, datetime.min.time(), UTC) - timedelta(days=store.home.settings.lookback_days)
+    cut = datetime.combine(window.cut, datetime.min.time(), UTC)
+    for winner in _winners(store, window.key, title):
+        _print_head(winner, window.label)
+        log = _log(store, winner["page_id"])
+        out.print(grid(("", "revision", "saved", "by", "bytes", "text", "stood inside", "note"), _rows(log, winner, begin, cut)))
+        out.print(_why(winner, store.home.settings.lookback_days), highlight=False)
+        text = _text(store, winner)
+        if text:
+            out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}", highlight=False, markup=False)
+
+
+def _window(store: Store, day: str | None) -> Any:
+    granularity = store.home.settings.granularity
+    built = [window_of_key(key, granularity) for key in store.lake.partitions(STABLE_SNAPSHOTS.name)]
+    if not built:
+        raise SettingsError("no snapshot is built yet: tempkb build")
+    if day is None:
+        return built[-1]
+    cut = parse_day(day)
+    for window in built:
+        if window.cut == cut:
+            return window
+    near = sorted((str(window.cut) for window in built), key=lambda text: abs((parse_day(text) - cut).days))[:3]
+    raise SettingsError(f"--cut {day}: no snapshot with that cut is built; the nearest are {', '.join(near)}")
+
+
+def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:
+    rows = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
+    if not rows.num_rows:
+        like = _select(store, STABLE_SNAPSHOTS.name, [key], "title ILIKE $title || '%'", {"title": title})
+        close = ", ".join(like["title"].to_pylist()[:5]) or "none"
+        raise SettingsError(f"no page bore the title {title!r} at that cut; titles that begin so: {close}")
+    found: list[dict[str, Any]] = rows.to_pylist()
+    return found
+
+
+def _log(store: Store, page_id: int) -> list[dict[str, Any]]:
+    rows = _select(store, REVISION_LOG.name, None, "page_id = $page", {"page": page_id})
+    return sorted(rows.to_pylist(), key=lambda row: (row["revision_timestamp"], row["revision_id"]))
+
+
+def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cut: datetime) -> list[list[object]]:
+    before = [at for at, row in enumerate(log) if row["revision_timestamp"] < cut]
+    first = max((at for at in before if log[at]["revision_timestamp"] < begin), default=0)
+    rows = []
+    for at in range(first, min(len(log), (before[-1] if before else -1) + 1 + _AFTER)):
+        row = log[at]
+        start = max(row["revision_timestamp"], begin)
+        end = min(log[at + 1]["revision_timestamp"] if at + 1 < len(log) else cut, cut)
+        stood = max(int((end - start).total_seconds()), 0) if row["revision_timestamp"] < cut else 0
+        same = row["text_sha1"] is not None and row["text_sha1"] == winner["text_sha1"]
+        note = "after the cut: not known then" if row["revision_timestamp"] >= cut else ""
+        note = "suppressed" if row["is_suppressed"] else note
+        mark = "=>" if row["revision_id"] == winner["revision_id"] else ("=" if same and not note else "")
+        text = (row["text_sha1"] or "")[:8]
+        rows.append(
+            [mark, str(row["revision_id"]), row["revision_timestamp"], row["contributor"], row["text_bytes"], text,
+             duration(stood) if stood else "", note]
+        )  # fmt: skip
+    return rows
+
+
+def _print_head(winner: dict[str, Any], label: str) -> None:
+    article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
+    item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
+    console().print(
+        f"[bold]{winner['title']}[/bold] (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
+        f"at the cut {winner['cut']}, the end of {label}",
+        highlight=False,
+    )
+
+
+def _why(winner: dict[str, Any], lookback_days: int) -> str:
+    why = (
+        f"Revision {winner['revision_id']} won: its text stood {duration(winner['standing_seconds'])} of the "
+        f"{lookback_days} days before the cut ({winner['standing_share']:.0%}), longer than any other."
+    )
+    if winner["n_revisions_in_interval"] == 0:
+        why = f"Revision {winner['revision_id']} won: nothing was saved in the {lookback_days} days before the cut."
+    if winner["is_blank"]:
+        why += " It is blank: nothing else stood."
+    if winner["redirect_title"]:
+        why += f" It redirects to {winner['redirect_title']!r}."
+    return why
+
+
+def _text(store: Store, winner: dict[str, Any]) -> str | None:
+    values = {"page": winner["page_id"], "revision": winner["revision_id"]}
+    rows = _select(store, PAGE_WIKITEXTS.name, None, "page_id = $page AND revision_id = $revision", values)
+    return rows["wikitext"][0].as_py() if rows.num_rows else None
+
+
+def _select(store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]) -> pa.Table:
+    files = store.lake.files(table, partitions)
+    if not files:
+        return store.declaration(table).schema.empty_table()
+    with in_memory() as memory:
+        query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
+        return memory.sql(query, params={"files": [str(path) for path in files], **values}).to_arrow_table()

@@ -1,0 +1,52 @@
+"""What every asset reports about a table it has written: rows, a sample, publication. No Dagster here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.store.database import Publication
+from tempkb.store.lake import Version
+from tempkb.store.store import read_files
+
+_SAMPLE_ROWS = 10
+_CELL = 60
+
+
+def sample_of(version: Version) -> str:
+    """Return the first ten rows of a version as a Markdown table."""
+    for table in read_files(version.paths()):
+        return markdown(table.slice(0, _SAMPLE_ROWS))
+    return "(no rows)"
+
+
+def markdown(table: pa.Table) -> str:
+    """Return a small table in Markdown, long cells cut."""
+    lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
+    for row in table.to_pylist():
+        lines.append("| " + " | ".join(_cell(value) for value in row.values()) + " |")
+    return "\n".join(lines)
+
+
+def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
+    """Return what is worth telling of a version that was just written."""
+    facts: dict[str, Any] = {
+        "dagster/row_count": version.rows,
+        "version": version.version,
+        "bytes": sum(file.bytes for file in version.files),
+        "published": publication.left == 0,
+    }
+    if publication.reason:
+        facts["not_published_because"] = publication.reason
+    return facts
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    text = text.replace("|", "\\|").replace("\n", " ")
+    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+
+
+def total_rows(versions: Sequence[Version]) -> int:
+    """Rows of several versions together."""
+    return sum(version.rows for version in versions)
