@@ -1,0 +1,189 @@
+"""Writing the demo world as Wikimedia would: export-0.11 history in two parts, and SQL tables."""
+
+import bz2
+import gzip
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from tempkb.demo.model import NAMESPACES, WIKI, Edit, Page, World
+from tempkb.revisions.history import base36_sha1
+from tempkb.titles import Site
+from tempkb.wikitext.disambiguation import is_disambiguation
+from tempkb.wikitext.redirects import redirect_target
+
+_SITE = Site(WIKI, NAMESPACES)
+_ACCOUNTS = {"Ada": 1, "Ben": 2, "Cem": 3, "Dora": 4, "Emil": 5, "Fay": 6}
+
+
+def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
+    """Write the dump of `day` below `root`, in the legacy layout, and return its files."""
+    stamp = f"{day:%Y%m%d}"
+    folder = root / WIKI / stamp
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = list(world.pages_at(day))
+    half = len(pages) // 2
+    written = []
+    for number, part in enumerate((pages[:half], pages[half:]), 1):
+        span = f"p{part[0].page_id}p{part[-1].page_id}"
+        path = folder / f"{WIKI}-{stamp}-pages-meta-history{number}.xml-{span}.bz2"
+        _write(path, bz2.compress(export_xml(part, day).encode()))
+        written.append(path)
+    for name, sql in _tables(pages, day).items():
+        path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
+        _write(path, gzip.compress(sql.encode(), mtime=0))
+        written.append(path)
+    return written
+
+
+def export_xml(pages: Sequence[Page], day: datetime) -> str:
+    """Return the export of some pages as of `day`."""
+    late = []
+    parts = [_head()]
+    for page in pages:
+        edits = page.known_edits(day)
+        if page.in_two_elements:
+            late.append(_page(page, edits[len(edits) // 2 :], day))
+            edits = edits[: len(edits) // 2]
+        parts.append(_page(page, edits, day))
+    return "".join([*parts, *late, "</mediawiki>\n"])
+
+
+def _write(path: Path, data: bytes) -> None:
+    draft = path.with_name(path.name + ".draft")
+    draft.write_bytes(data)
+    draft.replace(path)
+
+
+def _head() -> str:
+    names = "".join(
+        f'      <namespace key="{number}" case="first-letter"' + (f">{name}</namespace>\n" if name else " />\n")
+        for number, name in NAMESPACES.items()
+    )
+    return (
+        '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n'
+        f"  <siteinfo>\n    <sitename>Demopedia</sitename>\n    <dbname>{WIKI}</dbname>\n"
+        "    <base>https://demo.example.org/wiki/Main_Page</base>\n    <generator>tempkb demo</generator>\n"
+        f"    <case>first-letter</case>\n    <namespaces>\n{names}    </namespaces>\n  </siteinfo>\n"
+    )
+
+
+def _page(page: Page, edits: Iterable[Edit], day: datetime) -> str:
+    name, text = page.full_name(day), _text_at(page, day)
+    target = redirect_target(text, _SITE)
+    redirect = f"    <redirect title={quoteattr(target.title)} />\n" if target else ""
+    head = f"  <page>\n    <title>{escape(name)}</title>\n    <ns>{page.name_at(day).namespace}</ns>\n    <id>{page.page_id}</id>\n"
+    parents = _parents(page, day)
+    return head + redirect + "".join(_revision(edit, parents.get(edit.revision_id), day) for edit in edits) + "  </page>\n"
+
+
+def _parents(page: Page, day: datetime) -> dict[int, int]:
+    order = sorted(page.known_edits(day), key=lambda edit: (edit.time, edit.revision_id))
+    return {edit.revision_id: before.revision_id for before, edit in zip(order, order[1:], strict=False)}
+
+
+def _revision(edit: Edit, parent: int | None, day: datetime) -> str:
+    hidden = edit.suppressed_from is not None and edit.suppressed_from < day
+    lines = ["    <revision>", f"      <id>{edit.revision_id}</id>"]
+    if parent:
+        lines.append(f"      <parentid>{parent}</parentid>")
+    lines.append(f"      <timestamp>{edit.time:%Y-%m-%dT%H:%M:%SZ}</timestamp>")
+    lines.append(_contributor(edit))
+    if edit.is_minor:
+        lines.append("      <minor />")
+    if edit.comment:
+        lines.append(f"      <comment>{escape(edit.comment)}</comment>")
+    lines.append(f"      <origin>{edit.revision_id}</origin>\n      <model>wikitext</model>\n      <format>text/x-wiki</format>")
+    if hidden:
+        lines.append('      <text bytes="-1" deleted="deleted" />\n      <sha1 />')
+    else:
+        lines.append(_text(edit.text, edit.sha1))
+        whole = edit.sha1
+        if edit.extra_slot is not None:
+            slot = base36_sha1(edit.extra_slot.encode()).decode()
+            whole = base36_sha1((edit.sha1 + slot).encode()).decode()
+            lines.append(
+                "      <content>\n        <role>mediainfo</role>\n        <model>wikibase-mediainfo</model>\n"
+                f"        <format>application/json</format>\n  {_text(edit.extra_slot, slot)}\n      </content>"
+            )
+        lines.append(f"      <sha1>{whole}</sha1>")
+    return "\n".join([*lines, "    </revision>\n"])
+
+
+def _contributor(edit: Edit) -> str:
+    if edit.hidden_user:
+        return '      <contributor deleted="deleted" />'
+    if edit.user is None:
+        return "      <contributor>\n        <ip>192.0.2.7</ip>\n      </contributor>"
+    number = _ACCOUNTS[edit.user]
+    return f"      <contributor>\n        <username>{edit.user}</username>\n        <id>{number}</id>\n      </contributor>"
+
+
+def _text(text: str, sha1: str) -> str:
+    size = len(text.encode())
+    if not text:
+        return f'      <text bytes="0" sha1="{sha1}" />'
+    return f'      <text bytes="{size}" sha1="{sha1}" xml:space="preserve">{escape(text)}</text>'
+
+
+def _text_at(page: Page, day: datetime) -> str:
+    return max(page.known_edits(day), key=lambda edit: (edit.time, edit.revision_id)).text
+
+
+def _tables(pages: Sequence[Page], day: datetime) -> dict[str, str]:
+    page_rows, props, redirects = [], [], []
+    for page in pages:
+        name, text = page.name_at(day), _text_at(page, day)
+        target = redirect_target(text, _SITE)
+        latest = max(page.known_edits(day), key=lambda edit: (edit.time, edit.revision_id)).revision_id
+        title = _sql(name.title.replace(" ", "_"))
+        page_rows.append(
+            f"({page.page_id},{name.namespace},{title},{int(target is not None)},0,0.5,'{day:%Y%m%d%H%M%S}',NULL,"
+            f"{latest},{len(text.encode())},'wikitext',NULL)"
+        )
+        if page.item_at(day):
+            props.append(f"({page.page_id},'wikibase_item',{_sql(page.item_at(day) or '')},NULL)")
+        if is_disambiguation(text):
+            props.append(f"({page.page_id},'disambiguation','',NULL)")
+        if target:
+            redirects.append(f"({page.page_id},{target.namespace},{_sql(target.title.replace(' ', '_'))},'','')")
+    return {
+        "page": _table("page", _PAGE_COLUMNS, page_rows),
+        "page_props": _table("page_props", _PROPS_COLUMNS, props),
+        "redirect": _table("redirect", _REDIRECT_COLUMNS, redirects),
+    }
+
+
+_PAGE_COLUMNS = (
+    "`page_id` int(8) unsigned NOT NULL AUTO_INCREMENT", "`page_namespace` int(11) NOT NULL DEFAULT 0",
+    "`page_title` varbinary(255) NOT NULL DEFAULT ''", "`page_is_redirect` tinyint(1) unsigned NOT NULL DEFAULT 0",
+    "`page_is_new` tinyint(1) unsigned NOT NULL DEFAULT 0", "`page_random` double unsigned NOT NULL DEFAULT 0",
+    "`page_touched` binary(14) NOT NULL", "`page_links_updated` varbinary(14) DEFAULT NULL",
+    "`page_latest` int(8) unsigned NOT NULL DEFAULT 0", "`page_len` int(8) unsigned NOT NULL DEFAULT 0",
+    "`page_content_model` varbinary(32) DEFAULT NULL", "`page_lang` varbinary(35) DEFAULT NULL",
+    "PRIMARY KEY (`page_id`)",
+)  # fmt: skip
+_PROPS_COLUMNS = (
+    "`pp_page` int(8) unsigned NOT NULL", "`pp_propname` varbinary(60) NOT NULL DEFAULT ''", "`pp_value` blob NOT NULL",
+    "`pp_sortkey` float DEFAULT NULL", "PRIMARY KEY (`pp_page`,`pp_propname`)",
+)  # fmt: skip
+_REDIRECT_COLUMNS = (
+    "`rd_from` int(8) unsigned NOT NULL DEFAULT 0", "`rd_namespace` int(11) NOT NULL DEFAULT 0",
+    "`rd_title` varbinary(255) NOT NULL DEFAULT ''", "`rd_interwiki` varbinary(32) DEFAULT NULL",
+    "`rd_fragment` varbinary(255) DEFAULT NULL", "PRIMARY KEY (`rd_from`)",
+)  # fmt: skip
+
+
+def _table(name: str, columns: Sequence[str], rows: Sequence[str]) -> str:
+    created = ",\n".join(f"  {column}" for column in columns)
+    inserted = f"INSERT INTO `{name}` VALUES {','.join(rows)};\n" if rows else ""
+    return (
+        f"-- MariaDB dump of {WIKI}\nDROP TABLE IF EXISTS `{name}`;\nCREATE TABLE `{name}` (\n{created}\n"
+        f") ENGINE=InnoDB DEFAULT CHARSET=binary;\n\n{inserted}"
+    )
+
+
+def _sql(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace('"', '\\"').replace("\n", "\\n")
+    return f"'{escaped}'"

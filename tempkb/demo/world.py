@@ -1,0 +1,102 @@
+"""Making the demo world from a seed, and writing its dumps into a home."""
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tempkb.demo.export import write_dump
+from tempkb.demo.model import Clock, Name, Page, World, quarters
+from tempkb.demo.prose import article, invent, vandalism
+from tempkb.demo.stories import write_stories
+from tempkb.errors import SettingsError
+from tempkb.settings import load_home
+
+_FIRST_STORY = 11
+_USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
+_MIN_PAGES, _MIN_QUARTERS = 40, 8
+
+
+def make_world(seed: int = 7, pages: int = 150, n_quarters: int = 12) -> World:
+    """Return the world of a seed: traps first, then ordinary articles and their talk.
+
+    Args:
+        seed: any number; the same number gives the same world, byte for byte.
+        pages: how many pages, at least 40.
+        n_quarters: how many quarters before the first dump, at least 8; the
+            second dump falls one quarter later.
+
+    Raises:
+        SettingsError: if the world would be too small for its traps.
+    """
+    if pages < _MIN_PAGES or n_quarters < _MIN_QUARTERS:
+        raise SettingsError(
+            f"demo: {pages} pages and {n_quarters} quarters; at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
+        )
+    clock = Clock(quarters(n_quarters + 1))
+    made = write_stories(clock, _FIRST_STORY)
+    names = {name.title for page in made for name in page.names}
+    taken = set(names)
+    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made))]  # noqa: S311
+    titles = sorted(taken)
+    for number, subject in enumerate(subjects):
+        chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
+        page_id = _FIRST_STORY + len(made)
+        born = clock.start(0) + timedelta(days=_birthday(chance, n_quarters))
+        talk = number % 9 == 8
+        page = Page(page_id, [Name(born, 1 if talk else 0, subject.name)], entity_id=None if talk else f"Q{100 + page_id}")
+        _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)  # type: ignore[misc]
+        made.append(page)
+    _number(made)
+    return World(seed, clock, made)
+
+
+def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) -> list[Path]:
+    """Write the first dump of the demo world into the home, or the second, a quarter later.
+
+    A `tempkb.toml` that begins the home's windows with the world is written when there is none.
+
+    Returns:
+        the files written.
+    """
+    home = load_home()
+    world = make_world(seed, pages, n_quarters)
+    settings = home.path / "tempkb.toml"
+    if not settings.exists():
+        home.path.mkdir(parents=True, exist_ok=True)
+        settings.write_text(f'wiki = "demowiki"\nfirst_window = {world.clock.windows[0].start}\n', "utf-8")
+    return write_dump(world, world.dump_days[1 if second else 0], home.dumps)
+
+
+def _birthday(chance: random.Random, n_quarters: int) -> float:
+    """Most pages are older than the world's first window; some are born inside each quarter."""
+    return chance.uniform(-700, 30) if chance.random() < 0.55 else chance.uniform(0, n_quarters * 91)
+
+
+def _write_history(page: Page, write: object, born: datetime, clock: Clock, chance: random.Random) -> None:
+    """Give a page its edits: most pages are seldom touched, a few often, some are spoiled and mended."""
+    end = clock.cut(len(clock.windows) - 1)
+    n = 1 + int(chance.paretovariate(0.9)) if chance.random() < 0.6 else 1
+    days = (end - born).total_seconds() / 86_400
+    times = sorted(born + timedelta(seconds=round(chance.uniform(0, days) * 86_400)) for _ in range(min(n, 60)))
+    sentences = chance.randint(3, 8)
+    text = write(sentences, chance)  # type: ignore[operator]
+    page.edit(born, text, "new page", user=chance.choice(_USERS))
+    for time in times:
+        if time <= page.edits[-1].time:
+            continue
+        if chance.random() < 0.12:
+            page.edit(time, vandalism(text, chance), "", user=None)
+            page.edit(time + timedelta(seconds=chance.randint(30, 90_000)), text, "rv", user=chance.choice(_USERS))
+            continue
+        sentences += chance.choice([0, 0, 1])
+        text = write(sentences, chance)  # type: ignore[operator]
+        page.edit(time, text, chance.choice(["", "more", "sources", "see talk"]), user=chance.choice(_USERS),
+                  is_minor=chance.random() < 0.3)  # fmt: skip
+
+
+def _number(pages: list[Page]) -> None:
+    """Number all revisions in the order in which they came into the wiki."""
+    order = sorted((edit.came, page.page_id, at) for page in pages for at, edit in enumerate(page.edits))
+    by_id = {page.page_id: page for page in pages}
+    for number, (_, page_id, at) in enumerate(order, 1001):
+        by_id[page_id].edits[at].revision_id = number
