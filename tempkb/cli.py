@@ -23,7 +23,7 @@ class _Tempkb(click.Group):
 @click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(tempkb.__version__, prog_name="tempkb")
 def main() -> None:
-    """Turn Wikimedia's dumps into benchmarks of what language models know about when.
+    r"""Turn Wikimedia's dumps into benchmarks of what language models know about when.
 
     Everything happens in a home, a folder that holds one wiki: TEMPKB_HOME,
     by default data/demo. Settings are TEMPKB_* variables or lines of
@@ -49,9 +49,14 @@ def main() -> None:
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Also windows that another dump has built; says what changed.")
 def build(
-    select: tuple[str, ...], windows: str, all_windows: bool, dumps: tuple[Path, ...], more: tuple[Path, ...], rebuild: bool
+    select: tuple[str, ...],
+    windows: str,
+    all_windows: bool,
+    dumps: tuple[Path, ...],
+    more: tuple[Path, ...],
+    rebuild: bool,
 ) -> None:
-    """Build tables, in the order of the data, and publish them to DuckDB.
+    r"""Build tables, in the order of the data, and publish them to DuckDB.
 
     Without --windows or --all, those windows that a dump serves and that are
     not built yet. Further file names may follow --dump FILE, as a shell expands
@@ -80,7 +85,7 @@ def build(
 @click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
 def sql(query: str, form: str | None, parquet: Path | None) -> None:
-    """Query the published tables, read-only.
+    r"""Query the published tables, read-only.
 
     \b
     Examples:
@@ -134,7 +139,7 @@ def gc() -> None:
 @click.argument("title")
 @click.option("--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest built.")
 def show(title: str, day: str | None) -> None:
-    """Show a page's timeline around a cut, and why that text won.
+    r"""Show a page's timeline around a cut, and why that text won.
 
     \b
     Examples:
@@ -160,7 +165,7 @@ def ui(port: int) -> None:
 @click.option("--pages", default=150, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
 def demo(seed: int, pages: int, quarters: int) -> None:
-    """Write the dumps of the demo world into the home, in Wikimedia's own formats.
+    r"""Write the dumps of the demo world into the home, in Wikimedia's own formats.
 
     \b
     Example:
@@ -175,3 +180,7 @@ def demo(seed: int, pages: int, quarters: int) -> None:
 def _fail(message: str) -> NoReturn:
     click.echo(f"tempkb: {message}", err=True)
     sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

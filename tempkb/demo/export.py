@@ -73,9 +73,12 @@ def _page(page: Page, edits: Iterable[Edit], day: datetime) -> str:
     name, text = page.full_name(day), _text_at(page, day)
     target = redirect_target(text, _SITE)
     redirect = f"    <redirect title={quoteattr(target.title)} />\n" if target else ""
-    head = f"  <page>\n    <title>{escape(name)}</title>\n    <ns>{page.name_at(day).namespace}</ns>\n    <id>{page.page_id}</id>\n"
+    head = f"  <page>\n    <title>{escape(name)}</title>\n    <ns>{page.name_at(day).namespace}</ns>\n"
+    head += f"    <id>{page.page_id}</id>\n"
     parents = _parents(page, day)
-    return head + redirect + "".join(_revision(edit, parents.get(edit.revision_id), day) for edit in edits) + "  </page>\n"
+    return (
+        head + redirect + "".join(_revision(edit, parents.get(edit.revision_id), day) for edit in edits) + "  </page>\n"
+    )
 
 
 def _parents(page: Page, day: datetime) -> dict[int, int]:
@@ -94,7 +97,9 @@ def _revision(edit: Edit, parent: int | None, day: datetime) -> str:
         lines.append("      <minor />")
     if edit.comment:
         lines.append(f"      <comment>{escape(edit.comment)}</comment>")
-    lines.append(f"      <origin>{edit.revision_id}</origin>\n      <model>wikitext</model>\n      <format>text/x-wiki</format>")
+    lines.append(
+        f"      <origin>{edit.revision_id}</origin>\n      <model>wikitext</model>\n      <format>text/x-wiki</format>"
+    )
     if hidden:
         lines.append('      <text bytes="-1" deleted="deleted" />\n      <sha1 />')
     else:
@@ -116,8 +121,8 @@ def _contributor(edit: Edit) -> str:
         return '      <contributor deleted="deleted" />'
     if edit.user is None:
         return "      <contributor>\n        <ip>192.0.2.7</ip>\n      </contributor>"
-    number = _ACCOUNTS[edit.user]
-    return f"      <contributor>\n        <username>{edit.user}</username>\n        <id>{number}</id>\n      </contributor>"
+    account = f"<username>{edit.user}</username>\n        <id>{_ACCOUNTS[edit.user]}</id>"
+    return f"      <contributor>\n        {account}\n      </contributor>"
 
 
 def _text(text: str, sha1: str) -> str:

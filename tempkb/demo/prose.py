@@ -4,11 +4,20 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-_ONSETS = "b br c d dr f fl g gr h j k l m n p r s st t tr v w".split()
-_VOWELS = "a e i o u ae ei ia".split()
+_ONSETS = [
+    "b", "br", "c", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr",
+    "v", "w",
+]  # fmt: skip
+_VOWELS = ["a", "e", "i", "o", "u", "ae", "ei", "ia"]
 _CODAS = ["", "n", "r", "l", "s", "th", "nd", "rk", "m"]
 _TRADES = ["glass", "salt", "wool", "tiles", "clocks", "cheese", "boats", "paper", "copper wire", "ceramics"]
-_LANDSCAPES = ["a wide valley", "the northern coast", "a chain of low hills", "the edge of a peat bog", "two small lakes"]
+_LANDSCAPES = [
+    "a wide valley",
+    "the northern coast",
+    "a chain of low hills",
+    "the edge of a peat bog",
+    "two small lakes",
+]
 _GENRES = ["mystery", "comedy", "road film", "period drama", "documentary"]
 _JOBS = ["painter", "engineer", "botanist", "sailor", "composer", "historian", "rower"]
 _KINDS = ("town", "river", "person", "company", "film", "festival")
@@ -97,12 +106,20 @@ def _syllable(chance: random.Random) -> str:
 
 _Lead = Callable[[str, dict[str, str], str], str]
 _LEADS: dict[str, _Lead] = {
-    "town": lambda name, f, other: f"'''{name}''' is a town in Varland, close to [[{other}]]. It lies on {f['landscape']}.",
-    "river": lambda name, f, other: f"The '''{name}''' is a river in Varland. It is {f['length']} km long and passes [[{other}]].",
+    "town": lambda name, f, other: (
+        f"'''{name}''' is a town in Varland, close to [[{other}]]. It lies on {f['landscape']}."
+    ),
+    "river": lambda name, f, other: (
+        f"The '''{name}''' is a river in Varland. It is {f['length']} km long and passes [[{other}]]."
+    ),
     "person": lambda name, f, other: f"'''{name}''' (born {f['year']}) is a {f['job']} from [[{other}]] in Varland.",
-    "company": lambda name, f, other: f"'''{name}''' is a maker of {f['trade']} in [[{other}]]. It was founded in {f['year']}.",
+    "company": lambda name, f, other: (
+        f"'''{name}''' is a maker of {f['trade']} in [[{other}]]. It was founded in {f['year']}."
+    ),
     "film": lambda name, f, other: f"'''''{name}''''' is a {f['genre']} that was shot near [[{other}]] in {f['year']}.",
-    "festival": lambda name, f, other: f"The '''{name}''' is held each {f['month']} in [[{other}]]. It began in {f['year']}.",
+    "festival": lambda name, f, other: (
+        f"The '''{name}''' is held each {f['month']} in [[{other}]]. It began in {f['year']}."
+    ),
 }
 
 
@@ -111,10 +128,10 @@ def _sentence(subject: Subject, other: str, chance: random.Random) -> str:
     forms = [
         f"In {chance.randint(1850, 2020)} a fire destroyed the old hall, which [[{other}]] helped to rebuild.",
         f"About {facts['number']} people visit every year, most of them on foot.",
-        f"The writer of a guide to [[{other}]] called {name} \"the quietest corner of the land\".",
+        f'The writer of a guide to [[{other}]] called {name} "the quietest corner of the land".',
         f"Its archive keeps {chance.randint(2, 90)} maps{{{{citation needed|date=May 2021}}}} of the district.",
         f"Since the new line to [[{other}|the north]] opened, trade in {facts['trade']} has grown.",
-        f"A bridge of {{{{convert|{chance.randint(20, 400)}|m|ft|abbr=on}}}} was finished in {chance.randint(1900, 2019)}."
+        f"A bridge of {{{{convert|{chance.randint(20, 400)}|m|ft|abbr=on}}}} was built in {chance.randint(1900, 2019)}."
         f"<ref>{{{{cite book |title=Bridges of Varland |year={chance.randint(1990, 2020)}}}}}</ref>",
         f"Old people still tell the story of the {facts['job']} who swam there from [[{other}]].",
         f"The name is first written down in a letter of {chance.randint(1500, 1800)}.",

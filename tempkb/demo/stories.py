@@ -44,7 +44,9 @@ def _text(title: str, line: str) -> str:
 def _restored_text_adds_up(pages: _Pages, clock: Clock) -> None:
     """1: vandalism stands longer than any one spell of the good text, but less than all of them."""
     page = pages.new("restored", "Harbour Clock")
-    good, spoiled, small = (_text("Harbour Clock", line) for line in ("It strikes.", "IT IS BROKEN LOL", "It strikes twice."))
+    good, spoiled, small = (
+        _text("Harbour Clock", line) for line in ("It strikes.", "IT IS BROKEN LOL", "It strikes twice.")
+    )
     page.edit(clock.start(0), good, "new page")
     page.edit(clock.before(2, 25), spoiled, "", user=None)
     page.edit(clock.before(2, 15), good, "Reverted edits by [[Special:Contributions/192.0.2.7|192.0.2.7]]", user="Ben")
@@ -84,7 +86,9 @@ def _import_out_of_order(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.start(2), _text("Old Lighthouse", "It is lit."), "new page")
     for number in range(3):
         when = clock.start(0) + (number + 1) * 9 * DAY
-        page.edit(when, _text("Old Lighthouse", f"It is stage {number}."), "import", user=None, entered=clock.start(3) + DAY)
+        page.edit(
+            when, _text("Old Lighthouse", f"It is stage {number}."), "import", user=None, entered=clock.start(3) + DAY
+        )
 
 
 def _in_two_elements(pages: _Pages, clock: Clock) -> None:
@@ -92,7 +96,9 @@ def _in_two_elements(pages: _Pages, clock: Clock) -> None:
     page = pages.new("two_elements", "Long Causeway")
     page.in_two_elements = True
     for number in range(6):
-        page.edit(clock.start(number) + 5 * DAY, _text("Long Causeway", f"It has {number + 1} arches."), "arch", user="Ben")
+        page.edit(
+            clock.start(number) + 5 * DAY, _text("Long Causeway", f"It has {number + 1} arches."), "arch", user="Ben"
+        )
 
 
 def _redirect_becomes_article(pages: _Pages, clock: Clock) -> None:
@@ -130,7 +136,7 @@ def _becomes_disambiguation(pages: _Pages, clock: Clock) -> None:
     """6: a disambiguation page only later; earlier snapshots must not know."""
     page = pages.new("disambiguation", "Anvil")
     page.edit(clock.start(0), _text("Anvil", "It rings."), "new page")
-    listed = "'''Anvil''' may refer to:\n* [[Harbour Clock]], which sounds like one\n* [[Anvil (village)]]\n{{disambiguation}}"
+    listed = "'''Anvil''' may refer to:\n* [[Harbour Clock]], a sort of one\n* [[Anvil (village)]]\n{{disambiguation}}"
     page.edit(clock.start(5), listed, "too many anvils", user="Ben")
 
 
@@ -196,7 +202,13 @@ def _hidden_author(pages: _Pages, clock: Clock) -> None:
     """8: hidden users and hidden texts count as unknown contributors and as contents of their own."""
     page = pages.new("hidden", "Fog Horn")
     page.edit(clock.start(0), _text("Fog Horn", "It sounds."), "new page")
-    page.edit(clock.before(2, 28), _text("Fog Horn", "secret"), "secret", hidden_user=True, suppressed_from=clock.before(2, 27))
+    page.edit(
+        clock.before(2, 28),
+        _text("Fog Horn", "secret"),
+        "secret",
+        hidden_user=True,
+        suppressed_from=clock.before(2, 27),
+    )
     page.edit(clock.before(2, 5), _text("Fog Horn", "It sounds."), "", user="Ben")
 
 

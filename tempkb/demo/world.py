@@ -30,7 +30,8 @@ def make_world(seed: int = 7, pages: int = 150, n_quarters: int = 12) -> World:
     """
     if pages < _MIN_PAGES or n_quarters < _MIN_QUARTERS:
         raise SettingsError(
-            f"demo: {pages} pages and {n_quarters} quarters; at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
+            f"demo: found {pages} pages and {n_quarters} quarters; "
+            f"at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
         )
     clock = Clock(quarters(n_quarters + 1))
     made = write_stories(clock, _FIRST_STORY)
@@ -43,8 +44,10 @@ def make_world(seed: int = 7, pages: int = 150, n_quarters: int = 12) -> World:
         page_id = _FIRST_STORY + len(made)
         born = clock.start(0) + timedelta(days=_birthday(chance, n_quarters))
         talk = number % 9 == 8
-        page = Page(page_id, [Name(born, 1 if talk else 0, subject.name)], entity_id=None if talk else f"Q{100 + page_id}")
-        _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)  # type: ignore[misc]
+        page = Page(
+            page_id, [Name(born, 1 if talk else 0, subject.name)], entity_id=None if talk else f"Q{100 + page_id}"
+        )
+        _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)
         made.append(page)
     _number(made)
     return World(seed, clock, made)

@@ -1,6 +1,7 @@
 """When the dumps' tables are made: once per dump, as it is registered."""
 
 import dagster as dg
+import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.pages import pages_from_sql
@@ -11,8 +12,6 @@ from tempkb.partitions import DUMPS
 from tempkb.store.drafts import Provenance
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
-
-import pyarrow as pa
 
 CODE_VERSION = "1"
 

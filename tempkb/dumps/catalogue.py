@@ -137,7 +137,9 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     files, wikis, days = [], [], []
     for path in (path.expanduser().resolve() for path in paths):
         if not path.is_file():
-            raise SourceError(f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables")
+            raise SourceError(
+                f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables"
+            )
         sql = _SQL.search(path.name)
         files.append(DumpFile(path, sql[1] if sql else "history"))
         match = _LEGACY.match(path.name) or _CONTENT.match(path.name)
@@ -145,10 +147,14 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         wikis.append(_wiki_in(files[-1]) or (match["wiki"] if match else None))
     told = sorted({name for name in wikis if name})
     if wiki is None and len(told) > 1:
-        raise SettingsError(f"--dump: the files are of several wikis ({', '.join(told)}); name those of one, or set TEMPKB_WIKI")
+        raise SettingsError(
+            f"--dump: the files are of several wikis ({', '.join(told)}); name those of one, or set TEMPKB_WIKI"
+        )
     known = wiki or (told[0] if told else None)
     if known is None:
-        raise SettingsError(f"--dump: none of the files tells its wiki; set it: TEMPKB_WIKI=simplewiki (files: {files[0].path.name}, ...)")
+        raise SettingsError(
+            f"--dump: none of the files ({files[0].path.name}, ...) tells its wiki; set it: TEMPKB_WIKI=simplewiki"
+        )
     history = [file for file in files if file.kind == "history"]
     if not history:
         raise SourceError("--dump: no file with pages among those named; expected at least one XML export")

@@ -42,9 +42,17 @@ class DamageError(SourceError):
 class Decompressor(Protocol):
     """The interface that bz2 and lzma share; the others are made to fit it."""
 
-    eof: bool
-    unused_data: bytes
-    needs_input: bool
+    @property
+    def eof(self) -> bool:
+        """Has the stream ended?"""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the end of the stream."""
+
+    @property
+    def needs_input(self) -> bool:
+        """Is there nothing more to give without further input?"""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """Return at most `max_length` plain bytes."""

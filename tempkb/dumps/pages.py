@@ -70,9 +70,7 @@ def _lists(path: Path) -> Iterator[list[_PageRow]]:
         yield rows
 
 
-def _rows_of(
-    dump: Dump, rows: list[_PageRow], props: _Props | None, targets: dict[int, tuple[int, str]]
-) -> pa.Table:
+def _rows_of(dump: Dump, rows: list[_PageRow], props: _Props | None, targets: dict[int, tuple[int, str]]) -> pa.Table:
     return pa.Table.from_pylist(
         [
             {

@@ -16,7 +16,6 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import py7zr
 from py7zr.io import Py7zIO, WriterFactory
@@ -167,7 +166,7 @@ def _push_members(path: Path, pieces: "queue.Queue[bytes | Exception | None]", s
         pieces.put(error)
 
 
-class _QueueFactory(WriterFactory):  # type: ignore[misc]  # py7zr has no types
+class _QueueFactory(WriterFactory):
     def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
         self._pieces, self._stop = pieces, stop
 
@@ -175,7 +174,7 @@ class _QueueFactory(WriterFactory):  # type: ignore[misc]  # py7zr has no types
         return _QueueWriter(self._pieces, self._stop)
 
 
-class _QueueWriter(Py7zIO):  # type: ignore[misc]  # py7zr has no types
+class _QueueWriter(Py7zIO):
     """Hands what py7zr writes to the consumer's queue, which holds it back when full."""
 
     def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:

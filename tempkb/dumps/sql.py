@@ -50,16 +50,20 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[Value, ...]]
             missing = [column for column in columns if column not in names]
             if missing:
                 raise SourceError(
-                    f"{path.name}: table {created[1].decode()!r} has no column {missing[0]!r}; it has: {', '.join(names)}"
+                    f"{path.name}: no column {missing[0]!r} in table {created[1].decode()}; it has: {', '.join(names)}"
                 )
             places = [names.index(column) for column in columns]
         insert = _INSERT.search(statement)
         if insert:
             if places is None:
-                raise SourceError(f"{path.name}: rows come before any CREATE TABLE; expected a whole table as mysqldump writes it")
+                raise SourceError(
+                    f"{path.name}: rows come before any CREATE TABLE; expected a whole table as mysqldump writes it"
+                )
             for row in _tuples(statement, insert.end(), path, where):
                 if len(row) != len(names):
-                    raise DamageError(path.name, where, "plain bytes", f"a row of {len(row)} values; the table has {len(names)}")
+                    raise DamageError(
+                        path.name, where, "plain bytes", f"a row of {len(row)} values; the table has {len(names)}"
+                    )
                 yield tuple(row[place] for place in places)
         where += len(statement)
     if places is None:
@@ -80,10 +84,14 @@ def _statements(path: Path) -> Iterator[bytes]:
             else:
                 start = end + 2
         if len(buffer) > _MAX_STATEMENT:
-            raise SourceError(f"{path.name}: a statement longer than {_MAX_STATEMENT >> 20} MB; not a table of MediaWiki")
+            raise SourceError(
+                f"{path.name}: a statement longer than {_MAX_STATEMENT >> 20} MB; not a table of MediaWiki"
+            )
     if buffer.strip():
         if _INSERT.search(buffer) and not buffer.rstrip().endswith(b";"):
-            raise DamageError(path.name, path.stat().st_size, "compressed bytes", "the file ends in the middle of a statement")
+            raise DamageError(
+                path.name, path.stat().st_size, "compressed bytes", "the file ends in the middle of a statement"
+            )
         yield buffer
 
 
@@ -121,7 +129,9 @@ def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[
             if mark == b")":
                 break
             if mark != b",":
-                raise DamageError(path.name, where + at, "plain bytes", "expected a comma or a parenthesis after a value")
+                raise DamageError(
+                    path.name, where + at, "plain bytes", "expected a comma or a parenthesis after a value"
+                )
         yield row
         while at < size and statement[at : at + 1] in b" \r\n\t":
             at += 1

@@ -16,7 +16,9 @@ DUMP_FILES = Table(
         Column("file_name", pa.string(), "name of the file"),
         Column("kind", pa.string(), "history (pages with revisions) or the name of an SQL table"),
         Column("dump_date", pa.date32(), "day of the dump; null when neither folder nor name tells"),
-        Column("horizon", INSTANT, "first instant the dump knows nothing of: its date, else just after its last revision"),
+        Column(
+            "horizon", INSTANT, "first instant the dump knows nothing of: its date, else just after its last revision"
+        ),
         Column("size_bytes", pa.int64(), "size on disk"),
         Column("checksum", pa.string(), "sha256 of the file as it lies on disk"),
         Column("status", pa.string(), "complete, or damaged when a pass over it found a loss"),
@@ -26,6 +28,7 @@ DUMP_FILES = Table(
     ),
     key=("dump_id", "file_name"),
     partitioned_by="dump",
+    partition_columns=("dump_id",),
     rules=(Rule("known_status", "status is complete or damaged", "status NOT IN ('complete', 'damaged')"),),
 )
 
@@ -46,6 +49,7 @@ PAGES = Table(
     ),
     key=("page_id",),
     partitioned_by="dump",
+    partition_columns=("dump_id",),
 )
 
 TABLES = (DUMP_FILES, PAGES)

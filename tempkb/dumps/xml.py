@@ -195,8 +195,9 @@ class PageStream:
             return self._read_oddly_shaped()
         if slots is None and b"<content>" not in tail:
             return self._read_oddly_shaped()
+        revision = _revision(head, attributes, text, slots[1] if slots else None)
         self._at += end + 11
-        return _revision(head, attributes, text, slots[1] if slots else None)
+        return revision
 
     def _read_oddly_shaped(self) -> Revision:
         """Parse a revision of another shape with a real XML parser: slower, exact, and strict."""
@@ -519,7 +520,9 @@ def _revision_of(element: ET.Element) -> Revision:
     if text is not None:
         attributes = "".join(f' {key}="{value}"' for key, value in text.attrib.items()).encode()
         content = escape("".join(text.itertext())).encode()
-    state, text_bytes, sha1 = _text_facts(attributes, content, None if slots else (element.findtext("sha1") or "").encode())
+    state, text_bytes, sha1 = _text_facts(
+        attributes, content, None if slots else (element.findtext("sha1") or "").encode()
+    )
     return Revision(
         int(element.findtext("id", "")),
         int(parent) if parent and parent not in ("0", "-1") else None,

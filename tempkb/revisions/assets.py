@@ -74,7 +74,9 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
     ],
     check_specs=[
         dg.AssetCheckSpec(PROMISES, asset=REVISION_LOG.name, blocking=True, description="Schema, key and rules hold."),
-        dg.AssetCheckSpec(PROMISES, asset=STABLE_SNAPSHOTS.name, blocking=True, description="Schema, key and rules hold."),
+        dg.AssetCheckSpec(
+            PROMISES, asset=STABLE_SNAPSHOTS.name, blocking=True, description="Schema, key and rules hold."
+        ),
         dg.AssetCheckSpec(
             ACCOUNTED,
             asset=REVISION_LOG.name,
@@ -100,17 +102,16 @@ def revisions(
     report.bad |= missing
     publication = store.publish()
     seconds = round(time.monotonic() - began, 2)
-    for plan in plans:
-        if plan.tables is None and (PAGES.name, plan.dump.dump_id) in report.versions:
-            version = report.versions[PAGES.name, plan.dump.dump_id]
+    for (name, partition), version in report.versions.items():
+        if name == PAGES.name:
             context.log_event(
-                dg.AssetMaterialization(PAGES.name, partition=plan.dump.dump_id, metadata=facts_of(version, publication))
+                dg.AssetMaterialization(name, partition=partition, metadata=facts_of(version, publication))
             )
     facts = {
-        (name, key): {**facts_of(version, publication), **_changes(report, key), "window": window.label}
+        (name, key): {**facts_of(built, publication), **_changes(report, key), "window": window.label}
         for name in sorted(wanted)
         for key, window in zip(keys, windows, strict=True)
-        if (version := _version(store, report, name, key)) is not None and key not in report.bad
+        if (built := _version(store, report, name, key)) is not None and key not in report.bad
     }
     yield from _checks(report, wanted)
     if report.bad:
@@ -147,7 +148,9 @@ def _shared_facts(store: Store, report: Report, table: str, last_key: str, secon
         edits = {one.partition: one.rows for one in store.lake.versions(REVISION_LOG.name)}
         labels = [window_of_key(one.partition, store.home.settings.granularity).label for one in snapshots]
         rows = [one.rows for one in snapshots]
-        facts["plot"] = dg.MetadataValue.md(plot_windows(labels, rows, [edits.get(one.partition, 0) for one in snapshots]))
+        facts["plot"] = dg.MetadataValue.md(
+            plot_windows(labels, rows, [edits.get(one.partition, 0) for one in snapshots])
+        )
     if report.damages:
         facts["damaged_files"] = dg.MetadataValue.json(report.damages)
     return facts
@@ -157,10 +160,12 @@ def _checks(report: Report, wanted: frozenset[str]) -> Iterator[dg.AssetCheckRes
     for table in (REVISION_LOG, STABLE_SNAPSHOTS):
         if table.name in wanted:
             broken = {key: why for key, why in report.bad.items() if f"table {table.name!r}" in why}
-            told = {"rules": dg.MetadataValue.json([f"{rule.name}: {rule.meaning}" for rule in table.rules])}
+            told: dict[str, Any] = {
+                "rules": dg.MetadataValue.json([f"{rule.name}: {rule.meaning}" for rule in table.rules])
+            }
             told |= {f"window {key}": dg.MetadataValue.text(why) for key, why in broken.items()}
             yield dg.AssetCheckResult(asset_key=table.name, check_name=PROMISES, passed=not broken, metadata=told)
     if REVISION_LOG.name in wanted:
-        told = {dump_id: dg.MetadataValue.json(vars(counts)) for dump_id, counts in report.counts.items()}
+        counted = {dump_id: dg.MetadataValue.json(vars(counts)) for dump_id, counts in report.counts.items()}
         agree = all(counts.agree for counts in report.counts.values())
-        yield dg.AssetCheckResult(asset_key=REVISION_LOG.name, check_name=ACCOUNTED, passed=agree, metadata=told)
+        yield dg.AssetCheckResult(asset_key=REVISION_LOG.name, check_name=ACCOUNTED, passed=agree, metadata=counted)

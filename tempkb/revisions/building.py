@@ -20,7 +20,6 @@ from tempkb.engine.local import Outcome, map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
-from tempkb.revisions.staging import Run
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -31,6 +30,7 @@ from tempkb.windows import Window
 
 CODE_VERSION = "1"
 _PRELOAD = ("tempkb.revisions.reading",)
+ALL = frozenset(one.name for one in TABLES)
 Log = Callable[[str], None]
 
 
@@ -102,7 +102,7 @@ def build(
     known: Sequence[Window],
     log: Log,
     *,
-    wanted: frozenset[str] = frozenset(table.name for table in TABLES),
+    wanted: frozenset[str] = ALL,
     rebuild: bool = False,
 ) -> Report:
     """Read each plan's dump once and write log, texts and snapshots of its windows.
@@ -256,7 +256,9 @@ class _Build:
             self.report.changes[window.key] = _differences(old, version)
 
     def _write_texts(self, receipts: Sequence[Receipt]) -> None:
-        quarters = sorted({run.partition for receipt in receipts for run, _ in receipt.runs if run.table == PAGE_WIKITEXTS.name})
+        quarters = sorted(
+            {run.partition for receipt in receipts for run, _ in receipt.runs if run.table == PAGE_WIKITEXTS.name}
+        )
         for quarter in quarters:
             rows = self._merged(receipts, PAGE_WIKITEXTS, quarter)
             self.report.texts[quarter] = self.store.add(PAGE_WIKITEXTS, quarter, rows, self.provenance)
@@ -297,7 +299,9 @@ class _Build:
         )
         self.report.counts[dump.dump_id] = counts
         damages = {
-            name: "; ".join(f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many)
+            name: "; ".join(
+                f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many
+            )
             for receipt in receipts
             for name, many in receipt.damages.items()
         }
@@ -329,7 +333,9 @@ class _Build:
     def _logged_elsewhere(self) -> int:
         """Rows of this dump in log windows that were built earlier and not asked for now."""
         asked = {window.key for window in self.plan.windows}
-        versions = [version for version in self.store.lake.versions(REVISION_LOG.name) if version.partition not in asked]
+        versions = [
+            version for version in self.store.lake.versions(REVISION_LOG.name) if version.partition not in asked
+        ]
         return sum(version.rows for version in versions if _setting_of(version, "dump_id") == self.plan.dump.dump_id)
 
     def _tables_input(self) -> dict[str, str]:
@@ -338,7 +344,10 @@ class _Build:
 
     def _entity_ids(self) -> "_EntityIds | None":
         if self.plan.tables is None:
-            self.log(f"dump {self.plan.dump.dump_id} has no SQL tables, so entity_id stays empty; pages come from the XML headers")
+            self.log(
+                f"dump {self.plan.dump.dump_id} has no SQL tables, so entity_id stays empty "
+                "and pages come from the XML headers"
+            )
             return None
         if self.store.lake.current(PAGES.name, self.plan.tables) is None:
             raise SourceError(
@@ -353,10 +362,11 @@ class _EntityIds:
 
     def __init__(self, files: Iterable[Path]) -> None:
         tables = [table for table in read_files(files, ["page_id", "entity_id"]) if table.num_rows]
-        linked = pa.concat_tables(tables).drop_null().combine_chunks() if tables else None
-        empty = linked is None or not linked.num_rows
-        self._pages = np.empty(0, np.int64) if empty else linked["page_id"].to_numpy()
-        self._items = pa.array([], pa.string()) if empty else linked["entity_id"].combine_chunks()
+        empty = pa.table({"page_id": pa.array([], pa.int64()), "entity_id": pa.array([], pa.string())})
+        linked = pa.concat_tables([empty, *tables]).drop_null().combine_chunks()
+        self._pages = linked["page_id"].to_numpy()
+        # One null at the end, so that a page beyond the last has something to take.
+        self._items = pa.concat_arrays([*linked["entity_id"].chunks, pa.nulls(1, pa.string())])
 
     def attach(self, rows: pa.Table) -> pa.Table:
         """Fill the column `entity_id` of snapshot rows."""

@@ -16,7 +16,9 @@ def no_revision_at_or_after_its_cut(
 ) -> dg.AssetCheckResult:
     """No winner was saved at or after the instant that its snapshot does not include."""
     files = _snapshot_files(context, store)
-    query = "SELECT window_start, page_id, revision_id FROM read_parquet($files) WHERE revision_timestamp >= cut::TIMESTAMP"
+    query = (
+        "SELECT window_start, page_id, revision_id FROM read_parquet($files) WHERE revision_timestamp >= cut::TIMESTAMP"
+    )
     return _result(_rows(query, files=files) if files else [])
 
 

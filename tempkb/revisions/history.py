@@ -134,7 +134,16 @@ class PageHistory:
 
     def take_back(self, length: int) -> None:
         """Forget all revisions but the first `length`: the rest came from a damaged part of a file."""
-        for column in (self.ids, self.parents, self.times, self.contents, self.sizes, self.people, self.flags, self.sources):
+        for column in (
+            self.ids,
+            self.parents,
+            self.times,
+            self.contents,
+            self.sizes,
+            self.people,
+            self.flags,
+            self.sources,
+        ):
             del column[length:]
         del self.sha1s[length * 31 :]
         self.remarks = [remark for remark in self.remarks if remark[0] < length]
@@ -155,7 +164,7 @@ class PageHistory:
             held = newest.get(revision_id)
             if held is None or self.sources[index] >= self.sources[held]:
                 newest[revision_id] = index
-        first_source = {}
+        first_source: dict[int, int] = {}
         for index, revision_id in enumerate(self.ids):
             first_source.setdefault(revision_id, self.sources[index])
         order = sorted(newest.values(), key=lambda index: (self.times[index], self.ids[index]))
@@ -168,7 +177,7 @@ class PageHistory:
             setattr(self, name, array(column.typecode, (column[index] for index in order)))
         self.sha1s = bytearray(b"".join(self.sha1s[index * 31 : index * 31 + 31] for index in order))
         self.ids = array("q", (self.ids[index] for index in order))
-        self.remarks = sorted((position[index], *rest) for index, *rest in self.remarks if index in position)
+        self.remarks = sorted((position[index], said, null) for index, said, null in self.remarks if index in position)
         self._ordered = True
         return dropped
 

@@ -46,7 +46,8 @@ def _chosen(dumps: Iterable[Dump], dump_id: str, window: Window) -> Dump | None:
 def _why_not(home: Home, dumps: Sequence[Dump], dump_id: str, window: Window) -> str:
     asked = [dump for dump in dumps if dump.history and (dump.dump_id == dump_id if dump_id else not dump.is_named)]
     if not asked:
-        return f"no dump {dump_id or 'with a history'} below {home.dumps}; add one, or name files: tempkb build --dump FILE"
+        what = dump_id or "with a history"
+        return f"no dump {what} below {home.dumps}; add one, or name files: tempkb build --dump FILE"
     newest = max(asked, key=lambda dump: dump.horizon)
     return (
         f"its cut {window.cut} lies after what {newest.dump_id} knows (until {horizon_day(newest)}); "

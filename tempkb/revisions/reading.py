@@ -209,10 +209,9 @@ class _Pass:
                 if self._only is None or page_id in self._only:
                     history = history or self._history(page_id, stream.site)
                     newest = (head, stream.site)
-                    self._gather(history, stream, rank)
+                    self.pages_read[stream.name] += self._gather(history, stream, rank)
                 else:
                     _drain(stream)
-                self.pages_read[stream.name] += 1
                 heads[rank] = head = stream.next_page()
         if history is None or newest is None:
             return
@@ -228,7 +227,8 @@ class _Pass:
             return self._late[page_id][0]
         return PageHistory(page_id, self._seconds, self._texts, site, self._who, prune=self._only is None)
 
-    def _gather(self, history: PageHistory, stream: PageStream, rank: int) -> None:
+    def _gather(self, history: PageHistory, stream: PageStream, rank: int) -> bool:
+        """Take in the page's revisions from one file; False if the page is broken there."""
         before = len(history)
         try:
             for revision in stream.revisions():
@@ -236,6 +236,8 @@ class _Pass:
         except BrokenPageError:
             # The stream has noted what is lost; of this page nothing of this file is kept.
             history.take_back(before)
+            return False
+        return True
 
     def _finish(self, history: PageHistory, head: PageHead, site: Site) -> None:
         if not len(history):
@@ -282,6 +284,7 @@ class _Pass:
         if now - self._reported > _REPORT_SECONDS:
             self._reported = now
             self._report(float(sum(one.done for one in progress)))
+
 
 def _drain(stream: PageStream) -> None:
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tempkb.dumps.xml import unescape
 from tempkb.revisions.history import ABSENT, BLANK, REDIRECT, SUPPRESSED, PageHistory
-from tempkb.revisions.moves import Naming, naming_at, names_over_time
+from tempkb.revisions.moves import Naming, names_over_time, naming_at
 from tempkb.revisions.stable import Stable, select_stable
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site, Title

@@ -136,7 +136,9 @@ class Staging:
         order = np.lexsort((ids, pages, windows))
         edges = np.searchsorted(windows[order], np.arange(len(self.windows) + 1))
         names = _contributors(people)
-        hashes = pa.FixedSizeBinaryArray.from_buffers(pa.binary(31), len(pages), [None, pa.py_buffer(bytes(self._sha1s))])
+        hashes = pa.FixedSizeBinaryArray.from_buffers(
+            pa.binary(31), len(pages), [None, pa.py_buffer(bytes(self._sha1s))]
+        )
         known = pc.not_equal(hashes, pa.scalar(bytes(31), pa.binary(31)))
         hashes = pc.cast(pc.cast(pc.if_else(known, hashes, None), pa.binary()), pa.string())
         dumps = pa.array(self.dump_ids, pa.string())

@@ -84,5 +84,5 @@ class TextStore:
     def _spill_file(self) -> IO[bytes]:
         if self._file is None:
             # The name is gone at once, so that a killed worker leaves nothing behind.
-            self._file = tempfile.TemporaryFile(dir=self._folder)
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - open as long as the store
         return self._file

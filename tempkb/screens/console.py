@@ -44,7 +44,12 @@ def duration(seconds: int) -> str:
     >>> duration(90_061)
     '1 d 1 h'
     """
-    parts = [(seconds // 86_400, "d"), (seconds % 86_400 // 3600, "h"), (seconds % 3600 // 60, "min"), (seconds % 60, "s")]
+    parts = [
+        (seconds // 86_400, "d"),
+        (seconds % 86_400 // 3600, "h"),
+        (seconds % 3600 // 60, "min"),
+        (seconds % 60, "s"),
+    ]
     while len(parts) > 1 and not parts[0][0]:
         parts.pop(0)
     return " ".join(f"{n} {unit}" for n, unit in parts[:2] if n) or "0 s"

@@ -28,7 +28,8 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     """
     with open_store().database.reading() as connection:
         try:
-            relation = connection.sql(query)
+            # A statement that returns nothing, such as SET, gives no relation.
+            relation: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if relation is None:
                 return
             result = relation.to_arrow_table()
@@ -49,5 +50,9 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     else:
         out = console()
         out.print(grid(result.column_names, (row.values() for row in result.slice(0, _SHOWN_ROWS).to_pylist())))
-        more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if result.num_rows > _SHOWN_ROWS else ""
+        more = (
+            f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all"
+            if result.num_rows > _SHOWN_ROWS
+            else ""
+        )
         out.print(f"{result.num_rows:,} rows{more}", highlight=False)

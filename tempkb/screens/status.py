@@ -18,7 +18,9 @@ def print_tables() -> None:
     for table in store.tables.values():
         versions = store.lake.versions(table.name)
         form = store.database.form_of(table, versions)
-        rows.append((table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning))
+        rows.append(
+            (table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning)
+        )
     console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
 
 
@@ -82,8 +84,12 @@ def print_summary(summary: Summary) -> None:
     if summary.failures:
         return
     asked = len(summary.windows)
-    out.print(f"{len(snapshots)} of {asked} windows stand." if asked else "Nothing to do: all windows that a dump serves stand.")
-    out.print("next: tempkb sql \"SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut\"  |  tempkb ui")
+    out.print(
+        f"{len(snapshots)} of {asked} windows stand."
+        if asked
+        else "Nothing to do: all windows that a dump serves stand."
+    )
+    out.print('next: tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"  |  tempkb ui')
 
 
 def _bytes(store: Store, table: str) -> list[int]:

@@ -30,7 +30,11 @@ def print_timeline(title: str, day: str | None) -> None:
     for winner in _winners(store, window.key, title):
         _print_head(winner, window.label)
         log = _log(store, winner["page_id"])
-        out.print(grid(("", "revision", "saved", "by", "bytes", "text", "stood inside", "note"), _rows(log, winner, begin, cut)))
+        out.print(
+            grid(
+                ("", "revision", "saved", "by", "bytes", "text", "stood inside", "note"), _rows(log, winner, begin, cut)
+            )
+        )
         out.print(_why(winner, store.home.settings.lookback_days), highlight=False)
         text = _text(store, winner)
         if text:

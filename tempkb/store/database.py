@@ -261,7 +261,7 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
                 raise
             if not patience.wait():
                 raise LockTimeoutError(
-                    f"{path} is open in another program, so {'nothing can be read' if read_only else 'it was not updated'}; "
+                    f"{path} is open in another program, so it cannot be {'read' if read_only else 'updated'}; "
                     "close it or try again, then: tempkb publish"
                 ) from None
     try:

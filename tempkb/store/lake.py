@@ -123,7 +123,9 @@ class Lake:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def swap(self, table: Table, partition: str, draft: Path, files: Sequence[DataFile], sides: Sequence[Path]) -> Version:
+    def swap(
+        self, table: Table, partition: str, draft: Path, files: Sequence[DataFile], sides: Sequence[Path]
+    ) -> Version:
         """Make a finished draft folder the current version of a partition.
 
         Args:
@@ -156,7 +158,9 @@ class Lake:
             _sync(folder)
         version = self.current(table.name, partition)
         if version is None:
-            raise ContractError(f"table {table.name!r}, partition {partition}: removed by another process while written")
+            raise ContractError(
+                f"table {table.name!r}, partition {partition}: removed by another process while written"
+            )
         return version
 
     def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:

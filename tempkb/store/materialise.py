@@ -1,6 +1,5 @@
 """What every asset reports about a table it has written: rows, a sample, publication. No Dagster here."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,8 +22,7 @@ def sample_of(version: Version) -> str:
 def markdown(table: pa.Table) -> str:
     """Return a small table in Markdown, long cells cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    for row in table.to_pylist():
-        lines.append("| " + " | ".join(_cell(value) for value in row.values()) + " |")
+    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in table.to_pylist()]
     return "\n".join(lines)
 
 
@@ -45,8 +43,3 @@ def _cell(value: object) -> str:
     text = "" if value is None else str(value)
     text = text.replace("|", "\\|").replace("\n", " ")
     return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
-
-
-def total_rows(versions: Sequence[Version]) -> int:
-    """Rows of several versions together."""
-    return sum(version.rows for version in versions)

@@ -67,7 +67,9 @@ def _count_up_to(table: pa.Table, bound: tuple[object, ...], key: Sequence[str])
     return low
 
 
-def union_by_key(old: Iterator[pa.Table], new: Iterator[pa.Table], key: Sequence[str], prefer: str) -> Iterator[pa.Table]:
+def union_by_key(
+    old: Iterator[pa.Table], new: Iterator[pa.Table], key: Sequence[str], prefer: str
+) -> Iterator[pa.Table]:
     """Yield old union new in key order, each key once.
 
     Args:

@@ -82,7 +82,7 @@ class Store:
         return self.database.publish(self._patience)
 
     def read(self, table: str, **equal: object) -> pa.Table:
-        """Return the rows of a table from the lake, optionally those where columns equal values.
+        """Return the rows of a table from the lake, by partition and key, optionally those where columns equal values.
 
         Args:
             table: name of a declared table, or `exclusions` or `manifest`.
@@ -94,12 +94,14 @@ class Store:
         declared = self.declaration(table)
         for name in equal:
             if name not in declared.schema.names:
-                raise SettingsError(f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}")
+                raise SettingsError(
+                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}"
+                )
         files = self._files_of(declared)
         if not files:
             return declared.schema.empty_table()
         where = " AND ".join(f'"{name}" = CAST(${name} AS {_sql_type_of(declared, name)})' for name in equal) or "true"
-        order = ", ".join(f'"{name}"' for name in declared.key)
+        order = ", ".join(f'"{name}"' for name in dict.fromkeys([*declared.partition_columns, *declared.key]))
         columns = ", ".join(f'"{name}"' for name in declared.schema.names)
         with in_memory() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"

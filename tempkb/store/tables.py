@@ -55,6 +55,7 @@ class Table:
         columns: in file order.
         key: columns that name a row; files are in this order and no value repeats.
         partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
+        partition_columns: columns that are the same in all rows of a partition and tell partitions apart.
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
         rules: what must hold of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
@@ -65,6 +66,7 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     partitioned_by: str
+    partition_columns: tuple[str, ...]
     persist: Persist = "table"
     rules: tuple[Rule, ...] = ()
     row_group_rows: int = 122_880
@@ -119,6 +121,7 @@ EXCLUSIONS = Table(
     ),
     key=("table_name", "partition", "reason", "recorded_in"),
     partitioned_by="side file of each version",
+    partition_columns=("table_name", "partition"),
 )
 
 MANIFEST = Table(
@@ -136,6 +139,7 @@ MANIFEST = Table(
     ),
     key=("table_name", "partition", "role", "name"),
     partitioned_by="side file of each version",
+    partition_columns=("table_name", "partition"),
 )
 
 SIDE_TABLES = (EXCLUSIONS, MANIFEST)

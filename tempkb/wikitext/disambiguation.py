@@ -7,9 +7,9 @@ from tempkb.wikitext.redirects import words_table
 
 
 def is_disambiguation(wikitext: str) -> bool:
-    """Tell whether the text carries a disambiguation template or magic word (`words.toml`).
+    r"""Tell whether the text carries a disambiguation template or magic word (`words.toml`).
 
-    >>> is_disambiguation("'''Mercury''' may refer to:\\n* [[Mercury (planet)]]\\n{{disambiguation|geo}}")
+    >>> is_disambiguation("'''Mercury''' may refer to:\n* [[Mercury (planet)]]\n{{disambiguation|geo}}")
     True
     >>> is_disambiguation("{{about|the planet|other uses|Mercury (disambiguation)}}")
     False

@@ -1,0 +1,55 @@
+"""Fixtures: homes of a test's own, and the demo world built once."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tempkb.settings import load_home
+from tempkb.windows import Window, windows_until
+
+
+@pytest.fixture
+def home_folder(tmp_path, monkeypatch) -> Path:
+    """An empty home that the environment names; no other TEMPKB_ variable is set."""
+    for name in list(os.environ):
+        if name.startswith("TEMPKB_") and name != "TEMPKB_REAL_DATA":
+            monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    monkeypatch.setenv("TEMPKB_HOME", str(folder))
+    return folder
+
+
+def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, **variables: str):
+    """Run the command in a process of its own."""
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
+    environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1]), **variables}
+    done = subprocess.run(
+        [sys.executable, "-m", "tempkb.cli", *arguments],
+        env=environment, cwd=cwd, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if check and done.returncode:
+        raise AssertionError(f"tempkb {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+@pytest.fixture(scope="session")
+def demo_home(tmp_path_factory) -> Path:
+    """A home with the demo world built through Dagster, all namespaces. Read only; copy it to change it."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    run_tempkb(home, "demo")
+    run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
+    return home
+
+
+def windows_of(home_settings, until) -> list[Window]:
+    """All windows of a home's settings that end by a day."""
+    return windows_until(home_settings.first_window, until, home_settings.granularity)
+
+
+@pytest.fixture
+def load(home_folder):
+    """Load the test's home with settings."""
+    return lambda **settings: load_home(**settings)

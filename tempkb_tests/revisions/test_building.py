@@ -1,0 +1,266 @@
+"""From files to snapshots: against the naive oracle, and through damage, disorder and repeats."""
+
+import bz2
+import shutil
+from datetime import UTC, date, datetime
+
+import pytest
+
+from tempkb.demo.world import make_world
+from tempkb.demo.export import export_xml
+from tempkb.errors import SourceError
+from tempkb.windows import epoch_seconds
+from tempkb_tests.oracle import histories, winner
+from tempkb_tests.revisions.builds import build_files, export, page, revision, winners
+
+LOOKBACK = 30 * 86_400
+
+
+def expected_winners(files, windows):
+    """What the oracle finds for every page and window."""
+    found = {}
+    for page_id, history in histories(*files).items():
+        for window in windows:
+            best = winner(history, epoch_seconds(window.cut), LOOKBACK)
+            if best is not None:
+                found[page_id, window.cut] = best
+    return found
+
+
+@pytest.fixture(scope="module")
+def world():
+    return make_world()
+
+
+@pytest.fixture
+def demo_file(tmp_path, world):
+    """The demo world's first dump as one file without a date in its name."""
+    day = world.dump_days[0]
+    path = tmp_path / "history.xml.bz2"
+    path.write_bytes(bz2.compress(export_xml(list(world.pages_at(day)), day).encode()))
+    return path
+
+
+def test_agrees_with_the_oracle_on_every_page_and_cut_of_the_demo_world(home_folder, demo_file):
+    store, report, windows = build_files(demo_file, until=date(2024, 1, 1))
+    assert report.bad == {}
+    expected = expected_winners([demo_file], windows)
+    assert len(expected) > 1000
+    assert winners(store) == expected
+
+
+@pytest.mark.parametrize("granularity", ["week", "month", "year"])
+def test_agrees_at_other_granularities(home_folder, demo_file, granularity):
+    first = "2022-08-01" if granularity == "week" else "2022-01-01"
+    store, _, windows = build_files(demo_file, until=date(2023, 1, 2), granularity=granularity, first_window=first)
+    assert winners(store) == expected_winners([demo_file], windows)
+
+
+def test_log_rows_and_exclusions_are_all_revision_elements(home_folder, demo_file):
+    store, report, _ = build_files(demo_file, until=date(2023, 7, 1))
+    elements = bz2.decompress(demo_file.read_bytes()).count(b"<revision>")
+    excluded = store.read("exclusions", table_name="revision_log")
+    assert store.read("revision_log").num_rows + sum(excluded["n"].to_pylist()) == elements
+    assert excluded["reason"].to_pylist() == ["outside_windows"]
+    (counts,) = report.counts.values()
+    assert counts.elements == elements
+    assert counts.agree
+
+
+def test_windows_added_later_do_not_rewrite_earlier_ones_and_still_account_for_everything(home_folder, demo_file):
+    store, report, windows = build_files(demo_file, until=date(2023, 10, 1))
+    before = {name: store.lake.current("stable_snapshots", name) for name in store.lake.partitions("stable_snapshots")}
+    store, report, _ = build_files(demo_file, until=date(2024, 1, 1), since=date(2023, 10, 1))
+    assert [key for _, key in sorted(report.versions) if key.startswith("2023-10")] == ["2023-10-01"] * 2
+    assert {name: store.lake.current("stable_snapshots", name) for name in before} == before
+    assert winners(store) == expected_winners([demo_file], [*windows, *[w for w in windows[-1:]]]) | {
+        key: value for key, value in winners(store).items() if key[1] == date(2024, 1, 1)
+    }
+    excluded = store.read("exclusions", table_name="revision_log")
+    elements = bz2.decompress(demo_file.read_bytes()).count(b"<revision>")
+    assert store.read("revision_log").num_rows + sum(excluded["n"].to_pylist()) == elements
+
+
+def test_one_and_two_workers_and_any_order_of_parts_give_the_same_bytes(home_folder, tmp_path, world, monkeypatch):
+    day = world.dump_days[0]
+    pages = list(world.pages_at(day))
+    parts = []
+    for number, (begin, end) in enumerate(((0, 30), (30, 90), (90, 150))):
+        some = pages[begin:end]
+        path = tmp_path / f"demowiki-20240101-pages-meta-history{number}.xml-p{some[0].page_id}p{some[-1].page_id}.bz2"
+        path.write_bytes(bz2.compress(export_xml(some, day).encode()))
+        parts.append(path)
+    store, _, _ = build_files(*parts, workers=1)
+    once = {path.relative_to(store.lake.root): path.read_bytes() for path in store.lake.root.rglob("part-*.parquet")}
+    other = home_folder.with_name("other")
+    other.mkdir()
+    shutil.copy(home_folder / "home.toml", other / "home.toml")
+    monkeypatch.setenv("TEMPKB_HOME", str(other))
+    again, _, _ = build_files(*reversed(parts), workers=2)
+    twice = {path.relative_to(again.lake.root): path.read_bytes() for path in again.lake.root.rglob("part-*.parquet")}
+    assert len(once) > 200
+    assert twice == once
+    whole = tmp_path / "whole.xml"
+    whole.write_bytes(export_xml(pages, day).encode())
+    third = home_folder.with_name("third")
+    monkeypatch.setenv("TEMPKB_HOME", str(third))
+    assert winners(build_files(whole, until=date(2024, 1, 1))[0]) == winners(store)
+
+
+def test_files_of_two_dates_are_read_as_one_history(home_folder, tmp_path):
+    old = tmp_path / "testwiki-20200101-pages-articles.xml"
+    new = tmp_path / "testwiki-20210101-pages-articles.xml"
+    old.write_bytes(export(
+        page(1, revision(10, "2019-03-01T00:00:00Z", "first")), page(2, revision(11, "2019-03-01T00:00:00Z", "gone")),
+    ))  # fmt: skip
+    new.write_bytes(export(
+        page(1, revision(20, "2020-11-01T00:00:00Z", "second")), page(3, revision(21, "2020-12-30T00:00:00Z", "new")),
+    ))  # fmt: skip
+    store, report, windows = build_files(new, old, granularity="year")
+    assert winners(store) == expected_winners([old, new], windows)
+    rows = {(row["page_id"], str(row["cut"])): row for row in store.read("stable_snapshots").to_pylist()}
+    assert rows[1, "2020-01-01"]["revision_id"] == 10
+    assert rows[1, "2021-01-01"]["revision_id"] == 20
+    assert (rows[1, "2021-01-01"]["dump_id"], rows[2, "2021-01-01"]["dump_id"]) == (
+        "testwiki-20210101",
+        "testwiki-20200101",
+    )
+
+
+def test_of_a_revision_in_two_dumps_the_newer_counts_and_the_older_is_named(home_folder, tmp_path):
+    old = tmp_path / "testwiki-20200101-pages-meta-history.xml"
+    new = tmp_path / "testwiki-20210101-pages-meta-history.xml"
+    kept = revision(10, "2019-03-01T00:00:00Z", "kept")
+    old.write_bytes(export(page(1, kept, revision(11, "2019-04-01T00:00:00Z", "told"))))
+    hidden = revision(11, "2019-04-01T00:00:00Z", "").replace('<text bytes="0" xml:space="preserve"></text>',
+                                                              '<text bytes="-1" deleted="deleted" />')  # fmt: skip
+    assert "deleted" in hidden
+    new.write_bytes(export(page(1, kept, hidden)))
+    store, report, _ = build_files(old, new, granularity="year")
+    log = {row["revision_id"]: row for row in store.read("revision_log").to_pylist()}
+    assert [(r["is_suppressed"], r["text_sha1"] is None, r["dump_id"]) for r in log.values()] == [
+        (False, False, "testwiki-20200101"), (True, True, "testwiki-20200101"),
+    ]  # fmt: skip
+    (counts,) = report.counts.values()
+    assert (counts.elements, counts.duplicates, counts.logged) == (4, 2, 2)
+
+
+def test_a_page_cut_over_files_by_time_is_one_page(home_folder, tmp_path):
+    """As the content exports of 2025 do with a page larger than their limit: names with p..r..r.."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    edits = [revision(10 + n, f"2020-{n + 1:02}-15T00:00:00Z", f"text {n % 3}") for n in range(12)]
+    for begin in (0, 5, 8):
+        end = {0: 5, 5: 8, 8: 12}[begin]
+        name = f"testwiki-2021-02-01-p7r{10 + begin}r{9 + end}.xml"
+        (folder / name).write_bytes(export(page(7, *edits[begin:end])))
+    whole = tmp_path / "whole.xml"
+    whole.write_bytes(export(page(7, *edits)))
+    store, report, windows = build_files(*folder.iterdir())
+    assert winners(store) == expected_winners([whole], windows)
+    assert store.read("revision_log").num_rows == 12
+    assert report.counts["testwiki-20210201"].agree
+
+
+def test_a_page_in_elements_far_apart_is_put_together(home_folder, tmp_path):
+    """Nine pages lie between the halves, and the second half holds the older revisions."""
+    late = [revision(50 + n, f"2020-0{n + 4}-02T00:00:00Z", f"late {n}") for n in range(3)]
+    early = [revision(40 + n, f"2020-0{n + 1}-02T00:00:00Z", "early") for n in range(3)]
+    others = [page(20 + n, revision(100 + n, "2020-01-05T00:00:00Z")) for n in range(9)]
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(export(page(10, *late), *others, page(10, *early)))
+    store, report, windows = build_files(path)
+    assert winners(store) == expected_winners([path], windows)
+    assert store.read("revision_log", page_id=10).num_rows == 6
+    assert report.counts["testwiki-20210101"].agree
+    assert store.read("pages")["page_id"].to_pylist() == [10, *range(20, 29)]
+
+
+CUT_PAGES = [page(n, revision(100 + n, f"2020-0{n}-05T00:00:00Z", f"text {n}")) for n in range(1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "kept", "lost", "words"),
+    [
+        pytest.param(lambda data: data[: data.index(b"text 5")], 4, 1, "the file ends inside a revision", id="cut in a text"),
+        pytest.param(lambda data: data[: data.index(b"</mediawiki>")], 6, 0, "ends without </mediawiki>", id="root not closed"),
+        pytest.param(lambda data: data.replace(b"text 3<", b"text < 3<"), 5, 1, "cannot be read", id="a raw < in a text"),
+        pytest.param(lambda data: data.replace(b"2020-03-05T", b"2020-13-05T"), 5, 1, "no such day", id="no such month"),
+        pytest.param(lambda data: data.replace(b"<id>103</id>", b"<id>x</id>"), 5, 1, "cannot be read", id="no number"),
+        pytest.param(lambda data: data.replace(b"<title>Page 3", b"<titel>Page 3"), 5, 1, "without a title", id="no title"),
+        pytest.param(lambda data: data.replace(b"text 3</text>\n    </revision>\n  </page>", b"text 3"), 5, 1,
+                     "cannot be read", id="a page that never ends"),
+    ],
+)  # fmt: skip
+def test_of_a_damaged_file_every_whole_page_is_kept(home_folder, tmp_path, spoil, kept, lost, words):
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(spoil(export(*CUT_PAGES)))
+    store, report, _ = build_files(path)
+    assert store.read("pages").num_rows == kept
+    (row,) = store.read("dump_files").to_pylist()
+    assert row["status"] == "damaged"
+    assert words in row["reason"]
+    assert "byte " in row["reason"]
+    excluded = {r["reason"]: r["n"] for r in store.read("exclusions", table_name="revision_log").to_pylist()}
+    assert excluded.get("damaged", 0) == lost
+    (counts,) = report.counts.values()
+    assert counts.agree
+
+
+def test_strict_fails_with_one_clear_error_and_replaces_nothing(home_folder, tmp_path):
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(export(*CUT_PAGES))
+    store, _, _ = build_files(path)
+    before = winners(store)
+    path.write_bytes(export(*CUT_PAGES)[:-300])
+    _, report, windows = build_files(path, strict=True)
+    assert set(report.bad) == {window.key for window in windows}
+    assert "damaged at byte" in report.bad["2020-01-01"]
+    assert winners(store) == before
+
+
+def test_a_cut_bz2_keeps_the_pages_of_its_whole_blocks(home_folder, tmp_path):
+    noise = [f"{n:x}" * 3000 for n in range(400)]
+    pages = [page(n, revision(1000 + n, "2020-01-05T00:00:00Z", noise[n])) for n in range(400)]
+    path = tmp_path / "testwiki-20210101-history.xml.bz2"
+    whole = bz2.compress(export(*pages), 1)
+    path.write_bytes(whole[: len(whole) // 2])
+    store, report, _ = build_files(path)
+    n = store.read("pages").num_rows
+    assert 50 < n < 400
+    (row,) = store.read("dump_files").to_pylist()
+    assert "the file ends in the middle of a stream" in row["reason"]
+    assert row["n_pages"] == n
+    (counts,) = report.counts.values()
+    assert counts.agree
+
+
+def test_namespaces_are_those_at_the_cut(home_folder, tmp_path):
+    moved = [
+        revision(10, "2020-01-05T00:00:00Z", "draft"),
+        revision(11, "2020-05-05T00:00:00Z", "draft", "Ada moved page [[Draft:Rain]] to [[Rain]]"),
+    ]
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(
+        export(page(5, *moved, title="Rain"), page(6, revision(12, "2020-01-01T00:00:00Z"), title="Talk:Rain", ns=1))
+    )
+    store, _, _ = build_files(path, namespaces="0")
+    rows = store.read("stable_snapshots").to_pylist()
+    assert [(str(r["cut"]), r["page_id"], r["title"], r["title_source"]) for r in rows] == [
+        ("2020-07-01", 5, "Rain", "move_comment"), ("2020-10-01", 5, "Rain", "move_comment"),
+        ("2021-01-01", 5, "Rain", "move_comment"),
+    ]  # fmt: skip
+    since = datetime(2020, 5, 5, tzinfo=UTC)
+    assert {r["article_since"] for r in rows} == {since}
+    excluded = store.read("exclusions", table_name="stable_snapshots", reason="other_namespace").to_pylist()
+    assert [(r["partition"], r["n"]) for r in excluded] == [
+        ("2020-01-01", 2), ("2020-04-01", 1), ("2020-07-01", 1), ("2020-10-01", 1),
+    ]  # fmt: skip
+    assert store.read("revision_log").num_rows == 3
+
+
+def test_an_html_page_is_no_export(home_folder, tmp_path):
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(b"<html><body>404 not found</body></html>")
+    with pytest.raises(SourceError, match="holds neither <mediawiki> nor <page>"):
+        build_files(path)

@@ -1,0 +1,113 @@
+from datetime import date
+
+import pytest
+
+from tempkb.errors import SettingsError
+from tempkb.settings import load_home, read_record
+from tempkb.windows import Granularity
+
+
+def test_defaults(home_folder):
+    settings = load_home().settings
+    assert settings.namespaces == (0,)
+    assert settings.granularity is Granularity.QUARTER
+    assert settings.first_window == date(2001, 1, 1)
+    assert (settings.lookback_days, settings.stability_rule, settings.engine) == (30, "standing", "local")
+    assert settings.duckdb_max_rows == 50_000_000
+    assert settings.strict is False
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("0", (0,)), ("0,1", (0, 1)), ("1, 0", (0, 1)), ("all", "all"), ("0,0,14", (0, 14))],
+)
+def test_namespaces_come_from_the_environment(home_folder, monkeypatch, said, meant):
+    monkeypatch.setenv("TEMPKB_NAMESPACES", said)
+    assert load_home().settings.namespaces == meant
+
+
+def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypatch):
+    home_folder.mkdir()
+    (home_folder / "tempkb.toml").write_text('granularity = "month"\nnamespaces = [0, 4]\nworkers = 3\n')
+    monkeypatch.setenv("TEMPKB_WORKERS", "2")
+    settings = load_home().settings
+    assert (settings.granularity, settings.namespaces, settings.workers) == (Granularity.MONTH, (0, 4), 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        (
+            "TEMPKB_NAMESPACES",
+            "main",
+            "namespaces: found 'main'; allowed: namespace numbers, such as 0 or 0,1, or the word all",
+        ),
+        ("TEMPKB_GRANULARITY", "decade", "granularity: found 'decade'; allowed: week, month, quarter or year"),
+        (
+            "TEMPKB_FIRST_WINDOW",
+            "2001-02-01",
+            r"first_window: found '2001-02-01' \(no quarter begins on that day\); allowed",
+        ),
+        ("TEMPKB_FIRST_WINDOW", "soon", "first_window: found 'soon'; allowed: a day"),
+        ("TEMPKB_LOOKBACK_DAYS", "0", "lookback_days: found '0'; allowed: a number of days from 1 to 3660"),
+        ("TEMPKB_STABILITY_RULE", "newest", "stability_rule: found 'newest'; allowed: standing"),
+        ("TEMPKB_ENGINE", "spark", "engine: found 'spark'; allowed: local"),
+        ("TEMPKB_WORKERS", "many", "workers: found 'many'; allowed: 1 to 1024"),
+        ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; allowed: a number of rows"),
+        ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; allowed: true or false"),
+        ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; allowed: a database name"),
+        ("TEMPKB_GRANULARTY", "year", "TEMPKB_GRANULARTY: no such setting; did you mean TEMPKB_GRANULARITY"),
+    ],
+)
+def test_a_bad_value_names_key_value_and_what_is_allowed(home_folder, monkeypatch, name, value, words):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=words):
+        load_home()
+
+
+def test_an_unknown_line_or_broken_toml_is_refused(home_folder):
+    home_folder.mkdir()
+    toml = home_folder / "tempkb.toml"
+    toml.write_text("granularities = 3\n")
+    with pytest.raises(SettingsError, match="granularities: no such setting; did you mean granularity"):
+        load_home()
+    toml.write_text("granularity =\n")
+    with pytest.raises(SettingsError, match="tempkb.toml: not valid TOML"):
+        load_home()
+
+
+def test_a_home_that_is_a_file_is_refused(home_folder):
+    home_folder.write_text("")
+    with pytest.raises(SettingsError, match="is a file; expected a folder"):
+        load_home()
+
+
+def test_a_home_keeps_what_it_was_made_with(home_folder, monkeypatch):
+    load_home(granularity="month").claim("simplewiki")
+    settings = load_home().settings
+    assert (settings.granularity, settings.wiki) == (Granularity.MONTH, "simplewiki")
+    monkeypatch.setenv("TEMPKB_GRANULARITY", "year")
+    with pytest.raises(SettingsError, match=r"granularity: home .* was made with month, but the settings say year\. .*"
+                       r"TEMPKB_HOME=data/simplewiki-year TEMPKB_GRANULARITY=year"):  # fmt: skip
+        load_home()
+
+
+def test_a_home_holds_one_wiki(home_folder):
+    home = load_home().claim("simplewiki")
+    assert load_home().claim("simplewiki").wiki == "simplewiki"
+    with pytest.raises(SettingsError, match="holds 'simplewiki', but the dump is of 'frwiki'.*TEMPKB_HOME=data/frwiki"):
+        home.claim("frwiki")
+
+
+def test_the_salt_is_made_once(home_folder):
+    first = load_home().claim("simplewiki").contributor_salt
+    assert len(first) == 16
+    assert load_home().claim("simplewiki").contributor_salt == first
+    assert read_record(home_folder)["contributor_salt"] == first.hex()
+
+
+def test_settings_that_do_not_define_a_home_may_change(home_folder, monkeypatch):
+    load_home(workers=1).claim("simplewiki")
+    monkeypatch.setenv("TEMPKB_WORKERS", "2")
+    monkeypatch.setenv("TEMPKB_STRICT", "true")
+    assert load_home().settings.strict is True

@@ -1,0 +1,34 @@
+import pytest
+
+from tempkb.titles import Site, Title
+
+GERMAN = Site("dewiki", {0: "", 1: "Diskussion", 10: "Vorlage", 14: "Kategorie"})
+WIKTIONARY = Site("enwiktionary", {0: "", 1: "Talk", 14: "Category"}, frozenset({0}))
+
+
+@pytest.mark.parametrize(
+    ("site", "text", "namespace", "title"),
+    [
+        (Site(), "rain_gauge", 0, "Rain gauge"),
+        (Site(), "  Rain   gauge ", 0, "Rain gauge"),
+        (Site(), "Rain\u00a0gauge\u200e", 0, "Rain gauge"),
+        (Site(), ":Category:Rivers", 14, "Rivers"),
+        (Site(), "category : rivers", 14, "Rivers"),
+        (Site(), "Image:clock.jpg", 6, "Clock.jpg"),
+        (Site(), "2001: A Space Odyssey", 0, "2001: A Space Odyssey"),
+        (Site(), "ßtraße", 0, "ßtraße"),
+        (Site(), "élan", 0, "Élan"),
+        (GERMAN, "Kategorie:fluss", 14, "Fluss"),
+        (GERMAN, "Category:fluss", 14, "Fluss"),
+        (GERMAN, "Diskussion:Regen", 1, "Regen"),
+        (WIKTIONARY, "rain", 0, "rain"),
+        (WIKTIONARY, "category:english nouns", 14, "English nouns"),
+    ],
+)
+def test_normal_form(site, text, namespace, title):
+    assert site.normalize(text) == Title(namespace, title)
+
+
+def test_the_pages_own_namespace_number_wins_over_its_prefix():
+    assert Site().within("Draft:Rain", 118) == "Draft:Rain"
+    assert Site().within("Talk:rain", 1) == "Rain"

@@ -1,0 +1,82 @@
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tempkb.errors import SettingsError
+from tempkb.windows import (
+    Granularity,
+    parse_range,
+    window_of,
+    window_of_key,
+    windows_between,
+    windows_until,
+)
+
+days = st.dates(date(1999, 1, 1), date(2060, 12, 31))
+granularities = st.sampled_from(Granularity)
+
+
+@pytest.mark.parametrize(
+    ("granularity", "key", "cut", "label"),
+    [
+        (Granularity.WEEK, "2021-11-01", "2021-11-08", "2021-W44"),
+        (Granularity.MONTH, "2021-11-01", "2021-12-01", "2021-11"),
+        (Granularity.QUARTER, "2021-10-01", "2022-01-01", "2021-Q4"),
+        (Granularity.YEAR, "2021-01-01", "2022-01-01", "2021"),
+    ],
+)
+def test_the_window_around_a_day_in_november(granularity, key, cut, label):
+    window = window_of(date(2021, 11, 5), granularity)
+    assert (window.key, window.cut.isoformat(), window.label) == (key, cut, label)
+
+
+@given(days, granularities)
+def test_windows_tile_time_without_gap_or_overlap(day, granularity):
+    window = window_of(day, granularity)
+    assert window.start <= day < window.end
+    assert window_of(window.end, granularity).start == window.end
+    assert window_of(window.start - timedelta(days=1), granularity).end == window.start
+
+
+@given(days, granularities)
+def test_a_cut_belongs_to_exactly_one_window(day, granularity):
+    cut = window_of(day, granularity).cut
+    nearby = list(windows_between(cut - timedelta(days=800), cut + timedelta(days=800), granularity))
+    assert [window.cut for window in nearby].count(cut) == 1
+    midnight = datetime(cut.year, cut.month, cut.day, tzinfo=UTC)
+    assert [window.start for window in nearby if midnight in window] == [cut]
+
+
+@given(days, days, granularities)
+def test_windows_between_are_those_whose_start_lies_there(one, other, granularity):
+    first, last = min(one, other), max(one, other)
+    starts = [window.start for window in windows_between(first, min(last, first + timedelta(days=900)), granularity)]
+    expected, day = [], first
+    while day < min(last, first + timedelta(days=900)):
+        if window_of(day, granularity).start == day:
+            expected.append(day)
+        day += timedelta(days=1)
+    assert starts == expected
+
+
+def test_windows_until_a_horizon_end_by_it():
+    keys = [window.key for window in windows_until(date(2021, 1, 1), date(2021, 10, 1), Granularity.QUARTER)]
+    assert keys == ["2021-01-01", "2021-04-01", "2021-07-01"]
+    assert windows_until(date(2021, 1, 1), date(2021, 3, 31), Granularity.QUARTER) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["2021", "2021-01-01", "2021-01-01..", "2021-01-01..2021-01-01", "2022-01-01..2021-01-01"]
+)
+def test_a_bad_range_is_refused(text):
+    with pytest.raises(SettingsError, match="windows '"):
+        parse_range(text)
+
+
+def test_a_day_that_begins_no_window_is_refused():
+    with pytest.raises(SettingsError, match="no quarter begins on that day; .* begins on 2021-01-01"):
+        window_of_key("2021-02-01", Granularity.QUARTER)
+    with pytest.raises(SettingsError, match="expected YYYY-MM-DD"):
+        window_of_key("2021-13-01", Granularity.QUARTER)
