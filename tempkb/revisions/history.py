@@ -80,7 +80,7 @@ class PageHistory:
         self.contents, self.sizes, self.people = array("q"), array("q"), array("q")
         self.flags, self.sources = array("B"), array("B")
         self.sha1s = bytearray()
-        self.remarks: list[tuple[int, bytes, bool]] = []
+        self.remarks: list[tuple[int, bytes]] = []
         self.text_numbers: dict[int, int] = {}
         self._cuts, self._texts, self._site, self._who, self._prune = cuts, texts, site, who, prune
         self._waiting: tuple[int, bytes] | None = None
@@ -112,10 +112,8 @@ class PageHistory:
         content = int(sha1[:12], 36) if sha1 and state is not TextState.SUPPRESSED else -1 - index
         time = revision.timestamp
         comment = revision.comment
-        if comment and index:
-            null_edit = content == self.contents[-1]
-            if may_tell_of_move(comment, is_null_edit=null_edit):
-                self.remarks.append((index, comment, null_edit))
+        if comment and index and may_tell_of_move(comment, is_null_edit=content == self.contents[-1]):
+            self.remarks.append((index, comment))
         if self._ordered and index:
             follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
             self._ordered = follows and source == self.sources[-1]
@@ -177,15 +175,18 @@ class PageHistory:
             setattr(self, name, array(column.typecode, (column[index] for index in order)))
         self.sha1s = bytearray(b"".join(self.sha1s[index * 31 : index * 31 + 31] for index in order))
         self.ids = array("q", (self.ids[index] for index in order))
-        self.remarks = sorted((position[index], said, null) for index, said, null in self.remarks if index in position)
+        self.remarks = sorted((position[index], said) for index, said in self.remarks if index in position)
         self._ordered = True
         return dropped
 
     def told_moves(self) -> list[Remark]:
         """Summaries that may tell of a move, oldest first. Call after `settle`."""
+        contents = self.contents
         return [
-            Remark(self.times[index], unescape(comment).decode("utf-8", "replace"), null_edit)
-            for index, comment, null_edit in self.remarks
+            Remark(
+                self.times[at], unescape(said).decode("utf-8", "replace"), at > 0 and contents[at] == contents[at - 1]
+            )
+            for at, said in self.remarks
         ]
 
     def sha1_at(self, index: int) -> str | None:

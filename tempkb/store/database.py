@@ -119,7 +119,15 @@ class Database:
                     self._bring_in(connection, table, list(group))
                 return Publication(len(pending), 0)
         except LockTimeoutError as error:
-            return Publication(0, len(self.pending()), str(error))
+            return Publication(0, self._count_pending(), str(error))
+
+    def _count_pending(self) -> int:
+        """Count what is pending while another program has the file; all there is if it cannot even be read."""
+        try:
+            with self.reading(Patience(0)) as connection:
+                return len(self.pending(connection))
+        except TempkbError:
+            return len(self.pending())
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
         """Return (table, partition, version) of all that is shown; empty when there is no file yet."""

@@ -1,6 +1,6 @@
 import pytest
 
-from tempkb.revisions.moves import Remark, may_tell_of_move, naming_at, names_over_time
+from tempkb.revisions.moves import Remark, may_tell_of_move, names_over_time, naming_at
 from tempkb.titles import Site, Title
 
 DRAFTS = Site("demowiki", {0: "", 1: "Talk", 2: "User", 118: "Draft"})

@@ -1,0 +1,33 @@
+"""A small table of towns, for tests of the store."""
+
+import pyarrow as pa
+
+from tempkb.store.tables import Column, Rule, Table
+
+TOWNS = Table(
+    name="towns",
+    meaning="Towns of a test; it's quoted.",
+    columns=(
+        Column("region", pa.string(), "region, the partition"),
+        Column("town_id", pa.int64(), "number of the town"),
+        Column("name", pa.string(), "its name"),
+        Column("n_people", pa.int64(), "how many live there"),
+    ),
+    key=("town_id", "name"),
+    partitioned_by="region",
+    partition_columns=("region",),
+    rules=(Rule("peopled", "nobody lives in no town", "n_people < 0"),),
+    row_group_rows=100,
+)
+
+
+def towns(region, n, people=1, start=0):
+    """Rows of a region, in key order."""
+    return pa.table(
+        {
+            "region": pa.array([region] * n, pa.string()),
+            "town_id": pa.array(range(start, start + n), pa.int64()),
+            "name": pa.array([f"Town {at}" for at in range(start, start + n)], pa.string()),
+            "n_people": pa.array([people] * n, pa.int64()),
+        }
+    )

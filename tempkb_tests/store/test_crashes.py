@@ -1,0 +1,114 @@
+"""Killed at random moments, and many at once: nothing lost, nothing half, pending recovers."""
+
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.locks import LockTimeoutError, Patience
+from tempkb.store.store import Store
+from tempkb_tests.store.crashes import POINTS
+from tempkb_tests.store.tables_for_tests import TOWNS, towns
+
+ROWS = 20_000
+KILLS = 24
+
+
+def writer(region, rounds, *point):
+    command = [sys.executable, "-m", "tempkb_tests.store.crashes", region, str(ROWS), str(rounds), *point]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def is_whole(people):
+    """Are these the rows of exactly one round?"""
+    return len(people) == ROWS and len(set(people)) == 1
+
+
+def test_killed_at_random_moments(store):
+    store.write(TOWNS, "south", [towns("south", 5)], Provenance())
+    store.write(TOWNS, "north", [towns("north", ROWS, people=0)], Provenance())
+    store.publish()
+    chance = random.Random(5)
+    seen_versions = set()
+    for _ in range(KILLS):
+        process = writer("north", 1000)
+        assert process.stdout.readline() == "0\n", process.stderr.read()
+        time.sleep(chance.uniform(0.0, 0.6))
+        process.kill()
+        process.communicate()
+        version = store.lake.current("towns", "north")
+        seen_versions.add(version.version)
+        assert is_whole(store.read("towns", region="north")["n_people"].to_pylist())
+        with store.database.reading(Patience(5)) as connection:
+            rows = connection.execute("SELECT n_people FROM towns WHERE region = 'north'").fetchall()
+            assert is_whole([people for (people,) in rows])
+            assert connection.execute("SELECT count(*) FROM towns WHERE region = 'south'").fetchall() == [(5,)]
+        recovered = Store(load_home(), [TOWNS], Patience(5)).publish()
+        assert recovered.left == 0
+        with store.database.reading(Patience(5)) as connection:
+            (shown,) = connection.execute("SELECT version FROM published WHERE partition = 'north'").fetchall()
+            assert shown == (version.version,)
+    assert len(seen_versions) > 1, "the kills should land in different rounds"
+    assert store.collect_garbage()
+    assert list((store.lake.root / "_staging").iterdir()) == []
+
+
+@pytest.mark.parametrize("point", list(POINTS))
+def test_killed_at_each_critical_point(store, point):
+    process = writer("north", 2, point)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, errors
+    old_or_new = store.read("towns", region="north")["n_people"].to_pylist()
+    assert is_whole(old_or_new)
+    # The pointer moves at the very end of a write: before that the old rows count, after it the new ones.
+    assert set(old_or_new) == ({1} if "transaction" in point else {0})
+    with store.database.reading(Patience(5)) as connection:
+        assert is_whole([people for (people,) in connection.execute("SELECT n_people FROM towns").fetchall()])
+    assert Store(load_home(), [TOWNS], Patience(5)).publish().left == 0
+    with store.database.reading(Patience(5)) as connection:
+        rows = connection.execute("SELECT n_people FROM towns").fetchall()
+    assert [people for (people,) in rows] == old_or_new
+
+
+def test_four_writers_of_different_partitions_while_a_reader_polls(store):
+    store.write(TOWNS, "south", [towns("south", 5)], Provenance())
+    store.publish()
+    processes = [writer(f"region-{number}", 5) for number in range(4)]
+    reads, refused, broken = 0, 0, []
+    stop = threading.Event()
+
+    def poll():
+        nonlocal reads, refused
+        while not stop.is_set():
+            try:
+                with store.database.reading(Patience(0.5)) as connection:
+                    for region, n, kinds in connection.execute(
+                        "SELECT region, count(*), count(DISTINCT n_people) FROM towns WHERE region <> 'south' GROUP BY region"
+                    ).fetchall():
+                        if (n, kinds) != (ROWS, 1):
+                            broken.append((region, n, kinds))
+                reads += 1
+            except LockTimeoutError:
+                refused += 1
+            time.sleep(0.05)
+
+    poller = threading.Thread(target=poll)
+    poller.start()
+    outcomes = [process.communicate(timeout=120) for process in processes]
+    stop.set()
+    poller.join()
+    assert [process.returncode for process in processes] == [0] * 4, outcomes
+    assert broken == []
+    assert reads > 0
+    Store(load_home(), [TOWNS], Patience(5)).publish()
+    with store.database.reading() as connection:
+        found = connection.execute(
+            "SELECT region, count(*), min(n_people), max(n_people) FROM towns GROUP BY 1 ORDER BY 1"
+        )
+        assert found.fetchall() == [*((f"region-{number}", ROWS, 4, 4) for number in range(4)), ("south", 5, 1, 1)]

@@ -1,0 +1,167 @@
+"""Publication: what is pending is computed, nobody is in anybody's way, and everything is explained."""
+
+import dataclasses
+import subprocess
+import sys
+import textwrap
+
+import duckdb
+import pytest
+
+from tempkb.errors import TempkbError
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.locks import Patience
+from tempkb.store.store import Store
+from tempkb.store.tables import Column
+from tempkb_tests.store.tables_for_tests import TOWNS, towns
+
+
+def write(store, region, n, people=1, table=TOWNS):
+    return store.write(table, region, [towns(region, n, people)], Provenance({"x": "1"}))
+
+
+def query(store, sql):
+    with store.database.reading() as connection:
+        return connection.execute(sql).fetchall()
+
+
+def shown(store):
+    return query(store, "SELECT region, count(*), sum(n_people) FROM towns GROUP BY region ORDER BY region")
+
+
+def with_table(store, table, **settings):
+    return Store(load_home(**settings), [table], Patience(1.0))
+
+
+def test_a_partition_is_brought_in_replaced_and_removed(store):
+    write(store, "north", 3)
+    write(store, "south", 2)
+    assert dataclasses.astuple(store.publish()) == (2, 0, "")
+    assert shown(store) == [("north", 3, 3), ("south", 2, 2)]
+    write(store, "north", 4, people=5)
+    assert store.publish().done == 1
+    assert shown(store) == [("north", 4, 20), ("south", 2, 2)]
+    store.lake.remove("towns", "south")
+    assert store.publish().done == 1
+    assert shown(store) == [("north", 4, 20)]
+    assert store.publish().done == 0
+
+
+def test_tables_and_columns_say_what_they_mean(store):
+    write(store, "north", 1)
+    store.publish()
+    comments = query(store, "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'towns'")
+    assert ("n_people", "how many live there") in comments
+    assert query(store, "SELECT comment FROM duckdb_tables() WHERE table_name = 'towns'") == [
+        ("Towns of a test; it's quoted.",)
+    ]
+    silent = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL"
+    assert query(store, silent) == []
+
+
+def test_side_tables_follow_their_partition(store):
+    write(store, "north", 1)
+    store.publish()
+    assert query(store, "SELECT role, name, version <> '' FROM manifest ORDER BY role") == [
+        ("input", "x", True), ("output", "part-00000.parquet", True),
+    ]  # fmt: skip
+    store.lake.remove("towns", "north")
+    store.publish()
+    assert query(store, "SELECT count(*) FROM manifest") == [(0,)]
+
+
+def test_bulk_tables_and_tables_of_too_many_rows_are_views(store):
+    write(store, "north", 3)
+    write(store, "south", 3)
+    bulk = with_table(store, dataclasses.replace(TOWNS, persist="view"))
+    bulk.publish()
+    kinds = "SELECT table_type FROM information_schema.tables WHERE table_name = 'towns'"
+    assert query(bulk, kinds) == [("VIEW",)]
+    assert shown(bulk) == [("north", 3, 3), ("south", 3, 3)]
+    comments = query(bulk, "SELECT comment FROM duckdb_columns() WHERE table_name = 'towns' AND column_name = 'name'")
+    assert comments == [("its name",)]
+    few = with_table(store, TOWNS, duckdb_max_rows=6)
+    few.publish()
+    assert query(few, kinds) == [("BASE TABLE",)]
+    many = with_table(store, TOWNS, duckdb_max_rows=5)
+    many.publish()
+    assert query(many, kinds) == [("VIEW",)]
+    assert shown(many) == [("north", 3, 3), ("south", 3, 3)]
+
+
+def test_a_view_over_nothing_has_its_columns(store):
+    bulk = with_table(store, dataclasses.replace(TOWNS, persist="view"))
+    write(bulk, "north", 3)
+    bulk.publish()
+    bulk.lake.remove("towns", "north")
+    bulk.publish()
+    assert query(bulk, "SELECT region, n_people FROM towns") == []
+
+
+def test_a_changed_declaration_rebuilds_the_table_from_the_lake(store):
+    write(store, "north", 3)
+    store.publish()
+    grown = dataclasses.replace(TOWNS, columns=(*TOWNS.columns, Column("mayor", TOWNS.columns[0].type, "who leads it")))
+    newer = with_table(store, grown)
+    assert newer.publish().done == 1
+    assert query(newer, "SELECT region, name, mayor FROM towns LIMIT 1") == [("north", "Town 0", None)]
+    assert query(newer, "SELECT comment FROM duckdb_columns() WHERE column_name = 'mayor'") == [("who leads it",)]
+
+
+READER = """
+import duckdb, sys, time
+connection = duckdb.connect(sys.argv[1], read_only=True)
+print(connection.execute("SELECT count(*) FROM towns").fetchone()[0], flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_an_analysts_open_connection_fails_nothing_and_the_partition_arrives_later(store):
+    write(store, "north", 3)
+    store.publish()
+    reader = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(READER), str(store.database.path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert reader.stdout.readline() == "3\n"
+        write(store, "south", 2)
+        publication = store.publish()
+        assert (publication.done, publication.left) == (0, 1)
+        assert "is open in another program" in publication.reason
+        assert store.read("towns").num_rows == 5, "the lake is not in anybody's way"
+    finally:
+        reader.communicate("\n")
+    assert with_table(store, TOWNS).publish().done == 1
+    assert shown(store) == [("north", 3, 3), ("south", 2, 2)]
+
+
+def test_patience_is_one_budget_for_all_waits(store):
+    patience = Patience(0.3)
+    while patience.wait():
+        pass
+    assert patience.seconds == pytest.approx(0)
+    assert not patience.wait()
+
+
+def test_reading_before_anything_is_published_says_what_to_do(store):
+    with (
+        pytest.raises(TempkbError, match="does not exist yet; build something first: tempkb build"),
+        store.database.reading(),
+    ):
+        pass
+
+
+def test_a_moved_home_finds_its_files_again(store, tmp_path, monkeypatch):
+    bulk = with_table(store, dataclasses.replace(TOWNS, persist="view"))
+    write(bulk, "north", 3)
+    bulk.publish()
+    moved = tmp_path / "moved"
+    bulk.home.path.rename(moved)
+    monkeypatch.setenv("TEMPKB_HOME", str(moved))
+    again = with_table(store, dataclasses.replace(TOWNS, persist="view"))
+    with pytest.raises(duckdb.IOException):
+        query(again, "SELECT count(*) FROM towns")
+    again.publish()
+    assert query(again, "SELECT count(*) FROM towns") == [(3,)]

@@ -1,0 +1,140 @@
+"""The lake: whole or absent, equal bytes for equal rows, validated before anybody sees it."""
+
+import errno
+import os
+
+import pyarrow as pa
+import pytest
+
+from tempkb.errors import ContractError, SettingsError
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb_tests.store.tables_for_tests import TOWNS, towns
+
+NOTHING = Provenance()
+
+
+def write(store, region, *tables, exclusions=()):
+    return store.write(TOWNS, region, tables, NOTHING, exclusions)
+
+
+def test_a_partition_is_read_back_and_replaced(store):
+    write(store, "north", towns("north", 3))
+    assert store.read("towns").num_rows == 3
+    write(store, "north", towns("north", 5, people=7))
+    assert store.read("towns")["n_people"].to_pylist() == [7] * 5
+    write(store, "south", towns("south", 2))
+    assert store.read("towns", region="south").num_rows == 2
+    assert store.lake.partitions("towns") == ["north", "south"]
+
+
+def test_equal_rows_give_equal_bytes_however_they_are_batched(store):
+    rows = towns("north", 357)
+    once = write(store, "north", rows)
+    again = write(store, "north", *(rows.slice(at, 10) for at in range(0, 357, 10)))
+    assert again == once
+    other = write(store, "north", rows.slice(0, 356))
+    assert other.version != once.version
+    assert once.folder.exists(), "the previous version stays until it is collected"
+    assert write(store, "north", rows) == once
+
+
+def test_an_empty_partition_is_a_partition(store):
+    version = write(store, "north")
+    assert (version.rows, len(version.files)) == (0, 1)
+    assert store.read("towns").schema == TOWNS.schema
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ([towns("north", 3).drop_columns(["name"])], r"missing columns \['name'\]"),
+        ([towns("north", 3).append_column("mayor", pa.array(["x"] * 3))], r"unknown columns \['mayor'\]"),
+        ([towns("north", 3).set_column(1, "town_id", pa.array(["x"] * 3))], "town_id|parse|cast"),
+        ([towns("north", 3), towns("north", 3)], "rows are not in key order"),
+        ([towns("north", 3), towns("north", 1, start=2)], r"rows repeat the key .*'town_id': 2"),
+        (
+            [towns("north", 3).set_column(1, "town_id", pa.array([1, None, 3], pa.int64()))],
+            "1 of 3 rows have no 'town_id'",
+        ),
+        (
+            [towns("north", 3, people=-1)],
+            "3 of 3 rows break the rule 'peopled' .nobody lives in no town., as town_id 0",
+        ),
+    ],
+)
+def test_rows_that_break_a_promise_are_refused_and_the_old_version_stays(store, tables, words):
+    before = write(store, "north", towns("north", 2))
+    with pytest.raises(ContractError, match=words):
+        write(store, "north", *tables)
+    assert store.lake.current("towns", "north") == before
+    assert store.read("towns").num_rows == 2
+
+
+def test_the_full_disk_leaves_the_old_version(store, monkeypatch):
+    before = write(store, "north", towns("north", 2))
+    real = os.fsync
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(store, "north", towns("north", 50))
+    monkeypatch.setattr(os, "fsync", real)
+    assert store.lake.current("towns", "north") == before
+    assert list((store.lake.root / "_staging").iterdir()) == []
+
+
+def test_garbage_is_old_versions_and_drafts_of_dead_runs(store):
+    old = write(store, "north", towns("north", 2))
+    new = write(store, "north", towns("north", 3))
+    gone = write(store, "south", towns("south", 3))
+    store.lake.remove("towns", "south")
+    dead = store.lake.root / "_staging" / "dead"
+    dead.mkdir()
+    (dead / ".alive").touch()
+    with store.lake.staging("living") as living:
+        removed = store.collect_garbage()
+        assert living.exists()
+    assert {path.name for path in removed} == {old.version, gone.version, "dead"}
+    assert new.folder.exists()
+    assert store.read("towns").num_rows == 3
+
+
+def test_exclusions_and_manifest_are_tables(store):
+    lost = [Exclusion("too_small", 3, "Town 9"), Exclusion("none", 0, "")]
+    store.write(
+        TOWNS, "north", [towns("north", 2)], Provenance({"towns.xml": "ab12"}, {"region": "north"}, "towns 1"), lost
+    )
+    assert store.read("exclusions").to_pylist() == [
+        {"table_name": "towns", "partition": "north", "reason": "too_small", "n": 3, "example": "Town 9",
+         "recorded_in": "towns"},
+    ]  # fmt: skip
+    manifest = store.read("manifest").to_pylist()
+    assert [(row["role"], row["name"]) for row in manifest] == [
+        ("input", "towns.xml"),
+        ("output", "part-00000.parquet"),
+    ]
+    assert manifest[0]["sha256"] == "ab12"
+    assert manifest[0]["settings"] == '{"region": "north"}'
+
+
+def test_adding_is_a_union_by_key(store):
+    store.add(TOWNS, "north", iter([towns("north", 3, people=1)]), NOTHING)
+    store.add(TOWNS, "north", iter([towns("north", 4, people=9, start=1)]), NOTHING)
+    assert store.read("towns")["n_people"].to_pylist() == [1, 1, 1, 9, 9]
+    store.add(TOWNS, "north", iter([towns("north", 2, people=5)]), NOTHING, prefer="new")
+    assert store.read("towns")["n_people"].to_pylist() == [5, 5, 1, 9, 9]
+
+
+def test_an_unknown_table_or_column_is_named(store):
+    with pytest.raises(SettingsError, match="no table 'cities'; known: exclusions, manifest, towns"):
+        store.read("cities")
+    with pytest.raises(SettingsError, match="table 'towns' has no column 'mayor'; it has: region"):
+        store.read("towns", mayor="x")
+
+
+@pytest.mark.parametrize("key", ["../evil", "a/b", "", ".hidden", "Übel"])
+def test_a_partition_key_cannot_leave_its_folder(store, key):
+    with pytest.raises(ContractError, match="cannot name a table or partition"):
+        write(store, key, towns("x", 1))
