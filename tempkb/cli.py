@@ -123,7 +123,7 @@ def publish() -> None:
     publication = open_store(Patience(60.0)).publish()
     if publication.left:
         _fail(f"{publication.left} partitions are still pending: {publication.reason}")
-    click.echo(f"{publication.done} partitions brought in; nothing is pending.")
+    click.echo(f"Brought in: {publication.done}. Nothing is pending.")
 
 
 @main.command()
@@ -132,7 +132,7 @@ def gc() -> None:
     from tempkb.api import open_store
 
     removed = open_store().collect_garbage()
-    click.echo(f"{len(removed)} folders removed.")
+    click.echo(f"{len(removed)} {'folder' if len(removed) == 1 else 'folders'} removed.")
 
 
 @main.command()

@@ -128,8 +128,8 @@ def prepare_dagster(home: Home) -> None:
     os.environ["DAGSTER_HOME"] = str(home.dagster)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     os.environ["TEMPKB_HOME"] = str(home.path)
-    os.environ.setdefault("MPLCONFIGDIR", str(cache / "matplotlib"))
-    os.environ.setdefault("XDG_CACHE_HOME", str(cache))
+    os.environ["MPLCONFIGDIR"] = str(cache / "matplotlib")
+    os.environ["XDG_CACHE_HOME"] = str(cache)
 
 
 def serve_ui(port: int) -> None:

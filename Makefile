@@ -1,0 +1,42 @@
+# The project's commands. Every one sets up the virtual environment by itself on a fresh machine.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check ui bench real clean
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+demo: $(READY) ## write the demo world's dumps, build everything from them, and show a page
+	TEMPKB_HOME=data/demo $(BIN)/tempkb demo
+	TEMPKB_HOME=data/demo $(BIN)/tempkb build
+	TEMPKB_HOME=data/demo $(BIN)/tempkb show "Harbour Clock" --cut 2021-10-01
+
+test: check ## ruff, mypy, then all tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+
+check: $(READY) ## ruff and mypy
+	$(BIN)/ruff check tempkb tempkb_tests
+	$(BIN)/ruff format --check --quiet tempkb tempkb_tests
+	$(BIN)/mypy
+
+ui: $(READY) ## Dagster's web UI for the demo home (or TEMPKB_HOME), on localhost
+	$(BIN)/tempkb ui
+
+bench: $(READY) ## measure speed and memory on a generated history; prints the tables of docs/benchmarks.md
+	$(BIN)/python -m tempkb_tests.bench
+
+real: $(READY) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
+	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
+
+clean: ## remove the environment and the demo home
+	rm -rf $(VENV) data/demo *.egg-info

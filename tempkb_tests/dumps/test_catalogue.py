@@ -1,0 +1,124 @@
+"""Which files make a dump, which dump serves a window, and which files share pages."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tempkb.dumps.catalogue import (
+    DumpFile,
+    find_dumps,
+    group_items,
+    horizon_day,
+    name_dump,
+    remember,
+    serving_dump,
+    tables_dump,
+)
+from tempkb.errors import SettingsError, SourceError
+from tempkb.windows import Granularity, Window
+from tempkb_tests.revisions.builds import export, page, revision
+
+Q4 = Window(date(2021, 10, 1), Granularity.QUARTER)
+
+
+def put(root, *names):
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+
+
+def test_both_layouts_are_found_oldest_first(tmp_path):
+    put(
+        tmp_path,
+        "xwiki/20220201/xwiki-20220201-pages-meta-history1.xml-p1p9.7z",
+        "xwiki/20220201/xwiki-20220201-pages-meta-history1.xml-p1p9.bz2",
+        "xwiki/20220201/xwiki-20220201-pages-meta-history2.xml-p10p99.bz2",
+        "xwiki/20220201/xwiki-20220201-pages-articles.xml.bz2",
+        "xwiki/20220201/xwiki-20220201-page.sql.gz",
+        "xwiki/20220201/xwiki-20220201-page_props.sql.gz",
+        "xwiki/20220201/xwiki-20220201-pagelinks.sql.gz",
+        "xwiki/20220201/dumpstatus.json",
+        "xwiki/20220101/other-20220101-pages-meta-history.xml.bz2",
+        "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/xwiki-2021-11-01-p1p500.xml.bz2",
+        "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/xwiki-2021-11-01-p7r1r9.xml.bz2",
+        "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/SHA256SUMS",
+    )
+    older, newer = find_dumps(tmp_path)
+    assert (older.dump_id, len(older.files), older.table("page")) == ("xwiki-20211101", 2, None)
+    assert (newer.dump_id, newer.date, newer.is_named) == ("xwiki-20220201", date(2022, 2, 1), False)
+    assert [file.path.name for file in newer.history] == [
+        "xwiki-20220201-pages-meta-history1.xml-p1p9.7z", "xwiki-20220201-pages-meta-history2.xml-p10p99.bz2",
+    ]  # fmt: skip
+    assert sorted(file.kind for file in newer.files if file.kind != "history") == ["page", "page_props"]
+
+
+def test_a_window_is_served_by_the_earliest_dump_that_reaches_its_cut(tmp_path):
+    for day in ("20211201", "20220101", "20220201"):
+        put(tmp_path, f"xwiki/{day}/xwiki-{day}-pages-meta-history.xml.bz2")
+    put(tmp_path, "xwiki/20220301/xwiki-20220301-page.sql.gz")
+    dumps = find_dumps(tmp_path)
+    assert serving_dump(dumps, Q4).dump_id == "xwiki-20220101"
+    assert serving_dump(dumps, Window(date(2022, 1, 1), Granularity.QUARTER)) is None
+    assert serving_dump(dumps, Window(date(2022, 1, 1), Granularity.MONTH)).dump_id == "xwiki-20220201"
+    assert tables_dump(dumps, dumps[0]).dump_id == "xwiki-20220301"
+
+
+def history(tmp_path, name, *times):
+    path = tmp_path / name
+    path.write_bytes(export(page(1, *(revision(n, time) for n, time in enumerate(times, 1)))))
+    return path
+
+
+def test_a_named_file_with_a_date_takes_its_dumps_name(tmp_path):
+    path = history(tmp_path, "testwiki-20220101-pages-articles.xml", "2021-05-01T00:00:00Z")
+    dump = name_dump([path])
+    assert (dump.dump_id, dump.is_named, horizon_day(dump)) == ("testwiki-20220101", True, date(2022, 1, 1))
+    assert serving_dump([dump], Q4) is None, "named files serve only what is asked of them"
+
+
+def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
+    path = history(tmp_path, "history.xml", "2021-05-01T00:00:00Z", "2021-12-31T23:59:59Z", "2020-01-01T00:00:00Z")
+    dump = name_dump([path])
+    assert dump.dump_id == f"testwiki-{dump.files[0].sha256[:8]}"
+    assert horizon_day(dump) == date(2022, 1, 1)
+    assert dump.knows(Q4)
+    remember(tmp_path, dump)
+    (again,) = find_dumps(tmp_path)
+    assert (again.dump_id, again.horizon, again.wiki) == (dump.dump_id, dump.horizon, "testwiki")
+
+
+def test_what_cannot_be_named_says_why(tmp_path):
+    with pytest.raises(SourceError, match=r"nowhere\.xml: no such file; --dump takes"):
+        name_dump([tmp_path / "nowhere.xml"])
+    bare = tmp_path / "bare.xml"
+    bare.write_bytes(page(1, revision(1, "2020-01-01T00:00:00Z")).encode())
+    with pytest.raises(SettingsError, match="tells its wiki; set it: TEMPKB_WIKI=simplewiki"):
+        name_dump([bare])
+    assert name_dump([bare], "barewiki").wiki == "barewiki"
+    other = tmp_path / "other.xml"
+    other.write_bytes(export(page(1, revision(1, "2020-01-01T00:00:00Z"))).replace(b"testwiki", b"otherwiki"))
+    with pytest.raises(SettingsError, match="of several wikis .otherwiki, testwiki."):
+        name_dump([other, history(tmp_path, "history.xml", "2020-01-01T00:00:00Z")])
+    empty = tmp_path / "empty.xml"
+    empty.write_bytes(export())
+    with pytest.raises(SourceError, match="no revision with a readable time"):
+        name_dump([empty])
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [
+        pytest.param(["a-p10p19.bz2", "a-p1p9.bz2"], [["a-p1p9.bz2"], ["a-p10p19.bz2"]], id="ranges apart"),
+        pytest.param(["a.xml-p1p9.7z", "b.xml-p9p12.7z", "c.xml-p13p20.7z"], [["a.xml-p1p9.7z", "b.xml-p9p12.7z"], ["c.xml-p13p20.7z"]],
+                     id="ranges that touch"),
+        pytest.param(["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2", "x-2026-01-01-p6p9.xml.bz2"],
+                     [["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2"], ["x-2026-01-01-p6p9.xml.bz2"]],
+                     id="one page over several files"),
+        pytest.param(["a-p1p9.bz2", "whole.xml"], [["a-p1p9.bz2", "whole.xml"]], id="a file that promises nothing"),
+    ],
+)  # fmt: skip
+def test_files_that_may_share_pages_are_one_item(names, groups):
+    found = group_items([DumpFile(Path(name), "history") for name in names])
+    assert [[file.path.name for file in group] for group in found] == groups

@@ -1,0 +1,208 @@
+"""Dump files in every compression, whole, cut, damaged, and as bombs."""
+
+import bz2
+import gzip
+import lzma
+import re
+import resource
+import subprocess
+import sys
+import zlib
+
+import py7zr
+import pytest
+import zstandard
+
+from tempkb.dumps import sevenzip
+from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.sevenzip import SevenZipBrokenError, SevenZipReader
+from tempkb.errors import SourceError
+
+TEXT = b"<mediawiki>" + b"".join(b"<page>%d</page>" % (n * n) for n in range(40_000)) + b"</mediawiki>\n"
+
+
+def multi(compress):
+    """Two streams, one after the other, as multistream and multi-member files are."""
+    return compress(TEXT[:100_000]) + compress(TEXT[100_000:])
+
+
+PACKED = {
+    "plain.xml": TEXT,
+    "one.xml.bz2": bz2.compress(TEXT),
+    "multi.xml.bz2": multi(bz2.compress),
+    "one.xml.gz": gzip.compress(TEXT),
+    "multi.xml.gz": multi(gzip.compress),
+    "one.xml.xz": lzma.compress(TEXT),
+    "padded.xml.xz": lzma.compress(TEXT) + bytes(8),
+    "one.xml.lzma": lzma.compress(TEXT, lzma.FORMAT_ALONE),
+    "one.xml.zst": zstandard.compress(TEXT),
+    "multi.xml.zst": multi(zstandard.compress),
+    "misnamed.xml": bz2.compress(TEXT),
+    "utf8-mark.xml": b"\xef\xbb\xbf" + TEXT,
+    "utf16.xml": TEXT.decode().encode("utf-16"),
+    "utf16-without-mark.xml": TEXT.decode().encode("utf-16-be"),
+    "utf16.xml.bz2": bz2.compress(TEXT.decode().encode("utf-16")),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_gives_the_plain_bytes(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(PACKED[name])
+    progress = Progress()
+    pieces = list(open_dump(path, progress))
+    assert b"".join(pieces) == TEXT
+    assert progress.done == progress.total == path.stat().st_size
+
+
+@pytest.mark.parametrize("name", [name for name in PACKED if "plain" not in name and not name.startswith("utf")])
+def test_a_file_that_ends_early_is_told_from_one_that_ends(tmp_path, name):
+    path = tmp_path / name
+    data = PACKED[name].rstrip(b"\0")
+    path.write_bytes(data[: len(data) - 5])
+    got, damage = read_until_damage(path)
+    assert re.search(rf"{name}: damaged at byte \d+ \(compressed bytes\): .*Fetch the file again", str(damage))
+    assert TEXT.startswith(got)
+
+
+def read_until_damage(path):
+    """What comes before the damage, and the damage."""
+    got = b""
+    try:
+        for piece in open_dump(path):
+            got += piece
+    except DamageError as damage:
+        return got, damage
+    return got, None
+
+
+@pytest.mark.parametrize("name", ["one.xml.bz2", "one.xml.gz", "one.xml.xz", "one.xml.zst"])
+def test_a_flipped_byte_in_the_middle_is_damage(tmp_path, name):
+    data = bytearray(PACKED[name])
+    data[len(data) // 2] ^= 0xFF
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(DamageError, match="damaged at byte"):
+        for _ in open_dump(path):
+            pass
+
+
+def test_rubbish_after_a_stream_is_damage_not_silence(tmp_path):
+    path = tmp_path / "x.xml.bz2"
+    path.write_bytes(bz2.compress(TEXT) + b"rubbish that is no stream")
+    with pytest.raises(DamageError):
+        list(open_dump(path))
+
+
+def test_a_file_of_another_kind_than_its_name_says(tmp_path):
+    path = tmp_path / "x.xml.bz2"
+    path.write_bytes(b"<html>404</html>")
+    with pytest.raises(DamageError, match=r"these are not the first bytes of a \.bz2 file"):
+        list(open_dump(path))
+
+
+def test_a_missing_file_and_a_strange_encoding_are_named(tmp_path):
+    with pytest.raises(SourceError, match=r"nowhere\.xml: no such file"):
+        open_dump(tmp_path / "nowhere.xml")
+    path = tmp_path / "latin.xml"
+    path.write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?><mediawiki/>')
+    with pytest.raises(SourceError, match="encoding 'iso-8859-1'; expected UTF-8 or UTF-16"):
+        list(open_dump(path))
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "history.xml.7z"
+    with py7zr.SevenZipFile(path, "w") as written:
+        written.writestr(TEXT, "history.xml")
+    return path
+
+
+def readers():
+    there = [name for name in ("7zz", "7z", "7za") if sevenzip.shutil.which(name)]
+    try:
+        import libarchive  # noqa: F401
+    except (ImportError, OSError, TypeError, AttributeError):
+        return [*there, "py7zr"]
+    return [*there, "libarchive", "py7zr"]
+
+
+@pytest.mark.parametrize("program", readers())
+def test_every_reader_of_7z_gives_the_same_bytes(archive, program):
+    assert b"".join(SevenZipReader(archive, program).pieces(1 << 20)) == TEXT
+
+
+@pytest.mark.parametrize("program", readers())
+def test_a_cut_7z_and_one_of_several_files_are_refused(tmp_path, archive, program):
+    cut = tmp_path / "cut.7z"
+    cut.write_bytes(archive.read_bytes()[:-40])
+    with pytest.raises(SevenZipBrokenError):
+        list(SevenZipReader(cut, program).pieces(1 << 20))
+    several = tmp_path / "several.7z"
+    with py7zr.SevenZipFile(several, "w") as written:
+        written.writestr(TEXT, "a.xml")
+        written.writestr(TEXT, "b.xml")
+    with pytest.raises(SevenZipBrokenError, match="expected one file inside"):
+        list(SevenZipReader(several, program).pieces(1 << 20))
+
+
+def test_a_reader_of_7z_that_is_left_early_leaves_nothing_running(archive):
+    for program in readers():
+        pieces = SevenZipReader(archive, program).pieces(1000)
+        next(iter(pieces))
+        pieces.close()
+
+
+def test_without_any_program_py7zr_reads_and_says_so(tmp_path, archive, monkeypatch):
+    monkeypatch.setattr(sevenzip, "_first_there", lambda: "py7zr")
+    progress = Progress()
+    assert b"".join(open_dump(archive, progress)) == TEXT
+    assert progress.note == "py7zr"
+
+
+BOMB = """
+import resource, sys
+from pathlib import Path
+from tempkb.dumps.files import open_dump
+from tempkb.dumps.xml import BrokenPageError, PageStream
+from tempkb.errors import SourceError
+try:
+    stream = PageStream(open_dump(Path(sys.argv[1])), "bomb")
+    while stream.next_page() is not None:
+        try:
+            list(stream.revisions())
+        except BrokenPageError:
+            print(stream.damages)
+except SourceError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "compress", "head"),
+    [
+        (
+            "bomb.xml.gz",
+            lambda: zlib.compressobj(9, wbits=31),
+            b"<mediawiki><page><title>x</title><id>1</id><revision><id>",
+        ),
+        ("bomb.xml.bz2", bz2.BZ2Compressor, b"<mediawiki><siteinfo>"),
+        ("bomb.xml.zst", lambda: zstandard.ZstdCompressor().compressobj(), b"<mediawiki>"),
+    ],
+)
+def test_a_decompression_bomb_is_bounded_by_memory(tmp_path, name, compress, head):
+    """A gigabyte of one letter, in a few hundred kilobytes at most, inside one element or before any page."""
+    path = tmp_path / name
+    packer = compress()
+    with path.open("wb") as out:
+        out.write(packer.compress(head))
+        for _ in range(256):
+            out.write(packer.compress(b"A" * (1 << 22)))
+        out.write(packer.flush())
+    assert path.stat().st_size < 2_000_000
+    done = subprocess.run([sys.executable, "-c", BOMB, str(path)], capture_output=True, text=True, check=True)
+    said, megabytes = done.stdout.strip().splitlines()
+    assert "64 MB" in said
+    assert int(megabytes) < 300
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0

@@ -1,0 +1,278 @@
+"""Pages and revisions of every era, against a parser, and cut into pieces anywhere."""
+
+from datetime import UTC, datetime
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempkb.dumps import xml
+from tempkb.dumps.xml import BrokenPageError, PageStream, TextState, read_timestamp, unescape
+from tempkb.errors import SourceError
+from tempkb.revisions.history import base36_sha1
+from tempkb_tests.revisions.builds import HEAD, export, page, revision
+
+SHA1 = base36_sha1(b"hello").decode()
+
+
+def read(data: bytes, size: int | None = None):
+    """(head, revisions) of every whole page, and the stream."""
+    pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
+    stream = PageStream(iter(pieces), "test.xml")
+    pages = []
+    while (head := stream.next_page()) is not None:
+        try:
+            pages.append((head, list(stream.revisions())))
+        except BrokenPageError:
+            continue
+    return pages, stream
+
+
+def one(element: str):
+    """The single revision of an export that holds this `<revision>`."""
+    data = HEAD + f"<page><title>X</title><ns>0</ns><id>1</id>{element}</page></mediawiki>"
+    pages, stream = read(data.encode())
+    assert stream.damages == []
+    return pages[0][1][0]
+
+
+ERAS = {
+    "0.3: no ns, no parent, no sha1": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
+        '</contributor><minor/><comment>c</comment><text xml:space="preserve">hello</text></revision>',
+        (TextState.PRESENT, b"hello", "", -1, 7, None, True),
+    ),
+    "0.3: an address": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><ip>192.0.2.1</ip></contributor>"
+        '<text xml:space="preserve">hello</text></revision>',
+        (TextState.PRESENT, b"hello", "", -1, None, b"192.0.2.1", False),
+    ),
+    "0.6: hash before the model": (
+        "<revision><id>5</id><parentid>4</parentid><timestamp>2005-01-02T03:04:05Z</timestamp>"
+        '<contributor><username>Ada</username><id>7</id></contributor><comment>c</comment><text xml:space="preserve" bytes="5">'
+        f"hello</text><sha1>{SHA1}</sha1><model>wikitext</model><format>text/x-wiki</format></revision>",
+        (TextState.PRESENT, b"hello", SHA1, 5, 7, None, False),
+    ),
+    "0.8: hash before the text": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
+        f'</contributor><sha1>{SHA1}</sha1><model>wikitext</model><text xml:space="preserve">hello</text></revision>',
+        (TextState.PRESENT, b"hello", SHA1, -1, 7, None, False),
+    ),
+    "0.11: hash on the text, origin": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
+        "</contributor><origin>5</origin><model>wikitext</model><format>text/x-wiki</format>"
+        f'<text bytes="5" sha1="{SHA1}" xml:space="preserve">hello</text><sha1>{SHA1}</sha1></revision>',
+        (TextState.PRESENT, b"hello", SHA1, 5, 7, None, False),
+    ),
+    "0.11: a second slot, whose hash is not the text's": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
+        f'</contributor><text bytes="5" sha1="{SHA1}" xml:space="preserve">hello</text><content><role>mediainfo</role>'
+        '<text bytes="2" sha1="0000000000000000000000000000001" xml:space="preserve">{}</text></content>'
+        "<sha1>0000000000000000000000000000002</sha1></revision>",
+        (TextState.PRESENT, b"hello", SHA1, 5, 7, None, False),
+    ),
+    "a second slot without a hash on the text": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
+        '</contributor><text bytes="5" xml:space="preserve">hello</text><content><role>mediainfo</role>'
+        "<text>{}</text></content><sha1>0000000000000000000000000000002</sha1></revision>",
+        (TextState.PRESENT, b"hello", "", 5, 7, None, False),
+    ),
+    "content export: suppressed, everything hidden": (
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor deleted=\"deleted\" />"
+        '<comment deleted="deleted" /><origin>5</origin><model>wikitext</model><format>error-no-format</format>'
+        '<text bytes="-1" deleted="deleted" /><sha1 /></revision>',
+        (TextState.SUPPRESSED, b"", "", -1, None, None, False),
+    ),
+    "blank, new style": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        '</contributor><text bytes="0" /><sha1>phoiac9h4m842xq45sp7s6u21eteeq1</sha1></revision>',
+        (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
+    ),
+    "blank, old style": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        '</contributor><text xml:space="preserve"></text></revision>',
+        (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
+    ),
+    "stub: the text is elsewhere": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        f'</contributor><model>wikitext</model><format>text/x-wiki</format><text id="9" bytes="5" /><sha1>{SHA1}</sha1></revision>',
+        (TextState.ABSENT, b"", SHA1, 5, 7, None, False),
+    ),
+    "old stub: nothing is known of the text": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        '</contributor><text id="9" /></revision>',
+        (TextState.ABSENT, b"", "", -1, 7, None, False),
+    ),
+    "stub of a blank text": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        '</contributor><text id="9" bytes="0" /></revision>',
+        (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
+    ),
+    "no text element at all": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "</contributor></revision>",
+        (TextState.ABSENT, b"", "", -1, 7, None, False),
+    ),
+    "an imported author without an account": (
+        "<revision><id>5</id><parentid>-1</parentid><timestamp>2005-01-02T03:04:05Z</timestamp><contributor>"
+        '<username>imported>Ada</username><id>0</id></contributor><text xml:space="preserve">hello</text></revision>',
+        (TextState.PRESENT, b"hello", "", -1, None, b"imported>Ada", False),
+    ),
+    "parts in an order nobody writes": (
+        '<revision><text xml:space="preserve">hello</text><timestamp>2005-01-02T03:04:05Z</timestamp><id>5</id><minor/>'
+        "<contributor><id>7</id><username>Ada</username></contributor></revision>",
+        (TextState.PRESENT, b"hello", "", -1, 7, None, True),
+    ),
+    "CDATA, which MediaWiki never writes": (
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "</contributor><text><![CDATA[a < b]]></text></revision>",
+        (TextState.PRESENT, b"a &lt; b", "", -1, 7, None, False),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_revisions_of_every_era(era):
+    element, expected = ERAS[era]
+    found = one(element)
+    assert found.revision_id == 5
+    assert datetime.fromtimestamp(found.timestamp, UTC) == datetime(2005, 1, 2, 3, 4, 5, tzinfo=UTC)
+    told = (
+        found.state,
+        found.text,
+        found.sha1.decode(),
+        found.text_bytes,
+        found.user_id,
+        found.user_name,
+        found.is_minor,
+    )
+    assert told == expected
+
+
+def test_page_heads_old_and_new():
+    data = (
+        HEAD + "<page><title>Talk:rain &amp; snow</title><id>7</id><restrictions>edit=sysop</restrictions>"
+        f"{revision(1, '2005-01-02T03:04:05Z')}</page>"
+        f'<page><title>Rain</title><ns>0</ns><id>8</id><redirect title="Snow" />{revision(2, "2005-01-02T03:04:05Z")}</page>'
+        f"<page><title>File</title><ns>0</ns><id>9</id>{revision(3, '2005-01-02T03:04:05Z')}"
+        "<upload><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>A</username><id>1</id></contributor>"
+        "<filename>x.jpg</filename></upload></page></mediawiki>"
+    )
+    pages, stream = read(data.encode())
+    heads = [(head.page_id, head.namespace, head.title, head.is_redirect) for head, _ in pages]
+    assert heads == [(7, 1, "Rain & snow", False), (8, 0, "Rain", True), (9, 0, "File", False)]
+    assert stream.damages == []
+    assert stream.elements == 3
+
+
+def test_siteinfo_of_every_era():
+    old = b"<mediawiki><siteinfo><base>http://en.wikipedia.org/wiki/Main_Page</base><case>first-letter</case></siteinfo></mediawiki>"
+    assert PageStream(iter([old]), "x").site.dbname == "enwiki"
+    for base, name in (
+        ("https://de.wiktionary.org/wiki/X", "dewiktionary"), ("https://zh-min-nan.wikipedia.org/", "zh_min_nanwiki"),
+        ("https://commons.wikimedia.org/wiki/Main_Page", "commonswiki"), ("https://www.wikidata.org/wiki/X", "wikidatawiki"),
+        ("http://localhost/wiki", None),
+    ):  # fmt: skip
+        data = f"<mediawiki><siteinfo><base>{base}</base></siteinfo></mediawiki>".encode()
+        assert PageStream(iter([data]), "x").site.dbname == name
+    cased = (
+        b'<mediawiki><siteinfo><dbname>aawiktionary</dbname><case>case-sensitive</case><namespaces><namespace key="0"/>'
+        b'<namespace key="2" case="first-letter">User</namespace></namespaces></siteinfo></mediawiki>'
+    )
+    site = PageStream(iter([cased]), "x").site
+    assert (site.dbname, site.normalize("rain").title, site.normalize("user:ada").title) == (
+        "aawiktionary",
+        "rain",
+        "Ada",
+    )
+
+
+def test_a_document_type_is_refused_so_that_no_entity_can_expand():
+    data = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]><mediawiki><page><title>&a;</title></page></mediawiki>'
+    with pytest.raises(SourceError, match="declares a document type"):
+        PageStream(iter([data]), "bomb.xml")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
+def test_pieces_of_any_size_give_the_same_pages(size):
+    data = export(
+        *(
+            page(n, *(revision(10 * n + m, "2020-01-02T03:04:05Z", f"text {m} &lt;") for m in range(4)))
+            for n in range(5)
+        )
+    )
+    whole, _ = read(data)
+    cut, stream = read(data, size)
+    assert cut == whole
+    assert stream.elements == 20
+
+
+texts = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"), max_size=30
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(texts, texts), min_size=1, max_size=5), st.integers(1, 50))
+def test_agrees_with_a_parser_on_any_text_and_comment(edits, size):
+    from xml.sax.saxutils import escape
+
+    rows = [
+        revision(n, "2020-01-02T03:04:05Z", escape(text), escape(comment)) for n, (text, comment) in enumerate(edits)
+    ]
+    data = export(page(1, *rows))
+    pages, _ = read(data, size)
+    parsed = [element for element in ET.fromstring(data).iter() if element.tag.endswith("}revision")]
+    namespace = parsed[0].tag.removesuffix("revision")
+    expected = [(e.findtext(f"{namespace}text") or "", e.findtext(f"{namespace}comment") or "") for e in parsed]
+    found = [(unescape(r.text).decode(), unescape(r.comment).decode()) for r in pages[0][1]]
+    assert found == expected
+
+
+def test_an_element_without_end_is_bounded(monkeypatch):
+    monkeypatch.setattr(xml, "MAX_ELEMENT_BYTES", 10_000)
+    data = export(
+        page(1, revision(1, "2020-01-02T03:04:05Z")), page(2, revision(2, "2020-01-02T03:04:05Z", "a" * 50_000))
+    )
+    pages, stream = read(data, 1000)
+    assert [head.page_id for head, _ in pages] == [1]
+    assert "longer than" in stream.damages[0].reason
+
+
+def test_several_exports_one_after_another_are_one_history():
+    data = export(page(1, revision(1, "2020-01-02T03:04:05Z"))) + export(page(2, revision(2, "2020-01-02T03:04:05Z")))
+    pages, stream = read(data)
+    assert [head.page_id for head, _ in pages] == [1, 2]
+    assert stream.damages == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [(b"1970-01-01T00:00:00Z", 0), (b"2000-02-29T23:59:59Z", 951868799), (b"2038-01-19T03:14:08Z", 2**31)],
+)
+def test_timestamps(text, seconds):
+    assert read_timestamp(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"2020-01-02", b"2020-01-02T03:04:05", b"2021-02-29T00:00:00Z", b"2020-01-02T24:00:00Z", b"20200102030405"],
+)
+def test_odd_times_are_refused(text):
+    with pytest.raises(ValueError, match="expected|no such day"):
+        read_timestamp(text)
+
+
+@pytest.mark.parametrize(
+    ("escaped", "plain"),
+    [
+        (b"a &amp;lt; b", b"a &lt; b"),
+        (b"&lt;ref&gt; &quot;x&quot; &apos;", b'<ref> "x" \''),
+        (b"&#233;&#xe9;&#38;amp;", "éé&amp;".encode()),
+        (b"&nbsp; &#0x; &#99999999;", b"&nbsp; &#0x; &#99999999;"),
+        (b"a\r\nb\rc", b"a\nb\nc"),
+    ],
+)
+def test_unescaping(escaped, plain):
+    assert unescape(escaped) == plain

@@ -1,0 +1,174 @@
+"""The command as people use it: in a process of its own, in folders of its own."""
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+import tempkb
+from tempkb.cli import main
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.revisions.builds import export, page, revision
+
+
+@pytest.fixture
+def history(tmp_path):
+    """A small history in a compressed file without a date."""
+    import bz2
+
+    path = tmp_path / "somewhere" / "history.xml.bz2"
+    path.parent.mkdir()
+    edits = [revision(n, f"20{n}-06-01T00:00:00Z", f"text {n}") for n in range(18, 22)]
+    path.write_bytes(bz2.compress(export(page(1, *edits), page(2, revision(30, "2021-07-01T00:00:00Z")))))
+    return path
+
+
+def test_the_version(demo_home):
+    assert run_tempkb(demo_home, "--version").stdout == f"tempkb, version {tempkb.__version__}\n"
+
+
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_help_of_every_command_has_an_example_or_a_sentence(demo_home, command):
+    said = run_tempkb(demo_home, command, "--help").stdout
+    assert f"Usage: python -m tempkb.cli {command}" in said
+    assert len(said.splitlines()[2].strip()) > 20
+    if command in {"build", "sql", "show", "demo"}:
+        assert "Example" in said
+
+
+def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_inside(tmp_path, history):
+    home, elsewhere, house = tmp_path / "some" / "home", tmp_path / "elsewhere", tmp_path / "house"
+    elsewhere.mkdir()
+    house.mkdir()
+    before = {path for path in tmp_path.rglob("*") if home not in path.parents}
+    outside = {"HOME": str(house), "TMPDIR": str(elsewhere), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
+    done = run_tempkb(
+        home, "build", "--dump", str(history), "--select", "stable_snapshots", "--all", cwd=elsewhere,
+        PYTHONDONTWRITEBYTECODE="1", **outside,
+    )  # fmt: skip
+    assert "82 of 82 windows stand." in done.stdout
+    said = run_tempkb(
+        home, "sql", "SELECT count(*) AS n, max(cut) AS last FROM stable_snapshots", "--csv", cwd=elsewhere
+    )
+    assert said.stdout == "n,last\n13,2021-07-01\n"
+    assert run_tempkb(
+        home, "sql", "SELECT count(*) FROM published WHERE table_name = 'revision_log'", "--csv"
+    ).stdout.endswith("0\n")
+    after = {path for path in tmp_path.rglob("*") if home not in path.parents and path not in (home, home.parent)}
+    assert after == before, "every file written is inside the home"
+
+
+def test_a_build_of_what_is_built_does_nothing_and_says_so(demo_home, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    done = run_tempkb(home, "build")
+    assert "Nothing to do: all windows that a dump serves stand." in done.stdout
+
+
+def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
+    query = "SELECT cut, count(*) AS pages FROM stable_snapshots WHERE cut < '2021-08-01' GROUP BY cut ORDER BY cut"
+    table = run_tempkb(demo_home, "sql", query).stdout
+    assert "pages" in table
+    assert "2 rows" in table
+    rows = list(csv.DictReader(io.StringIO(run_tempkb(demo_home, "sql", query, "--csv").stdout)))
+    assert [row["cut"] for row in rows] == ["2021-04-01", "2021-07-01"]
+    lines = [json.loads(line) for line in run_tempkb(demo_home, "sql", query, "--json").stdout.splitlines()]
+    assert [str(line["pages"]) for line in lines] == [row["pages"] for row in rows]
+    target = tmp_path / "pages.parquet"
+    run_tempkb(demo_home, "sql", query, "--parquet", str(target))
+    assert [str(n) for n in pq.read_table(target)["pages"].to_pylist()] == [row["pages"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["sql", "SELECT nothing FROM nowhere"], "the query was refused: Catalog Error"),
+        (["sql", "DELETE FROM stable_snapshots"], "the query was refused"),
+        (["show", "No such page"], "no page bore the title 'No such page' at that cut"),
+        (
+            ["show", "Harbour Clock", "--cut", "2021-10-02"],
+            "no snapshot with that cut is built; the nearest are 2021-10-01",
+        ),
+        (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
+        (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: dump_files, page_wikitexts"),
+        (["build", "--windows", "2021"], "expected A..B with two days"),
+        (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),
+        (["build", "--dump", "/nowhere/x.xml"], "no such file"),
+        (["build", "--windows", "2031-01-01..2031-04-01"], "no dump|window|horizon|later"),
+    ],
+)
+def test_mistakes_get_one_clear_message_and_no_trace(demo_home, tmp_path, arguments, words):
+    import re
+
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    done = run_tempkb(home, *arguments, check=False)
+    assert done.returncode == 1
+    assert re.search(words, done.stderr + done.stdout)
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_show_tells_why_a_text_won(demo_home):
+    said = run_tempkb(demo_home, "show", "Harbour Clock", "--cut", "2021-10-01").stdout
+    assert "won: its text stood 12 d of the 30 days before the cut (40%)" in said
+    assert "10 d" in said
+    assert "It strikes." in said
+
+
+def test_tables_and_status(demo_home):
+    said = run_tempkb(demo_home, "tables").stdout
+    for name in ("dump_files", "pages", "revision_log", "stable_snapshots", "page_wikitexts"):
+        assert name in said
+    said = run_tempkb(demo_home, "status").stdout
+    assert "demowiki-20240101" in said
+    assert "wiki demowiki, windows of a quarter" in said
+
+
+def test_publish_and_gc(demo_home, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    (home / "tempkb.duckdb").unlink()
+    said = run_tempkb(home, "publish").stdout
+    assert said.startswith("Brought in: ")
+    assert said.endswith("Nothing is pending.\n")
+    assert run_tempkb(home, "publish").stdout == "Brought in: 0. Nothing is pending.\n"
+    # The files of the dump were written down twice: when they were registered, and with what the pass found.
+    assert run_tempkb(home, "gc").stdout == "1 folder removed.\n"
+    assert run_tempkb(home, "gc").stdout == "0 folders removed.\n"
+
+
+def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(demo_home, tmp_path, monkeypatch):
+    """The second dump is torn: its window fails in strict mode, and what the first dump serves is built again."""
+    from tempkb.demo.export import write_dump
+    from tempkb.demo.world import make_world
+
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    world = make_world()
+    for path in write_dump(world, world.dump_days[1], home / "dumps"):
+        if "history1" in path.name:
+            path.write_bytes(path.read_bytes()[:-100])
+    done = run_tempkb(home, "build", "--windows", "2023-10-01..2024-04-01", TEMPKB_STRICT="true", check=False)
+    assert done.returncode == 1
+    assert "window 2024-01-01 was not built" in done.stdout
+    assert "damaged at byte" in done.stdout
+    assert "window 2023-10-01" not in done.stdout
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    assert tempkb.read("stable_snapshots", cut="2024-04-01").num_rows == 0
+    assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
+
+
+def test_python_reads_what_the_command_built(demo_home):
+    code = (
+        "import tempkb; print(tempkb.read('stable_snapshots', cut='2021-10-01', title='Harbour Clock')['revision_id'])"
+    )
+    import os
+
+    environment = {**os.environ, "TEMPKB_HOME": str(demo_home)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert "1205" in done.stdout

@@ -1,0 +1,128 @@
+"""The rooms and who may enter: import directions, Dagster's doors, the list of assets."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "tempkb"
+ROOT = PACKAGE.parent
+
+# A room may import rooms of lower rank; of its own rank only itself. Benchmarks never import one another.
+RANKS = {
+    "errors": 0, "settings": 1, "windows": 0.5, "titles": 0.5, "store": 2, "engine": 2, "partitions": 3, "dumps": 4,
+    "wikitext": 4, "revisions": 5, "wikidata": 5, "mentions": 6, "benchmarks": 7, "models": 8, "demo": 9, "automation": 9,
+    "api": 9, "definitions": 10, "run": 11, "screens": 12, "cli": 13,
+}  # fmt: skip
+MAY_IMPORT_DAGSTER = {"assets", "checks", "partitions", "automation", "resource", "definitions", "run"}
+
+ASSETS = {"dump_files": "dumps", "pages": "dumps", "revision_log": "revisions", "stable_snapshots": "revisions",
+          "page_wikitexts": "revisions"}  # fmt: skip
+
+
+def modules():
+    return sorted(path for path in PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[0]
+
+
+def imports(path: Path):
+    """Dotted names that a module imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_one_way(path):
+    room = room_of(path)
+    if room == "__init__":
+        return
+    for name in imports(path):
+        if name.startswith("tempkb.") and not name.startswith("tempkb.__"):
+            other = name.split(".")[1]
+            if other != room:
+                assert RANKS[other] < RANKS[room], f"{path.name} of {room} imports {name}"
+        if room == "benchmarks" and name.startswith("tempkb.benchmarks."):
+            assert name.split(".")[2] == path.relative_to(PACKAGE).parts[1]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_the_named_modules_import_dagster(path):
+    if any(name.split(".")[0] == "dagster" for name in imports(path)):
+        assert path.stem in MAY_IMPORT_DAGSTER
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_modules_say_what_they_are_and_have_honest_names(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    assert ast.get_docstring(tree), "a module says what it is for"
+    assert not {"utils", "helpers", "common", "misc", "manager"} & set(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def test_the_top_level_holds_what_it_should():
+    told = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not told:
+        pytest.skip("not a git checkout")
+    top = {name.split("/")[0] for name in told}
+    assert top <= {
+        "pyproject.toml", "tempkb", "tempkb_tests", "workspace.yaml", "dagster.yaml", "data", "README.md", "Makefile",
+        "constraints.txt", "LICENSE", ".ci", "docs", ".gitignore", "CITATION.cff", "CHANGELOG.md",
+    }  # fmt: skip
+    assert [name for name in told if name.startswith("data/")] == ["data/README.md"]
+
+
+GRAPH = """
+import json
+from tempkb.definitions import defs
+import dagster as dg
+dg.Definitions.validate_loadable(defs)
+graph = defs.resolve_asset_graph()
+print(json.dumps({
+    key.to_user_string(): [graph.get(key).group_name, graph.get(key).description, graph.get(key).code_version,
+                           sorted(graph.get(key).kinds), list(graph.get(key).owners), graph.get(key).is_partitioned]
+    for key in graph.get_all_asset_keys()
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    import json
+    import os
+
+    environment = {**os.environ, "TEMPKB_HOME": str(tmp_path_factory.mktemp("graph"))}
+    done = subprocess.run([sys.executable, "-c", GRAPH], capture_output=True, text=True, env=environment, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_assets_are_those_we_know_in_their_groups(graph):
+    assert {key: facts[0] for key, facts in graph.items()} == ASSETS
+
+
+def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
+    for key, (_, description, code_version, kinds, owners, is_partitioned) in graph.items():
+        assert description, key
+        assert "Key `" in description or "key `" in description, f"{key} names its key"
+        assert code_version, key
+        assert kinds == ["duckdb", "parquet"], key
+        assert owners == ["team:tempkb"], key
+        assert is_partitioned, key
+
+
+def test_every_asset_is_a_declared_table():
+    from tempkb.api import TABLES
+
+    assert {table.name for table in TABLES} == set(ASSETS)
+    for table in TABLES:
+        assert all(column.meaning for column in table.columns)
+        assert set(table.key) <= set(table.schema.names)
+        assert {"wiki", "dump_id"} <= set(table.schema.names)

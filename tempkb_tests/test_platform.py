@@ -1,0 +1,130 @@
+"""The real web server and daemon: a partition materialised through GraphQL stands in DuckDB."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tempkb_tests.conftest import run_tempkb
+
+REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "tempkb.definitions"}
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A home with the demo's dumps, nothing built, and `tempkb ui` over it: (home, address)."""
+    home = tmp_path / "home"
+    run_tempkb(home, "demo")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
+    log = (tmp_path / "ui.log").open("w")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tempkb.cli", "ui", "--port", str(port)],
+        env={**environment, "TEMPKB_HOME": str(home)}, stdout=log, stderr=log, start_new_session=True,
+    )  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(lambda: is_up(address), 120, lambda: (tmp_path / "ui.log").read_text())
+        yield home, address
+    finally:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        log.close()
+
+
+def is_up(address):
+    try:
+        with urllib.request.urlopen(f"{address}/server_info", timeout=5) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+
+
+def wait_for(condition, seconds, explain=lambda: ""):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{explain()}"
+        time.sleep(0.5)
+
+
+def ask(address, query, **variables):
+    body = json.dumps({"query": query, "variables": variables}).encode()
+    request = urllib.request.Request(f"{address}/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        said = json.load(answer)
+    assert "errors" not in said, said
+    return said["data"]
+
+
+def materialise(address, assets, partition):
+    """Launch a backfill of one partition, as the UI's button does, and wait for the daemon to finish it."""
+    launched = ask(
+        address,
+        """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) {
+             __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }""",
+        p={
+            "assetSelection": [{"path": [name]} for name in assets],
+            "partitionNames": [partition],
+            "fromFailure": False,
+        },
+    )["launchPartitionBackfill"]
+    assert launched["__typename"] == "LaunchBackfillSuccess", launched
+    query = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
+                 ... on PartitionBackfill { status error { message } } } }"""
+    state = {}
+
+    def ended():
+        state.update(ask(address, query, id=launched["backfillId"])["partitionBackfillOrError"])
+        return state["status"] in {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED"}
+
+    wait_for(ended, 180, lambda: state)
+    assert state["status"] in {"COMPLETED", "COMPLETED_SUCCESS"}, state
+
+
+@pytest.mark.slow
+def test_a_partition_materialised_in_the_ui_stands_in_duckdb(server):
+    home, address = server
+    added = ask(
+        address,
+        """mutation($r: RepositorySelector!) { addDynamicPartition(
+             repositorySelector: $r, partitionsDefName: "dumps", partitionKey: "demowiki-20240101") { __typename } }""",
+        r=REPOSITORY,
+    )
+    assert added["addDynamicPartition"]["__typename"] == "AddDynamicPartitionSuccess"
+    materialise(address, ["dump_files", "pages"], "demowiki-20240101")
+    materialise(address, ["revision_log", "stable_snapshots", "page_wikitexts"], "2021-07-01")
+    query = "SELECT cut, count(*) AS n, count(entity_id) AS items FROM stable_snapshots GROUP BY cut"
+    (row,) = [json.loads(line) for line in run_tempkb(home, "sql", query, "--json").stdout.splitlines()]
+    assert row["cut"] == "2021-10-01"
+    assert row["n"] > 50
+    assert row["items"] == row["n"]
+    checks = ask(
+        address,
+        """query { assetNodes { assetKey { path } assetChecksOrError { ... on AssetChecks { checks { name
+             executionForLatestMaterialization { status } } } } } }""",
+    )["assetNodes"]
+    told = {
+        check["name"]: (check["executionForLatestMaterialization"] or {}).get("status")
+        for node in checks
+        for check in node["assetChecksOrError"].get("checks", [])
+    }
+    assert told == {
+        "keeps_its_promises": "SUCCEEDED", "every_revision_element_is_accounted_for": "SUCCEEDED",
+        "no_revision_at_or_after_its_cut": "SUCCEEDED", "winners_are_in_the_log": "SUCCEEDED",
+    }  # fmt: skip
+    listening = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=False).stdout
+    port = address.rpartition(":")[2]
+    assert all("127.0.0.1:" in line for line in listening.splitlines() if f":{port} " in line)
