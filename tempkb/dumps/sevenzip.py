@@ -17,9 +17,6 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import py7zr
-from py7zr.io import Py7zIO, WriterFactory
-
 _PROGRAMS = ("7zz", "7z", "7za")
 
 
@@ -93,9 +90,12 @@ class SevenZipReader:
                 process.wait()
 
     def _from_py7zr(self, size: int) -> Iterator[bytes]:
+        # Imported here because it is heavy and seldom used.
+        from tempkb.dumps.sevenzip_python import push_members
+
         pieces: queue.Queue[bytes | Exception | None] = queue.Queue(maxsize=8)
         stop = threading.Event()
-        reader = threading.Thread(target=_push_members, args=(self.path, pieces, stop), daemon=True)
+        reader = threading.Thread(target=push_members, args=(self.path, pieces, stop), daemon=True)
         reader.start()
         try:
             while (piece := pieces.get()) is not None:
@@ -124,19 +124,13 @@ class SevenZipReader:
 
     def _refuse_several_members(self) -> None:
         if self.program == "py7zr":
-            members = _members_by_py7zr(self.path)
+            from tempkb.dumps.sevenzip_python import members_of
+
+            members = members_of(self.path)
         else:
             members = re.findall(r"^Path = (.*)$", self._listing(), re.MULTILINE)[1:]
         if len(members) != 1:
             raise SevenZipBrokenError(f"expected one file inside, found {len(members)} ({', '.join(members[:3])})")
-
-
-def _members_by_py7zr(path: Path) -> list[str]:
-    try:
-        with py7zr.SevenZipFile(path) as archive:
-            return list(archive.getnames())
-    except (py7zr.exceptions.ArchiveError, OSError, EOFError, ValueError, TypeError) as error:
-        raise SevenZipBrokenError(f"py7zr: {error or type(error).__name__}") from None
 
 
 def _first_there() -> str:
@@ -149,58 +143,6 @@ def _first_there() -> str:
         # The binding fails in several ways when the C library is not installed.
         return "py7zr"
     return "libarchive"
-
-
-class _Stopped(Exception):  # noqa: N818 - not an error: the consumer has gone
-    """Ends py7zr's thread early."""
-
-
-def _push_members(path: Path, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
-    try:
-        with py7zr.SevenZipFile(path) as archive:
-            archive.extract(targets=archive.getnames(), factory=_QueueFactory(pieces, stop))
-        pieces.put(None)
-    except _Stopped:
-        return
-    except Exception as error:  # noqa: BLE001 - handed to the consumer's thread, which raises it by name
-        pieces.put(error)
-
-
-class _QueueFactory(WriterFactory):
-    def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
-        self._pieces, self._stop = pieces, stop
-
-    def create(self, filename: str) -> Py7zIO:
-        return _QueueWriter(self._pieces, self._stop)
-
-
-class _QueueWriter(Py7zIO):
-    """Hands what py7zr writes to the consumer's queue, which holds it back when full."""
-
-    def __init__(self, pieces: "queue.Queue[bytes | Exception | None]", stop: threading.Event) -> None:
-        self._pieces, self._stop, self._size = pieces, stop, 0
-
-    def write(self, s: bytes | bytearray) -> int:
-        while not self._stop.is_set():
-            try:
-                self._pieces.put(bytes(s), timeout=0.2)
-                self._size += len(s)
-                return len(s)
-            except queue.Full:
-                continue
-        raise _Stopped
-
-    def read(self, size: int | None = None) -> bytes:
-        return b""
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return 0
-
-    def flush(self) -> None:
-        return None
-
-    def size(self) -> int:
-        return self._size
 
 
 def _last_words(program: str, said: bytes) -> str:

@@ -139,12 +139,45 @@ class PageStream:
         """
         given = 0
         try:
-            while (revision := self._next_revision()) is not None:
+            while (revision := self._next_plain_revision() or self._next_revision()) is not None:
                 given += 1
                 yield revision
         except BrokenPageError as error:
             self._note_broken_page(str(error), given)
             raise
+
+    def _next_plain_revision(self) -> Revision | None:
+        """Parse the next revision if it looks as nearly all do and lies in the buffer as a whole; else None.
+
+        Two matches and a search: the hot path. No value holds a raw "<", so the
+        first one after the text begins the closing tag.
+        """
+        buffer = self._buffer
+        head = _PLAIN_HEAD.match(buffer, self._at)
+        if head is None:
+            return None
+        text_at = head.end()
+        text_end = buffer.find(b"<", text_at)
+        tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
+        if tail is None:
+            return None
+        revision_id, parent_id, timestamp, name, address, user_id, minor, comment, size, sha1, late_size = head.groups()
+        number = int(user_id) if user_id else 0
+        revision = Revision(
+            int(revision_id),
+            int(parent_id) if parent_id else None,
+            _plain_timestamp(revision_id, timestamp),
+            number or None,
+            None if number else (name or address or None),
+            minor is not None,
+            comment or b"",
+            sha1 or tail[1] or b"",
+            int(size or late_size or -1),
+            TextState.PRESENT,
+            buffer[text_at:text_end],
+        )
+        self._at = tail.end()
+        return revision
 
     def _next_revision(self) -> Revision | None:
         while True:
@@ -405,37 +438,34 @@ def read_timestamp(text: bytes) -> int:
     Raises:
         ValueError: if it is not such a time.
     """
-    day = _DAYS.get(text[:10])
-    if day is None:
-        _DAYS[text[:10]] = day = _read_day(text[:10])
-    second = _SECONDS.get(text[10:])
-    if second is None:
-        _SECONDS[text[10:]] = second = _read_second(text[10:])
-    return day + second
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        raise ValueError(f"timestamp {text.decode('latin-1')!r}; expected YYYY-MM-DDThh:mm:ssZ")
+    day, hour, minute, second = match.groups()
+    seconds = _DAYS.get(day)
+    if seconds is None:
+        _DAYS[day] = seconds = _read_day(day)
+    return seconds + int(hour) * 3600 + int(minute) * 60 + int(second)
 
 
+_TIMESTAMP = re.compile(rb"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z")
 _DAYS: dict[bytes, int] = {}
-_SECONDS: dict[bytes, int] = {}
 
 
 def _read_day(text: bytes) -> int:
-    match = re.fullmatch(rb"(\d{4})-(\d\d)-(\d\d)", text)
-    if not match:
-        raise ValueError(f"timestamp {text.decode('latin-1')!r}; expected YYYY-MM-DDThh:mm:ssZ")
-    year, month, day = (int(part) for part in match.groups())
+    year, month, day = (int(part) for part in text.split(b"-"))
     if not (1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
-        raise ValueError(f"timestamp {text.decode('latin-1')!r}: no such day")
+        raise ValueError(f"timestamp {text.decode()!r}: no such day")
     return calendar.timegm((year, month, day, 0, 0, 0))
 
 
-def _read_second(text: bytes) -> int:
-    match = _SECOND.fullmatch(text)
-    if not match:
-        raise ValueError(f"time of day {text.decode('latin-1')!r}; expected Thh:mm:ssZ")
-    return int(match[1]) * 3600 + int(match[2]) * 60 + int(match[3])
+def _plain_timestamp(revision_id: bytes, text: bytes) -> int:
+    try:
+        return read_timestamp(text)
+    except ValueError as error:
+        raise BrokenPageError(f"revision {revision_id.decode()}: {error}") from None
 
 
-_SECOND = re.compile(rb"T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z")
 _HEAD = re.compile(
     rb"<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(-?\d+)</parentid>\s*)?<timestamp>([^<]*)</timestamp>\s*"
     rb"(?:<contributor>\s*(?:<username>([^<]*)</username>|<username\s*/>|<ip>([^<]*)</ip>|<ip\s*/>)\s*"
@@ -445,6 +475,17 @@ _HEAD = re.compile(
 )
 _TAIL = re.compile(
     rb"\s*(?:<sha1>([0-9a-z]*)</sha1>|<sha1\s*/>)?\s*(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?"
+)
+# How nearly every revision looks, from its first tag to its text, and from its text to its last tag.
+_PLAIN_HEAD = re.compile(
+    rb"\s*<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(\d+)</parentid>\s*)?<timestamp>([^<]*)</timestamp>\s*"
+    rb"<contributor>\s*(?:<username>([^<]*)</username>|<ip>([^<]*)</ip>)\s*(?:<id>(\d+)</id>\s*)?</contributor>\s*"
+    rb"(<minor\s*/>)?\s*(?:<comment>([^<]*)</comment>\s*)?(?:<origin>\d+</origin>\s*)?"
+    rb"(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?"
+    rb'<text(?: bytes="(\d+)")?(?: sha1="([0-9a-z]{31})")?(?: xml:space="preserve")?(?: bytes="(\d+)")?>'
+)
+_PLAIN_TAIL = re.compile(
+    rb"</text>\s*(?:<sha1>([0-9a-z]{31})</sha1>\s*)?(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?</revision>"
 )
 _TITLE = re.compile(rb"<title>([^<]*)</title>")
 _NAMESPACE = re.compile(rb"<ns>(-?\d+)</ns>")
@@ -467,10 +508,7 @@ def _character(match: re.Match[bytes]) -> bytes:
 def _revision(head: re.Match[bytes], attributes: bytes, text: bytes, element_sha1: bytes | None) -> Revision:
     revision_id, parent_id, timestamp, name, address, user_id, minor, comment = head.groups()
     state, text_bytes, sha1 = _text_facts(attributes, text, element_sha1)
-    try:
-        seconds = read_timestamp(timestamp)
-    except ValueError as error:
-        raise BrokenPageError(f"revision {revision_id.decode()}: {error}") from None
+    seconds = _plain_timestamp(revision_id, timestamp)
     number = int(user_id) if user_id else 0
     return Revision(
         int(revision_id),

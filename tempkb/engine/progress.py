@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _LOG_SECONDS = 15.0
 _terminal: TextIO | None = None
@@ -50,13 +50,7 @@ class Meter:
         self._title, self._total, self._log = title, max(total, 1.0), log
         self._done = 0.0
         self._began = self._told = time.monotonic()
-        self._bar: Progress | None = None
-        if _terminal is not None:
-            columns = (
-                TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-                TextColumn("left"), TimeRemainingColumn(),
-            )  # fmt: skip
-            self._bar = Progress(*columns, console=Console(file=_terminal, force_terminal=True), transient=True)
+        self._bar = _bar_on(_terminal) if _terminal is not None else None
 
     def __enter__(self) -> "Meter":
         if self._bar is not None:
@@ -89,3 +83,15 @@ class Meter:
             f"{self._title}: {self._done / self._total:.0%} of {self._total / 1e6:.1f} MB, "
             f"{rate / 1e6:.1f} MB/s, about {left:.0f} s left"
         )
+
+
+def _bar_on(terminal: TextIO) -> "Progress":
+    # Imported here because workers, which never draw, should not pay for it.
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("left"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    return Progress(*columns, console=Console(file=terminal, force_terminal=True), transient=True)

@@ -25,7 +25,7 @@ from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.merge import merge_sorted
 from tempkb.store.store import Store, read_files
-from tempkb.store.tables import Table
+from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import Window
 
 CODE_VERSION = "1"
@@ -145,9 +145,9 @@ def _to_build(store: Store, plan: Plan, report: Report, *, rebuild: bool) -> tup
 
 
 def _setting_of(version: Version, name: str) -> Any:
-    for table in read_files([version.side_file("manifest")]):
-        for row in table.to_pylist():
-            return json.loads(row["settings"]).get(name)
+    """What the manifest of a version says of a setting."""
+    for row in version.side_rows(MANIFEST.name):
+        return json.loads(row["settings"]).get(name)
     return None
 
 

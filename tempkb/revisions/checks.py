@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.database import in_memory
+from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
 from tempkb.windows import window_of_key
 

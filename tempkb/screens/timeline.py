@@ -9,7 +9,7 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import console, duration, grid
-from tempkb.store.database import in_memory
+from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
 from tempkb.windows import parse_day, window_of_key
 

@@ -8,18 +8,16 @@ is never stored: whatever `CURRENT` in the lake differs from the table
 
 import contextlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
 from tempkb.errors import TempkbError
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table
+from tempkb.store.tables import SIDE_TABLES, Table
 
 _BOOKS = """
 CREATE TABLE IF NOT EXISTS published (
@@ -174,9 +172,11 @@ class Database:
         if one.version is None:
             return
         version = one.version
-        for side, replace in ((EXCLUSIONS, ""), (MANIFEST, "REPLACE ($version AS version)")):
-            values = {"path": str(version.side_file(side.name))} | ({"version": version.version} if replace else {})
-            connection.execute(f'INSERT INTO "{side.name}" BY NAME SELECT * {replace} FROM read_parquet($path)', values)
+        for side in SIDE_TABLES:
+            rows = [list(row.values()) for row in version.side_rows(side.name)]
+            if rows:
+                marks = ", ".join("?" for _ in side.columns)
+                connection.executemany(f'INSERT INTO "{side.name}" VALUES ({marks})', rows)
         books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
         connection.execute(books, [*named, version.version, version.rows])
 
@@ -277,19 +277,6 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         yield connection
     finally:
         connection.close()
-
-
-def in_memory(**settings: Any) -> duckdb.DuckDBPyConnection:
-    """Open an in-memory DuckDB for reading the lake, in UTC and quiet.
-
-    Args:
-        settings: further DuckDB settings by name.
-    """
-    connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
-    for name, value in settings.items():
-        connection.execute(f"SET {name} = {json.dumps(value) if not isinstance(value, str) else _quoted(value)}")
-    return connection
 
 
 def _quoted(text: str) -> str:

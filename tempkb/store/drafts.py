@@ -7,6 +7,7 @@ rows, so that equal rows give equal bytes however they were batched.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pyarrow.parquet as pq
 
 import tempkb
 from tempkb.errors import ContractError
-from tempkb.store.lake import Lake, Version, describe_file
+from tempkb.store.lake import Lake, Version, describe_file, write_side_file
+from tempkb.store.memory import in_memory
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 _ROWS_PER_FILE = 1 << 22
@@ -144,20 +146,20 @@ class Draft:
     def _check_rules(self) -> None:
         if not self.table.rules or not self.rows:
             return
-        with duckdb.connect() as memory:
-            memory.execute("SET TimeZone = 'UTC'")
-            for rule in self.table.rules:
-                self._check_rule(memory, rule)
-
-    def _check_rule(self, memory: duckdb.DuckDBPyConnection, rule: Rule) -> None:
         paths = [str(path) for path in self._files]
-        condition = f"FROM read_parquet($paths) WHERE ({rule.broken_when})"
-        found = memory.execute(f"SELECT count(*) {condition}", {"paths": paths}).fetchall()[0][0]
-        if found:
-            keys = ", ".join(self.table.key)
-            example = memory.execute(f"SELECT {keys} {condition} LIMIT 1", {"paths": paths}).fetchall()[0]
-            named = ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
-            raise self._broken(f"{found} of {self.rows} rows break the rule {rule.name!r} ({rule.meaning}), as {named}")
+        counts = ", ".join(f"count(*) FILTER (WHERE {rule.broken_when})" for rule in self.table.rules)
+        found = _memory().execute(f"SELECT {counts} FROM read_parquet(?)", [paths]).fetchall()[0]
+        for rule, n in zip(self.table.rules, found, strict=True):
+            if n:
+                raise self._broken(
+                    f"{n} of {self.rows} rows break the rule {rule.name!r} ({rule.meaning}), as {self._example(rule)}"
+                )
+
+    def _example(self, rule: Rule) -> str:
+        keys = ", ".join(self.table.key)
+        query = f"SELECT {keys} FROM read_parquet(?) WHERE {rule.broken_when} LIMIT 1"
+        example = _memory().execute(query, [[str(path) for path in self._files]]).fetchall()[0]
+        return ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
 
     def _write_exclusions(self, exclusions: Iterable[Exclusion]) -> Path:
         rows = [
@@ -172,9 +174,7 @@ class Draft:
             for exclusion in sorted(exclusions, key=lambda one: one.reason)
             if exclusion.n
         ]
-        path = self._folder / "exclusions.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, EXCLUSIONS.schema), path)
-        return path
+        return write_side_file(self._folder, EXCLUSIONS, rows)
 
     def _write_manifest(self, provenance: Provenance, outputs: list[tuple[str, str]]) -> None:
         shared = {
@@ -189,10 +189,16 @@ class Draft:
             for role, named in (("input", sorted(provenance.inputs.items())), ("output", outputs))
             for name, digest in named
         ]
-        pq.write_table(pa.Table.from_pylist(rows, MANIFEST.schema), self._folder / "manifest.parquet")
+        write_side_file(self._folder, MANIFEST, rows)
 
     def _broken(self, what: str) -> ContractError:
         return ContractError(f"table {self.table.name!r}, partition {self.partition}: {what}. Nothing was written.")
+
+
+@cache
+def _memory() -> duckdb.DuckDBPyConnection:
+    """One connection for all drafts: opening one costs more than checking a partition."""
+    return in_memory(threads=1)
 
 
 def _ascending(keys: pa.Table) -> pa.ChunkedArray:

@@ -2,7 +2,7 @@
 
     lake/<table>/<partition>/CURRENT              which version counts: files, sha256, rows
     lake/<table>/<partition>/<version>/part-*.parquet
-    lake/<table>/<partition>/<version>/exclusions.parquet, manifest.parquet
+    lake/<table>/<partition>/<version>/exclusions.jsonl, manifest.jsonl
     lake/_staging/<run>/...                       drafts; a lock file tells whether their run lives
 
 `<version>` is a hash of the content, so writing equal rows again changes
@@ -60,9 +60,11 @@ class Version:
         """Absolute paths of the data files, in key order."""
         return [self.folder / file.name for file in self.files]
 
-    def side_file(self, name: str) -> Path:
-        """Path of the side file `exclusions` or `manifest` of this version."""
-        return self.folder / f"{name}.parquet"
+    def side_rows(self, name: str) -> list[dict[str, Any]]:
+        """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns."""
+        lines = (self.folder / f"{name}.jsonl").read_text("utf-8").splitlines()
+        # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
+        return [row | ({"version": self.version} if "version" in row else {}) for row in map(json.loads, lines)]
 
 
 class Lake:
@@ -212,6 +214,14 @@ def describe_file(path: Path) -> DataFile:
     with path.open("rb") as handle:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
     return DataFile(path.name, digest, path.stat().st_size, pq.read_metadata(path).num_rows)
+
+
+def write_side_file(folder: Path, table: Table, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write the rows of a side table beside a version's data, one JSON object a line, and return the path."""
+    path = folder / f"{table.name}.jsonl"
+    ordered = ({name: row[name] for name in table.column_names()} for row in rows)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered), "utf-8")
+    return path
 
 
 def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]) -> str:

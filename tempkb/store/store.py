@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
-from tempkb.store.database import Database, Publication, in_memory
+from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
+from tempkb.store.memory import in_memory
 from tempkb.store.merge import union_by_key
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, Table, by_name
+from tempkb.store.tables import MANIFEST, SIDE_TABLES, Table, by_name
 
 
 class Store:
@@ -97,7 +98,9 @@ class Store:
                 raise SettingsError(
                     f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}"
                 )
-        files = self._files_of(declared)
+        if declared in SIDE_TABLES:
+            return self._side_rows(declared, equal)
+        files = self.lake.files(table)
         if not files:
             return declared.schema.empty_table()
         where = " AND ".join(f'"{name}" = CAST(${name} AS {_sql_type_of(declared, name)})' for name in equal) or "true"
@@ -114,7 +117,7 @@ class Store:
         Raises:
             SettingsError: if there is no such table; the message lists those that exist.
         """
-        known = {**self.tables, EXCLUSIONS.name: EXCLUSIONS, MANIFEST.name: MANIFEST}
+        known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
             raise SettingsError(f"no table {table!r}; known: {', '.join(sorted(known))}")
         return known[table]
@@ -125,15 +128,14 @@ class Store:
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 
-    def _files_of(self, table: Table) -> list[Path]:
-        if table in (EXCLUSIONS, MANIFEST):
-            versions = [version for name in self.tables for version in self.lake.versions(name)]
-            return [version.side_file(table.name) for version in versions]
-        return self.lake.files(table.name)
+    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> pa.Table:
+        versions = [version for name in self.tables for version in self.lake.versions(name)]
+        rows = [row for version in versions for row in version.side_rows(side.name)]
+        kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
+        return pa.Table.from_pylist(sorted(kept, key=lambda row: [row[name] for name in side.key]), side.schema)
 
     def _inputs_of(self, version: Version) -> dict[str, str]:
-        rows = pq.read_table(version.side_file(MANIFEST.name)).to_pylist()
-        return {row["name"]: row["sha256"] for row in rows if row["role"] == "input"}
+        return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
