@@ -8,12 +8,12 @@ What does not belong here: which revision counts (`revisions/`).
 """
 
 import calendar
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from xml.etree import ElementTree as ET
-from xml.sax.saxutils import escape
 
 from tempkb.dumps.files import DamageError
 from tempkb.dumps.siteinfo import read_siteinfo
@@ -547,6 +547,10 @@ def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> t
     return TextState.ABSENT, text_bytes, sha1
 
 
+def _escape(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
 def _revision_of(element: ET.Element) -> Revision:
     """Read a parsed `<revision>`, whatever the order of its parts."""
     who, text = element.find("contributor"), element.find("text")
@@ -557,7 +561,7 @@ def _revision_of(element: ET.Element) -> Revision:
     attributes, content = b' id="absent"', b""
     if text is not None:
         attributes = "".join(f' {key}="{value}"' for key, value in text.attrib.items()).encode()
-        content = escape("".join(text.itertext())).encode()
+        content = _escape("".join(text.itertext())).encode()
     state, text_bytes, sha1 = _text_facts(
         attributes, content, None if slots else (element.findtext("sha1") or "").encode()
     )
@@ -566,9 +570,9 @@ def _revision_of(element: ET.Element) -> Revision:
         int(parent) if parent and parent not in ("0", "-1") else None,
         read_timestamp(element.findtext("timestamp", "").strip().encode()),
         number if number > 0 else None,
-        None if number > 0 or not name else escape(name).encode(),
+        None if number > 0 or not name else _escape(name).encode(),
         element.find("minor") is not None,
-        escape(element.findtext("comment") or "").encode(),
+        _escape(element.findtext("comment") or "").encode(),
         sha1,
         text_bytes,
         state,

@@ -61,6 +61,7 @@ class Report:
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
         texts: versions of `page_wikitexts` by quarter.
+        peak_mb: largest memory that a worker took.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class Report:
     counts: dict[str, "ElementCounts"] = field(default_factory=dict)
     damages: dict[str, str] = field(default_factory=dict)
     texts: dict[str, Version] = field(default_factory=dict)
+    peak_mb: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ class _Build:
     def run(self) -> None:
         items = self._items()
         with self.store.lake.staging() as folder:
+            self.staging = folder
             receipts, failures = self._read(items, folder)
             if failures:
                 why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
@@ -203,7 +206,9 @@ class _Build:
 
     def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:
         total = sum(file.path.stat().st_size for item in items for file in item.files)
-        workers = min(self.settings.workers, len(items))
+        # One worker means this process; with more even a single item gets a process of its own, so that neither its
+        # memory nor its death is ours.
+        workers = self.settings.workers
         done: dict[str, Receipt] = {}
         failures = []
         title = f"reading {self.plan.dump.dump_id}"
@@ -213,6 +218,7 @@ class _Build:
                     failures.append(outcome)
                 else:
                     done[outcome.item.name] = outcome.result
+                    self.report.peak_mb = max(self.report.peak_mb, outcome.result.peak_mb)
                     for name, program in outcome.result.notes.items():
                         self.log(f"{name}: read by {program}")
         # In the order of the items, whatever the order in which workers ended.
@@ -238,7 +244,7 @@ class _Build:
 
     def _write_log(self, receipts: Sequence[Receipt], window: Window) -> None:
         rows = self._merged(receipts, REVISION_LOG, window.key)
-        version = self.store.write(REVISION_LOG, window.key, rows, self.provenance)
+        version = self.store.write(REVISION_LOG, window.key, rows, self.provenance, staging=self.staging)
         self.report.versions[REVISION_LOG.name, window.key] = version
 
     def _write_snapshot(
@@ -250,7 +256,7 @@ class _Build:
         old = self.store.lake.current(STABLE_SNAPSHOTS.name, window.key)
         reason = "page lay in a namespace that the home does not hold"
         exclusions = [Exclusion("other_namespace", elsewhere, reason)]
-        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions)
+        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
         if old is not None and old.version != version.version:
             self.report.changes[window.key] = _differences(old, version)
@@ -261,7 +267,9 @@ class _Build:
         )
         for quarter in quarters:
             rows = self._merged(receipts, PAGE_WIKITEXTS, quarter)
-            self.report.texts[quarter] = self.store.add(PAGE_WIKITEXTS, quarter, rows, self.provenance)
+            self.report.texts[quarter] = self.store.add(
+                PAGE_WIKITEXTS, quarter, rows, self.provenance, staging=self.staging
+            )
 
     def _write_pages(self, receipts: Sequence[Receipt]) -> None:
         """Without SQL tables, the headers of the pages are what is known of them."""

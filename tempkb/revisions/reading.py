@@ -5,6 +5,7 @@ page numbers; a page that comes back later, in the same file or another, is read
 again in a second pass over the item, with all its parts together.
 """
 
+import resource
 import time
 from array import array
 from collections import Counter
@@ -76,6 +77,7 @@ class Receipt:
         damages: by file name.
         other_namespace: pages left out of each window's snapshot for their namespace.
         notes: which program read each file, where there was a choice.
+        peak_mb: largest memory of the process so far.
     """
 
     runs: list[tuple[Run, bool]] = field(default_factory=list)
@@ -88,6 +90,7 @@ class Receipt:
     damages: dict[str, list[Damage]] = field(default_factory=dict)
     other_namespace: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
+    peak_mb: int = 0
 
 
 Report = Callable[[float], None]
@@ -122,6 +125,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
     receipt.elements, receipt.pages = first.elements, first.pages_read
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
     receipt.notes = first.notes
+    receipt.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return receipt
 
 

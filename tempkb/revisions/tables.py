@@ -85,7 +85,7 @@ PAGE_WIKITEXTS = Table(
         Column("page_id", pa.int64(), "number of the page"),
         Column("revision_id", pa.int64(), "number of the revision"),
         Column("revision_timestamp", INSTANT, "when it was saved"),
-        Column("wikitext", pa.string(), "the main slot's text as people wrote it"),
+        Column("wikitext", pa.string(), "the main slot's text as people wrote it", is_bulk=True),
     ),
     key=("page_id", "revision_id"),
     partitioned_by="quarter of the revision",

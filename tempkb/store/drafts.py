@@ -68,7 +68,7 @@ class Draft:
         self._n_waiting = 0
         self._writer: pq.ParquetWriter | None = None
         self._files: list[Path] = []
-        self._rows_in_file = 0
+        self._rows_per_file: list[int] = []
         self._last_key: pa.Table | None = None
         self.rows = 0
 
@@ -98,7 +98,7 @@ class Draft:
         self._open_writer()
         self._close_file()
         self._check_rules()
-        files = [describe_file(path) for path in self._files]
+        files = [describe_file(path, rows) for path, rows in zip(self._files, self._rows_per_file, strict=True)]
         sides = [self._write_exclusions(exclusions)]
         self._write_manifest(provenance, [(file.name, file.sha256) for file in files])
         return self._lake.swap(self.table, self.partition, self._folder, files, sides)
@@ -110,16 +110,20 @@ class Draft:
         self._open_writer().write_table(waiting.slice(0, rows), row_group_size=rows)
         rest = waiting.slice(rows)
         self._waiting, self._n_waiting = ([rest] if rest.num_rows else []), rest.num_rows
-        self._rows_in_file += rows
-        if self._rows_in_file >= _ROWS_PER_FILE:
+        self._rows_per_file[-1] += rows
+        if self._rows_per_file[-1] >= _ROWS_PER_FILE:
             self._close_file()
 
     def _open_writer(self) -> pq.ParquetWriter:
         if self._writer is None and (not self._files or self._n_waiting):
             path = self._folder / f"part-{len(self._files):05}.parquet"
             self._files.append(path)
-            self._writer = pq.ParquetWriter(path, self.table.schema, compression="zstd", compression_level=3)
-            self._rows_in_file = 0
+            slim = [column.name for column in self.table.columns if not column.is_bulk]
+            self._writer = pq.ParquetWriter(
+                path, self.table.schema, compression="zstd", compression_level=3,
+                use_dictionary=slim, write_statistics=slim,
+            )  # fmt: skip
+            self._rows_per_file.append(0)
         return self._writer
 
     def _close_file(self) -> None:

@@ -24,8 +24,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-import pyarrow.parquet as pq
-
 from tempkb.errors import ContractError
 from tempkb.store.locks import locked, try_lock
 from tempkb.store.tables import Table
@@ -62,7 +60,8 @@ class Version:
 
     def side_rows(self, name: str) -> list[dict[str, Any]]:
         """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns."""
-        lines = (self.folder / f"{name}.jsonl").read_text("utf-8").splitlines()
+        path = self.folder / f"{name}.jsonl"
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
         # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
         return [row | ({"version": self.version} if "version" in row else {}) for row in map(json.loads, lines)]
 
@@ -76,6 +75,7 @@ class Lake:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        self._swap_lock = self.root / ".swap"
 
     def current(self, table: str, partition: str) -> Version | None:
         """Return the version that counts, or None when the partition was never built."""
@@ -142,28 +142,24 @@ class Lake:
         folder.mkdir(parents=True, exist_ok=True)
         for path in [*draft.iterdir(), draft]:
             _sync(path)
+        rows = sum(file.rows for file in files)
         said = {
             "table": table.name,
             "partition": partition,
             "version": name,
-            "rows": sum(file.rows for file in files),
+            "rows": rows,
             "schema": table.fingerprint,
             "files": [asdict(file) for file in files],
         }
         # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
-        with locked(folder / ".swap"):
+        with locked(self._swap_lock):
             _move_into_place(draft, folder / name)
             pointer = folder / "CURRENT.draft"
             pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
             _sync(pointer)
             pointer.replace(folder / "CURRENT")
             _sync(folder)
-        version = self.current(table.name, partition)
-        if version is None:
-            raise ContractError(
-                f"table {table.name!r}, partition {partition}: removed by another process while written"
-            )
-        return version
+        return Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name)
 
     def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
         """Remove versions that are neither current nor in `keep`, and drafts of dead runs.
@@ -179,7 +175,7 @@ class Lake:
             shutil.rmtree(folder)
         for table in self._table_folders():
             for partition in sorted(path for path in table.iterdir() if path.is_dir()):
-                with locked(partition / ".swap"):
+                with locked(self._swap_lock):
                     removed += self._remove_old_versions(table.name, partition, keep)
         return removed
 
@@ -209,24 +205,28 @@ class Lake:
         return self.root / table / partition
 
 
-def describe_file(path: Path) -> DataFile:
-    """Hash and measure one written Parquet file."""
+def describe_file(path: Path, rows: int) -> DataFile:
+    """Hash and measure one written Parquet file of so many rows."""
     with path.open("rb") as handle:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    return DataFile(path.name, digest, path.stat().st_size, pq.read_metadata(path).num_rows)
+    return DataFile(path.name, digest, path.stat().st_size, rows)
 
 
 def write_side_file(folder: Path, table: Table, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write the rows of a side table beside a version's data, one JSON object a line, and return the path."""
+    """Write the rows of a side table beside a version's data, one JSON object a line, and return the path.
+
+    Without rows there is no file.
+    """
     path = folder / f"{table.name}.jsonl"
     ordered = ({name: row[name] for name in table.column_names()} for row in rows)
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered), "utf-8")
+    if rows:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ordered), "utf-8")
     return path
 
 
 def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]) -> str:
     parts: list[Any] = [str(table.schema), *(file.sha256 for file in files)]
-    parts += [hashlib.sha256(side.read_bytes()).hexdigest() for side in sides]
+    parts += [hashlib.sha256(side.read_bytes()).hexdigest() if side.exists() else "" for side in sides]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

@@ -45,20 +45,38 @@ class Store:
         rows: Iterable[pa.Table],
         provenance: Provenance,
         exclusions: Iterable[Exclusion] = (),
+        staging: Path | None = None,
     ) -> Version:
         """Replace a partition by `rows`, which come in key order.
+
+        Args:
+            table: the declaration.
+            partition: slug key.
+            rows: tables or batches of the declared schema.
+            provenance: what goes into the manifest.
+            exclusions: what was seen but not kept.
+            staging: a folder that `lake.staging` gave; None takes a new one.
 
         Raises:
             ContractError: if the rows break the table's promises; the old version stays.
         """
-        with self.lake.staging() as folder:
-            draft = Draft(self.lake, table, partition, folder / uuid.uuid4().hex)
-            for batch in rows:
-                draft.write(batch)
-            return draft.commit(provenance, exclusions)
+        if staging is None:
+            with self.lake.staging() as folder:
+                return self.write(table, partition, rows, provenance, exclusions, folder)
+        draft = Draft(self.lake, table, partition, staging / uuid.uuid4().hex)
+        for batch in rows:
+            draft.write(batch)
+        return draft.commit(provenance, exclusions)
 
     def add(
-        self, table: Table, partition: str, rows: Iterator[pa.Table], provenance: Provenance, *, prefer: str = "old"
+        self,
+        table: Table,
+        partition: str,
+        rows: Iterator[pa.Table],
+        provenance: Provenance,
+        *,
+        prefer: str = "old",
+        staging: Path | None = None,
     ) -> Version:
         """Replace a partition by the union of what it holds and `rows`, by key, under the partition's lock.
 
@@ -68,15 +86,16 @@ class Store:
             rows: in key order, no key twice.
             provenance: of the new rows; inputs of the old ones are kept beside them.
             prefer: `old` or `new`, whose row stays where both have the key.
+            staging: as for `write`.
         """
         with self.lake.partition_lock(table.name, partition):
             current = self.lake.current(table.name, partition)
             if current is None:
-                return self.write(table, partition, rows, provenance)
+                return self.write(table, partition, rows, provenance, staging=staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
             both = Provenance(inputs, provenance.settings, provenance.code_version)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
-            return self.write(table, partition, merged, both)
+            return self.write(table, partition, merged, both, staging=staging)
 
     def publish(self) -> Publication:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""

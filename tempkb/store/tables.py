@@ -23,12 +23,14 @@ Persist = Literal["table", "view"]
 class Column:
     """One column: its Arrow type and, in a sentence, what it means.
 
-    `sql_type` is what DuckDB calls the type in the published table.
+    A bulk column holds long texts: neither a dictionary nor its smallest and
+    largest values would help a reader.
     """
 
     name: str
     type: pa.DataType
     meaning: str
+    is_bulk: bool = False
 
     @property
     def sql_type(self) -> str:

@@ -1,0 +1,212 @@
+"""Real dumps, built through Dagster and compared with the naive oracle: `TEMPKB_REAL_DATA=folder make real`.
+
+The folder holds `dumps/` with files gathered from public repositories; nothing
+of theirs is in this repository. Each test prints a line about its wiki.
+"""
+
+import gzip
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import tempkb
+from tempkb.windows import Granularity, epoch_seconds, windows_until
+from tempkb_tests import oracle
+from tempkb_tests.conftest import run_tempkb
+
+FOLDER = os.environ.get("TEMPKB_REAL_DATA")
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
+]
+DUMPS = Path(FOLDER or ".").resolve() / "dumps"
+LOOKBACK = 30 * 86_400
+
+
+def build(home: Path, *files: str, **settings: str):
+    """Build all quarters from files of the folder; return CPU seconds and the largest worker's megabytes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    arguments = [str(DUMPS / name) for name in files]
+    done = run_tempkb(
+        home, "build", "--all", "--dump", *arguments, TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="2", **settings
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, peak_of(home), done.stdout
+
+
+def peak_of(home: Path) -> int:
+    """Megabytes of the largest worker, as the run told Dagster."""
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(str(home / "dagster")) as instance:
+        (record,) = instance.fetch_materializations(dg.AssetKey("stable_snapshots"), limit=1).records
+    value = record.asset_materialization.metadata["worker_peak_mb"].value
+    assert isinstance(value, int)
+    return value
+
+
+def found(home: Path, monkeypatch) -> dict[tuple[int, date], tuple[int, int]]:
+    """{(page, cut): (revision, seconds)} of the built home."""
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    rows = tempkb.read("stable_snapshots").to_pylist()
+    return {(row["page_id"], row["cut"]): (row["revision_id"], row["standing_seconds"]) for row in rows}
+
+
+def expected(histories, until: date) -> dict[tuple[int, date], tuple[int, int]]:
+    """What the oracle finds at every quarter's cut from 2001 on."""
+    windows = windows_until(date(2001, 1, 1), until, Granularity.QUARTER)
+    chosen = {}
+    for page_id, history in histories.items():
+        for window in windows:
+            best = oracle.winner(history, epoch_seconds(window.cut), LOOKBACK)
+            if best is not None:
+                chosen[page_id, window.cut] = best
+    return chosen
+
+
+def report(wiki: str, monkeypatch, cpu: float, peak: float, ours, theirs) -> None:
+    """Print a line about a wiki."""
+    counts = {
+        name: tempkb.read(name).num_rows for name in ("revision_log", "stable_snapshots", "page_wikitexts", "pages")
+    }
+    agree = sum(ours.get(key) == value for key, value in theirs.items())
+    told = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+    print(f"\n{wiki}: {told}; oracle agrees on {agree:,} of {len(theirs):,}; {cpu:.1f} CPU s, {peak:.0f} MB at most")
+
+
+def test_aawiki_every_quarter_and_every_namespace(tmp_path, monkeypatch):
+    name = "dkpro+dkpro-jwpl/aawiki-20260101-pages-meta-history.xml.7z"
+    cpu, peak, _ = build(tmp_path, name)
+    ours = found(tmp_path, monkeypatch)
+    theirs = expected(oracle.histories(DUMPS / name), date(2026, 1, 1))
+    report("aawiki", monkeypatch, cpu, peak, ours, theirs)
+    assert ours == theirs
+
+    # The official dump of current revisions, an oracle that is not ours: nothing was edited after July 2025.
+    current = oracle.histories(DUMPS / "dkpro+dkpro-jwpl/aawiki-20260101-pages-meta-current.xml.bz2")
+    latest = {page_id: revisions[-1].revision_id for page_id, revisions in current.items()}
+    for cut in (date(2025, 10, 1), date(2026, 1, 1)):
+        at_cut = {page: revision for (page, day), (revision, _) in ours.items() if day == cut}
+        assert at_cut == latest
+        assert len(at_cut) == 507
+    titles = {row["page_id"]: (row["namespace"], row["title"]) for row in tempkb.read("pages").to_pylist()}
+    newest = tempkb.read("stable_snapshots", cut="2026-01-01").to_pylist()
+    assert {row["page_id"]: (row["namespace"], row["title"]) for row in newest} == titles
+    texts = {row["revision_id"]: row["wikitext"] for row in tempkb.read("page_wikitexts").to_pylist()}
+    assert all(texts[latest[page]] == revisions[-1].text for page, revisions in current.items())
+
+
+def test_anarchism_one_page_of_a_gigabyte(tmp_path, monkeypatch):
+    name = "maribelacosta+wikiwho/large.xml.lzma"
+    cpu, peak, _ = build(tmp_path, name)
+    ours = found(tmp_path, monkeypatch)
+    history = oracle.histories(DUMPS / name)
+    assert len(history[12]) == 15_180
+    theirs = expected(history, date(2010, 2, 28))
+    report("enwiki, Anarchism", monkeypatch, cpu, peak, ours, theirs)
+    assert ours == theirs
+    assert tempkb.read("revision_log").num_rows == 15_180 - sum(
+        r.time >= epoch_seconds(date(2010, 1, 1)) for r in history[12]
+    )
+
+
+@pytest.mark.parametrize("wiki", ["Simplewiki", "Commonswiki"])
+def test_content_exports_of_2025(tmp_path, monkeypatch, wiki):
+    name = f"wikimedia+analytics-refinery-source/mediawikidumper/MediawikiDumperOutputTest.{wiki}.Sample.xml"
+    cpu, peak, _ = build(tmp_path, name)
+    ours = found(tmp_path, monkeypatch)
+    histories = oracle.histories(DUMPS / name)
+    last = max(revision.time for history in histories.values() for revision in history)
+    theirs = expected(histories, date.fromtimestamp(last + 1))
+    report(wiki.lower(), monkeypatch, cpu, peak, ours, theirs)
+    assert ours == theirs
+
+
+def test_stubs_are_chosen_by_hash_or_revision(tmp_path, monkeypatch):
+    name = "dekstop+oii-wikipedia-edit-history/enwiki-20180220-stub-meta-history.head.xml.gz"
+    cpu, peak, _ = build(tmp_path, name)
+    ours = found(tmp_path, monkeypatch)
+    plain = tmp_path / "stub.xml"
+    plain.write_bytes(gzip.decompress((DUMPS / name).read_bytes()))
+    theirs = expected(oracle.histories(plain), date(2018, 2, 20))
+    report("enwiki, stubs", monkeypatch, cpu, peak, ours, theirs)
+    assert ours == theirs
+
+
+def test_every_packing_of_one_file_gives_the_same_rows(tmp_path, monkeypatch):
+    seen = {}
+    for path in sorted((DUMPS / "wikimedia+pywikibot").glob("article-pyrus*")):
+        if "invalid" not in path.name:
+            home = tmp_path / path.name
+            build(home, f"wikimedia+pywikibot/{path.name}")
+            seen[path.name] = found(home, monkeypatch)
+    assert len(seen) == 8
+    assert len({json.dumps([[list(map(str, k)), v] for k, v in rows.items()]) for rows in seen.values()}) == 1
+
+
+def test_two_dumps_of_the_same_articles_are_one_history(tmp_path, monkeypatch):
+    names = [
+        "yohasebe+wp2txt/ad8949a2dd/testdata_en.bz2",
+        "piskvorky+gensim/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2",
+    ]
+    cpu, peak, said = build(tmp_path, *names)
+    ours = found(tmp_path, monkeypatch)
+    cut_file = tmp_path / "closed.xml"
+    cut_file.write_bytes(
+        re.sub(
+            rb"</page>\s*(<page>(?!.*</page>).*)?$", b"</page></mediawiki>", oracle.plain(DUMPS / names[0]), flags=re.S
+        )
+    )
+    histories = oracle.histories(cut_file, DUMPS / names[1])
+    last = max(revision.time for history in histories.values() for revision in history)
+    theirs = expected(histories, date.fromtimestamp(last + 1))
+    report("enwiki, 2014 + 2016", monkeypatch, cpu, peak, ours, theirs)
+    assert ours == theirs
+    damaged = tempkb.read("dump_files", status="damaged").to_pylist()
+    assert ["without </mediawiki>" in row["reason"] for row in damaged] == [True]
+
+
+def test_every_readable_export_in_the_folder_accounts_for_its_revisions(tmp_path, monkeypatch):
+    """All the other exports, of every era and some damaged: elements = log + exclusions, or one clear error."""
+    refused, read, elements = [], 0, 0
+    suffixes = (".xml", ".bz2", ".7z", ".gz", ".lzma", ".xz")
+    paths = [
+        path
+        for path in sorted(DUMPS.rglob("*"))
+        if path.is_file()
+        and path.suffix in suffixes
+        and not re.search(r"\.sql|\.json|pageview|dbpedia|siteinfo|large", str(path))
+    ]
+    code = (
+        "import sys, json\nfrom pathlib import Path\nfrom datetime import date\n"
+        "from tempkb.errors import TempkbError\nfrom tempkb_tests.revisions.builds import build_files\n"
+        "try:\n"
+        "    store, report, _ = build_files(Path(sys.argv[1]), granularity='year')\n"
+        "    (counts,) = report.counts.values()\n"
+        "    print(json.dumps({'agree': counts.agree, 'elements': counts.elements, 'bad': report.bad}))\n"
+        "except TempkbError as error:\n    print(json.dumps({'error': str(error)}))\n"
+    )
+    for number, path in enumerate(paths):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("TEMPKB_")}
+        environment |= {"TEMPKB_HOME": str(tmp_path / str(number)), "TEMPKB_WIKI": "somewiki"}
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=environment, check=True
+        )
+        told = json.loads(done.stdout)
+        if "error" in told:
+            refused.append(f"{path.name}: {told['error'][:100]}")
+        else:
+            assert told["agree"], path
+            assert told["bad"] == {}, path
+            read, elements = read + 1, elements + told["elements"]
+    print(f"\n{read} exports read, {elements:,} <revision> elements all accounted for; {len(refused)} refused:")
+    print("\n".join(f"  {line}" for line in refused))
+    assert read > 60
