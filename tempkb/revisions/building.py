@@ -62,6 +62,7 @@ class Report:
         damages: file name -> where it is damaged.
         texts: versions of `page_wikitexts` by quarter.
         peak_mb: largest memory that a worker took.
+        cpu_seconds: of all workers.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
@@ -72,6 +73,7 @@ class Report:
     damages: dict[str, str] = field(default_factory=dict)
     texts: dict[str, Version] = field(default_factory=dict)
     peak_mb: int = 0
+    cpu_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -218,6 +220,7 @@ class _Build:
                     failures.append(outcome)
                 else:
                     done[outcome.item.name] = outcome.result
+                    self.report.cpu_seconds += outcome.result.cpu_seconds
                     self.report.peak_mb = max(self.report.peak_mb, outcome.result.peak_mb)
                     for name, program in outcome.result.notes.items():
                         self.log(f"{name}: read by {program}")

@@ -5,6 +5,7 @@ page numbers; a page that comes back later, in the same file or another, is read
 again in a second pass over the item, with all its parts together.
 """
 
+import os
 import resource
 import time
 from array import array
@@ -78,6 +79,7 @@ class Receipt:
         other_namespace: pages left out of each window's snapshot for their namespace.
         notes: which program read each file, where there was a choice.
         peak_mb: largest memory of the process so far.
+        cpu_seconds: what the item took, the programs that decompress for it included.
     """
 
     runs: list[tuple[Run, bool]] = field(default_factory=list)
@@ -91,6 +93,7 @@ class Receipt:
     other_namespace: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
     peak_mb: int = 0
+    cpu_seconds: float = 0.0
 
 
 Report = Callable[[float], None]
@@ -110,6 +113,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
         SourceError: a file is missing or is no export.
     """
     receipt = Receipt()
+    began = sum(os.times()[:4])
     first = _Pass(item, folder, report, only=None)
     first.run()
     receipt.superseded = sorted(first.to_read_again())
@@ -125,6 +129,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
     receipt.elements, receipt.pages = first.elements, first.pages_read
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
     receipt.notes = first.notes
+    receipt.cpu_seconds = sum(os.times()[:4]) - began
     receipt.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return receipt
 

@@ -181,7 +181,7 @@ def _big_page(folder: Path) -> None:
         write_history(out, 12, 100, 11)
     text = big.read_text("utf-8")
     head, _, rest = text.partition("  <page>")
-    revisions = [part for part in rest.split("    <revision>\n")[1:]]
+    revisions = rest.split("    <revision>\n")[1:]
     blocks = ["    <revision>\n" + part.partition("    </revision>\n")[0] + "    </revision>\n" for part in revisions]
     blocks = [block for block in blocks if len(block) > 5_000]
     with big.open("w", encoding="utf-8") as out:
