@@ -1,5 +1,6 @@
 """The `tempkb` command: build, look, query. Errors are one message, never a trace."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -8,6 +9,10 @@ import click
 
 import tempkb
 from tempkb.errors import TempkbError
+
+# Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
+# linear algebra would cost a tenth of a second per process. A value that is set already stays.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class _Tempkb(click.Group):

@@ -161,12 +161,16 @@ class PageStream:
         tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
         if tail is None:
             return None
-        revision_id, parent_id, timestamp, name, address, user_id, minor, comment, size, sha1, late_size = head.groups()
+        (revision_id, parent_id, day, hour, minute, second, name, address, user_id, minor, comment, size, sha1,
+         late_size) = head.groups()  # fmt: skip
+        midnight = _DAYS.get(day)
+        if midnight is None:
+            midnight = _plain_timestamp(revision_id, day + b"T00:00:00Z")
         number = int(user_id) if user_id else 0
         revision = Revision(
             int(revision_id),
             int(parent_id) if parent_id else None,
-            _plain_timestamp(revision_id, timestamp),
+            midnight + int(hour) * 3600 + int(minute) * 60 + int(second),
             number or None,
             None if number else (name or address or None),
             minor is not None,
@@ -478,7 +482,8 @@ _TAIL = re.compile(
 )
 # How nearly every revision looks, from its first tag to its text, and from its text to its last tag.
 _PLAIN_HEAD = re.compile(
-    rb"\s*<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(\d+)</parentid>\s*)?<timestamp>([^<]*)</timestamp>\s*"
+    rb"\s*<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(\d+)</parentid>\s*)?"
+    rb"<timestamp>(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z</timestamp>\s*"
     rb"<contributor>\s*(?:<username>([^<]*)</username>|<ip>([^<]*)</ip>)\s*(?:<id>(\d+)</id>\s*)?</contributor>\s*"
     rb"(<minor\s*/>)?\s*(?:<comment>([^<]*)</comment>\s*)?(?:<origin>\d+</origin>\s*)?"
     rb"(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?"

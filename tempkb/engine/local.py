@@ -8,13 +8,14 @@ receipts; whatever is large goes to files.
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -58,13 +59,24 @@ def map_items(
     if workers == 1:
         yield from _one_by_one(work, items, folder, report)
         return
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(preload))
+    context = _context(preload)
     pool = _Pool(context, work, items, folder, report)
     try:
         yield from pool.outcomes(workers)
     finally:
         pool.end()
+
+
+# A socket's path may have 108 bytes; the fork server puts some thirty behind the folder for temporary files.
+_LONGEST_FOLDER = 75
+
+
+def _context(preload: Sequence[str]) -> ForkServerContext | SpawnContext:
+    if len(tempfile.gettempdir()) > _LONGEST_FOLDER:
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(preload))
+    return context
 
 
 def _one_by_one(
@@ -92,7 +104,7 @@ def _one_by_one(
 class _Pool(Generic[ItemT, ResultT]):
     def __init__(
         self,
-        context: ForkServerContext,
+        context: ForkServerContext | SpawnContext,
         work: Work[ItemT, ResultT],
         items: Sequence[ItemT],
         folder: Path,
@@ -100,7 +112,7 @@ class _Pool(Generic[ItemT, ResultT]):
     ) -> None:
         self._context, self._work, self._folder, self._report = context, work, folder, report
         self._waiting = list(enumerate(items))[::-1]
-        self._running: dict[Connection, tuple[int, ItemT, ForkServerProcess]] = {}
+        self._running: dict[Connection, tuple[int, ItemT, ForkServerProcess | SpawnProcess]] = {}
         self._done = [0.0] * len(items)
 
     def outcomes(self, workers: int) -> Iterator[Outcome[ItemT, ResultT]]:

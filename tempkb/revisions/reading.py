@@ -6,7 +6,6 @@ again in a second pass over the item, with all its parts together.
 """
 
 import os
-import resource
 import time
 from array import array
 from collections import Counter
@@ -18,6 +17,7 @@ import numpy as np
 
 from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.dumps.xml import BrokenPageError, Damage, PageHead, PageStream
+from tempkb.engine.memory import peak_megabytes
 from tempkb.revisions.history import Cuts, PageHistory, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
 from tempkb.revisions.staging import Run, Staging
@@ -130,7 +130,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
     receipt.notes = first.notes
     receipt.cpu_seconds = sum(os.times()[:4]) - began
-    receipt.peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    receipt.peak_mb = peak_megabytes()
     return receipt
 
 

@@ -52,17 +52,25 @@ class Side:
         command = [sys.executable, "-m", "tempkb_tests.bench.sides", *self.arguments]
         subprocess.run(
             [sys.executable, "-c", _MEASURE, *command], check=True, capture_output=True,
-            env={**environment, "BENCH_WORKERS": str(self.workers)},
+            env={**environment, "BENCH_WORKERS": str(self.workers), "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         self.peak_mb = max(self.peak_mb, float(Path(os.environ["BENCH_PEAK"]).read_text()))
 
 
-# Started anew for each run, so that the peak is of this run's processes alone.
+# Started anew for each run, so that the peak is of this run's processes alone. It adopts what the run leaves behind, such
+# as the server that forks workers, and waits for its end: only then is its CPU time counted.
 _MEASURE = """
-import os, resource, subprocess, sys
+import ctypes, os, resource, subprocess, sys
+PR_SET_CHILD_SUBREAPER = 36
+ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 done = subprocess.run(sys.argv[1:], check=True)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
 open(os.environ["BENCH_PEAK"], "w").write(str(peak))
 """
