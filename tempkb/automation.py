@@ -1,8 +1,6 @@
-"""Jobs: one per family of partitions, since Dagster runs a job over one."""
+"""Jobs: one per family of partitions, since Dagster runs a job over one. The assets chosen tell which family."""
 
 import dagster as dg
-
-from tempkb.partitions import DUMPS, WINDOWS
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
@@ -11,13 +9,11 @@ JOBS = (
     dg.define_asset_job(
         DUMPS_JOB,
         selection=dg.AssetSelection.groups("dumps"),
-        partitions_def=DUMPS,
         description="Write down the files of a dump, and the pages its SQL tables know.",
     ),
     dg.define_asset_job(
         WINDOWS_JOB,
         selection=dg.AssetSelection.groups("revisions"),
-        partitions_def=WINDOWS,
         description="Read the histories that serve a range of windows, each once, and write what stood at each cut.",
     ),
 )

@@ -169,7 +169,8 @@ def ui(port: int) -> None:
 @click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
 @click.option("--pages", default=150, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
-def demo(seed: int, pages: int, quarters: int) -> None:
+@click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
+def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
     r"""Write the dumps of the demo world into the home, in Wikimedia's own formats.
 
     \b
@@ -178,7 +179,7 @@ def demo(seed: int, pages: int, quarters: int) -> None:
     """
     from tempkb.demo.world import write_demo
 
-    for path in write_demo(seed, pages, quarters):
+    for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
 
 

@@ -71,12 +71,14 @@ class Summary:
     Attributes:
         windows: keys that were asked for.
         failures: what went wrong, in words; empty when all is well.
+        notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
         run_ids: Dagster's runs, in order.
     """
 
     windows: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     run_ids: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def build(request: Request) -> Summary:
@@ -239,6 +241,7 @@ def _run(
         )
     summary.run_ids.append(result.run_id)
     summary.failures += list(_failures(result))
+    summary.notes += list(dict.fromkeys(_notes(result)))
 
 
 def _failures(result: Any) -> Iterator[str]:
@@ -250,6 +253,24 @@ def _failures(result: Any) -> Iterator[str]:
             name = f"{evaluation.asset_key.to_user_string()}.{evaluation.check_name}"
             told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
             yield f"check {name} failed ({told})"
+
+
+def _notes(result: Any) -> Iterator[str]:
+    """What the run's materialisations say that a person should know."""
+    for event in result.all_events:
+        if not event.is_step_materialization:
+            continue
+        told = event.step_materialization_data.materialization
+        facts = {key: value.value for key, value in told.metadata.items()}
+        for name, where in (facts.get("damaged_files") or {}).items():
+            yield f"{name} is damaged: {where}. Every whole page was kept."
+        if told.asset_key.to_user_string() != "stable_snapshots":
+            continue
+        if "kept" in facts:
+            yield f"window {told.partition} stays as it is: {facts['kept']}"
+        changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
+        if any(changes.values()):
+            yield f"window {told.partition} was rebuilt: " + ", ".join(f"{n} {what}" for what, n in changes.items())
 
 
 def _innermost(error: Any) -> str:

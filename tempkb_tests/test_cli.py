@@ -163,6 +163,23 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
 
 
+def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
+    history.write_bytes(history.read_bytes()[:-30])
+    done = run_tempkb(
+        tmp_path / "home", "build", "--all", "--dump", str(history), TEMPKB_GRANULARITY="year", check=False
+    )
+    # The file is one block: all of it is lost, so there is not even a last revision to reach to.
+    assert done.returncode == 1
+    assert "tells its wiki" in done.stderr
+    plain = history.with_name("history.xml")
+    plain.write_bytes(
+        export(page(1, revision(1, "2019-06-01T00:00:00Z")), page(2, revision(2, "2020-06-01T00:00:00Z")))[:-200]
+    )
+    done = run_tempkb(tmp_path / "home", "build", "--all", "--dump", str(plain), TEMPKB_GRANULARITY="year")
+    assert "history.xml is damaged: byte " in done.stdout
+    assert "1 revisions lost. Every whole page was kept." in done.stdout
+
+
 def test_python_reads_what_the_command_built(demo_home):
     code = (
         "import tempkb; print(tempkb.read('stable_snapshots', cut='2021-10-01', title='Harbour Clock')['revision_id'])"

@@ -13,15 +13,13 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
 
-CODE_VERSION = "1"
-
 
 @dg.asset(
     partitions_def=DUMPS,
     group_name="dumps",
     kinds={"parquet", "duckdb"},
     owners=["team:tempkb"],
-    code_version=CODE_VERSION,
+    code_version=DUMP_FILES.code_version,
 )
 def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """Files of each dump, with sizes, check sums and what a pass over them found.
@@ -38,7 +36,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
         version = held
     else:
         inputs = {file.path.name: file.sha256 for file in dump.files}
-        provenance = Provenance(inputs, {"dump_id": dump.dump_id}, f"dump_files {CODE_VERSION}")
+        provenance = Provenance(inputs, {"dump_id": dump.dump_id})
         version = store.write(DUMP_FILES, dump.dump_id, [pa.Table.from_pylist(rows, DUMP_FILES.schema)], provenance)
     facts = facts_of(version, store.publish())
     return dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
@@ -50,7 +48,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     deps=[dump_files],
     kinds={"parquet", "duckdb"},
     owners=["team:tempkb"],
-    code_version=CODE_VERSION,
+    code_version=PAGES.code_version,
     output_required=False,
 )
 def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
@@ -69,7 +67,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
         )
         return
     inputs = {file.path.name: file.sha256 for file in dump.files if file.kind != "history"}
-    provenance = Provenance(inputs, {"dump_id": dump.dump_id}, f"pages {CODE_VERSION}")
+    provenance = Provenance(inputs, {"dump_id": dump.dump_id})
     version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
     facts = facts_of(version, store.publish())
     yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})

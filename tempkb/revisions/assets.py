@@ -9,13 +9,14 @@ import dagster as dg
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
-from tempkb.revisions.building import CODE_VERSION, Report, build
+from tempkb.revisions.building import Report, build
 from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.windows import window_of_key
 
 
@@ -31,15 +32,15 @@ class HistoryConfig(dg.Config):
     rebuild: bool = False
 
 
-def _spec(table: str, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
+def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
     return dg.AssetSpec(
-        table,
+        table.name,
         description=description,
         deps=deps,
         group_name="revisions",
         kinds={"parquet", "duckdb"},
         owners=["team:tempkb"],
-        code_version=CODE_VERSION,
+        code_version=table.code_version,
         skippable=True,
     )
 
@@ -55,18 +56,18 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
     name="revisions",
     specs=[
         _spec(
-            REVISION_LOG.name,
+            REVISION_LOG,
             "Every revision of every page, without its text, by the window in which it was saved. "
             "Key `page_id, revision_id`.",
             _OF_DUMPS,
         ),
         _spec(
-            STABLE_SNAPSHOTS.name,
+            STABLE_SNAPSHOTS,
             "For each page and cut, the revision whose text stood longest in the days before the cut. Key `page_id`.",
             [REVISION_LOG.name, *_WITH_PAGES],
         ),
         _spec(
-            PAGE_WIKITEXTS.name,
+            PAGE_WIKITEXTS,
             "Raw wikitext of every revision that won at some cut, each once. Key `page_id, revision_id`; "
             "in the lake by the quarter the revision was saved in.",
             [STABLE_SNAPSHOTS.name],

@@ -28,7 +28,6 @@ from tempkb.store.store import Store, read_files
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import Window
 
-CODE_VERSION = "1"
 _PRELOAD = ("tempkb.revisions.reading",)
 ALL = frozenset(one.name for one in TABLES)
 Log = Callable[[str], None]
@@ -127,7 +126,8 @@ def build(
         store.claim(plan.dump.wiki)
         windows = _to_build(store, plan, report, rebuild=rebuild)
         if windows:
-            _Build(store, Plan(plan.dump, plan.tables, windows), known, wanted, report, log).run()
+            chosen = Plan(plan.dump, plan.tables, windows)
+            _Build(store, chosen, known, wanted, report, log, rebuild=rebuild).run()
     return report
 
 
@@ -159,9 +159,19 @@ class _Build:
     """Builds the windows of one dump."""
 
     def __init__(
-        self, store: Store, plan: Plan, known: Sequence[Window], wanted: frozenset[str], report: Report, log: Log
+        self,
+        store: Store,
+        plan: Plan,
+        known: Sequence[Window],
+        wanted: frozenset[str],
+        report: Report,
+        log: Log,
+        *,
+        rebuild: bool,
     ) -> None:
         self.store, self.plan, self.known, self.wanted, self.report, self.log = store, plan, known, wanted, report, log
+        # Of a text in the lake and the same revision's in a dump the older stays, unless a rebuild is asked for.
+        self.prefer = "new" if rebuild else "old"
         settings = store.home.settings
         self.settings = settings
         self.provenance = Provenance(
@@ -173,7 +183,6 @@ class _Build:
                 "namespaces": settings.namespaces,
                 "stability_rule": settings.stability_rule,
             },
-            code_version=f"revisions {CODE_VERSION}",
         )
 
     def run(self) -> None:
@@ -271,7 +280,7 @@ class _Build:
         for quarter in quarters:
             rows = self._merged(receipts, PAGE_WIKITEXTS, quarter)
             self.report.texts[quarter] = self.store.add(
-                PAGE_WIKITEXTS, quarter, rows, self.provenance, staging=self.staging
+                PAGE_WIKITEXTS, quarter, rows, self.provenance, prefer=self.prefer, staging=self.staging
             )
 
     def _write_pages(self, receipts: Sequence[Receipt]) -> None:
@@ -397,15 +406,18 @@ def _own_dump_id(dump: Dump, path: Path) -> str:
 
 
 def _differences(old: Version, new: Version) -> dict[str, int]:
-    """Count pages by how their winner differs between two versions of a snapshot."""
-    columns = ["page_id", "revision_id"]
-    before: dict[int, int] = {}
-    after: dict[int, int] = {}
+    """Count pages by how they differ between two versions of a snapshot."""
+    columns = ["page_id", "revision_id", "has_text"]
+    before: dict[int, tuple[int, bool]] = {}
+    after: dict[int, tuple[int, bool]] = {}
     for version, winners in ((old, before), (new, after)):
         for table in read_files(version.paths(), columns):
-            winners.update(zip(*(table[name].to_pylist() for name in columns), strict=True))
+            pages, revisions, texts = (table[name].to_pylist() for name in columns)
+            winners.update(zip(pages, zip(revisions, texts, strict=True), strict=True))
+    both = before.keys() & after.keys()
     return {
         "pages_gone": len(before.keys() - after.keys()),
         "pages_come": len(after.keys() - before.keys()),
-        "winners_changed": sum(before[page] != after[page] for page in before.keys() & after.keys()),
+        "winners_changed": sum(before[page][0] != after[page][0] for page in both),
+        "texts_hidden": sum(before[page][1] and not after[page][1] for page in both),
     }

@@ -6,8 +6,10 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
 from tempkb.screens.console import console, grid
 from tempkb.store.database import Pending
+from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import window_of_key, windows_until
 
 
@@ -79,6 +81,8 @@ def print_summary(summary: Summary) -> None:
     pending = _pending(store)
     if pending:
         out.print(f"{len(pending)} partitions are not in DuckDB yet (somebody has the file open): tempkb publish")
+    for note in summary.notes:
+        out.print(note, highlight=False, markup=False)
     for failure in summary.failures:
         out.print(f"[red]failed:[/red] {failure}", highlight=False)
     if summary.failures:
@@ -107,13 +111,18 @@ def _pending(store: Store) -> list[Pending] | None:
 
 
 def _stale(store: Store) -> list[tuple[str, str]]:
-    """Partitions that were written under another declaration than today's."""
+    """Partitions that were written under another declaration, or by another version of the code, than today's."""
     return [
         (table.name, version.partition)
         for table in store.tables.values()
         for version in store.lake.versions(table.name)
-        if version.schema != table.fingerprint
+        if version.schema != table.fingerprint or not _is_of(version, table)
     ]
+
+
+def _is_of(version: Version, table: Table) -> bool:
+    ours = f", {table.name} {table.code_version}"
+    return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
 
 
 def _missing(store: Store) -> list[str]:

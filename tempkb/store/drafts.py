@@ -34,7 +34,6 @@ class Provenance:
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    code_version: str = ""
 
 
 @dataclass(frozen=True)
@@ -186,7 +185,7 @@ class Draft:
             "partition": self.partition,
             "version": "",
             "settings": json.dumps(dict(provenance.settings), sort_keys=True, default=str),
-            "code_version": f"tempkb {tempkb.__version__}, {provenance.code_version}",
+            "code_version": f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
         }
         rows = [
             {**shared, "role": role, "name": name, "sha256": digest}

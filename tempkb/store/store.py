@@ -93,7 +93,7 @@ class Store:
             if current is None:
                 return self.write(table, partition, rows, provenance, staging=staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
-            both = Provenance(inputs, provenance.settings, provenance.code_version)
+            both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, staging=staging)
 

@@ -61,6 +61,7 @@ class Table:
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
         rules: what must hold of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
+        code_version: raised when the same input would give other rows; what was built under another is stale.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Table:
     persist: Persist = "table"
     rules: tuple[Rule, ...] = ()
     row_group_rows: int = 122_880
+    code_version: str = "1"
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -103,9 +103,7 @@ def test_garbage_is_old_versions_and_drafts_of_dead_runs(store):
 
 def test_exclusions_and_manifest_are_tables(store):
     lost = [Exclusion("too_small", 3, "Town 9"), Exclusion("none", 0, "")]
-    store.write(
-        TOWNS, "north", [towns("north", 2)], Provenance({"towns.xml": "ab12"}, {"region": "north"}, "towns 1"), lost
-    )
+    store.write(TOWNS, "north", [towns("north", 2)], Provenance({"towns.xml": "ab12"}, {"region": "north"}), lost)
     assert store.read("exclusions").to_pylist() == [
         {"table_name": "towns", "partition": "north", "reason": "too_small", "n": 3, "example": "Town 9",
          "recorded_in": "towns"},
