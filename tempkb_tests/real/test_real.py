@@ -204,7 +204,8 @@ def test_sql_tables_agree_with_mwsql(monkeypatch):
                 if at in numeric and value:
                     assert float(value) == float(expected_value)
                 else:
-                    assert value == ("" if expected_value == "NULL" else expected_value)
+                    # mwsql drops the backslash of every escape, so that a line end becomes the letter n.
+                    assert value.translate(_LETTERS) == ("" if expected_value == "NULL" else expected_value)
         compared += len(rows)
     print(f"\nSQL tables: {compared:,} rows equal to mwsql's")
     assert compared > 1000
