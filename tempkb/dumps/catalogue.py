@@ -18,8 +18,9 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 
+from tempkb.dumps.elements import read_timestamp
 from tempkb.dumps.files import DamageError, open_dump
-from tempkb.dumps.xml import PageStream, read_timestamp
+from tempkb.dumps.xml import PageStream
 from tempkb.errors import SettingsError, SourceError
 from tempkb.windows import Window, epoch_seconds, instant
 

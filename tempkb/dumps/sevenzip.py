@@ -126,7 +126,10 @@ class SevenZipReader:
         if self.program == "py7zr":
             from tempkb.dumps.sevenzip_python import members_of
 
-            members = members_of(self.path)
+            try:
+                members = members_of(self.path)
+            except ValueError as error:
+                raise SevenZipBrokenError(f"py7zr: {error}") from None
         else:
             members = re.findall(r"^Path = (.*)$", self._listing(), re.MULTILINE)[1:]
         if len(members) != 1:

@@ -7,20 +7,18 @@ from pathlib import Path
 import py7zr
 from py7zr.io import Py7zIO, WriterFactory
 
-from tempkb.dumps.sevenzip import SevenZipBrokenError
-
 
 def members_of(path: Path) -> list[str]:
     """Return the names of the files inside.
 
     Raises:
-        SevenZipBrokenError: if the archive cannot be read.
+        ValueError: if the archive cannot be read; the message is py7zr's.
     """
     try:
         with py7zr.SevenZipFile(path) as archive:
             return list(archive.getnames())
     except (py7zr.exceptions.ArchiveError, OSError, EOFError, ValueError, TypeError) as error:
-        raise SevenZipBrokenError(f"py7zr: {error or type(error).__name__}") from None
+        raise ValueError(str(error) or type(error).__name__) from None
 
 
 class _Stopped(Exception):  # noqa: N818 - not an error: the consumer has gone

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tempkb.dumps.xml import Revision, TextState, unescape
+from tempkb.dumps.elements import Revision, TextState, unescape
 from tempkb.revisions.moves import Remark, may_tell_of_move
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site
@@ -117,7 +117,7 @@ class PageHistory:
         if self._ordered and index:
             follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
             self._ordered = follows and source == self.sources[-1]
-        self._settle(time)
+        self._settle((time, revision.revision_id))
         if state is TextState.PRESENT and content not in self.text_numbers:
             self._waiting = (content, text)
         self.ids.append(revision.revision_id)
@@ -194,19 +194,17 @@ class PageHistory:
         sha1 = bytes(self.sha1s[index * 31 : index * 31 + 31])
         return None if sha1 == NO_SHA1 else sha1.decode()
 
-    def _settle(self, now: int | None) -> None:
-        """Decide about the text of the last arrival, now that the next one's time is known."""
+    def _settle(self, following: tuple[int, int] | None) -> None:
+        """Decide about the text of the last arrival, now that the next one's (time, id) is known; None at the end."""
         if self._waiting is None:
             return
         content, text = self._waiting
         self._waiting = None
         time = self.times[-1]
-        if now is None or not self._prune:
-            wanted = self._cuts.any_after(time)
-        elif now >= time:
-            wanted = self._cuts.any_touched(time, now)
+        if self._prune and following is not None and following > (time, self.ids[-1]):
+            wanted = self._cuts.any_touched(time, following[0])
         else:
-            # It came out of order: something later is known already, but not what.
+            # Nothing later is known, or only that something is: it may stand until any cut.
             wanted = self._cuts.any_after(time)
         if wanted:
             self.text_numbers[content] = self._texts.add(text)

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
-from tempkb.dumps.xml import BrokenPageError, Damage, PageHead, PageStream
+from tempkb.dumps.xml import Damage, PageStream
 from tempkb.engine.memory import peak_megabytes
 from tempkb.revisions.history import Cuts, PageHistory, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError

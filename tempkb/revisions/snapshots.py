@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tempkb.dumps.xml import unescape
+from tempkb.dumps.elements import unescape
 from tempkb.revisions.history import ABSENT, BLANK, REDIRECT, SUPPRESSED, PageHistory
 from tempkb.revisions.moves import Naming, names_over_time, naming_at
 from tempkb.revisions.stable import Stable, select_stable

@@ -163,7 +163,8 @@ BOMB = """
 import sys
 from pathlib import Path
 from tempkb.dumps.files import open_dump
-from tempkb.dumps.xml import BrokenPageError, PageStream
+from tempkb.dumps.elements import BrokenPageError
+from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
 try:
     stream = PageStream(open_dump(Path(sys.argv[1])), "bomb")

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tempkb.dumps import xml
-from tempkb.dumps.xml import BrokenPageError, PageStream, TextState, read_timestamp, unescape
+from tempkb.dumps.elements import BrokenPageError, TextState, read_timestamp, unescape
+from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
 from tempkb.revisions.history import base36_sha1
 from tempkb_tests.revisions.builds import HEAD, export, page, revision
@@ -116,8 +117,8 @@ ERAS = {
     ),
     "an imported author without an account": (
         "<revision><id>5</id><parentid>-1</parentid><timestamp>2005-01-02T03:04:05Z</timestamp><contributor>"
-        '<username>imported>Ada</username><id>0</id></contributor><text xml:space="preserve">hello</text></revision>',
-        (TextState.PRESENT, b"hello", "", -1, None, b"imported>Ada", False),
+        '<username>imported&gt;Ada</username><id>0</id></contributor><text xml:space="preserve">hello</text></revision>',
+        (TextState.PRESENT, b"hello", "", -1, None, b"imported&gt;Ada", False),
     ),
     "parts in an order nobody writes": (
         '<revision><text xml:space="preserve">hello</text><timestamp>2005-01-02T03:04:05Z</timestamp><id>5</id><minor/>'

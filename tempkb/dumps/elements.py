@@ -1,0 +1,241 @@
+"""One `<page>` head and one `<revision>`: what is in them, and how to read them from bytes. Pure.
+
+What does not belong here: finding them in a stream (`xml.py`).
+"""
+
+import calendar
+import html
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from xml.etree import ElementTree as ET
+
+_EMPTY_SHA1 = b"phoiac9h4m842xq45sp7s6u21eteeq1"
+
+
+class TextState(IntEnum):
+    """What a dump gives of a revision's text."""
+
+    PRESENT = 0
+    BLANK = 1  # saved as empty
+    SUPPRESSED = 2  # hidden from the public
+    ABSENT = 3  # not in this file: a stub, or lost when the dump was made
+
+
+@dataclass(slots=True)
+class Revision:
+    """One `<revision>`, with its text still escaped as in the file.
+
+    Attributes:
+        timestamp: seconds since 1970, UTC.
+        user_id: number of the account; None for addresses, imported names and hidden users.
+        user_name: name or address when there is no number; None when hidden.
+        comment: the escaped edit summary; empty when there is none.
+        sha1: MediaWiki's base-36 hash of the main text, 31 characters; empty when the file gives none.
+        text_bytes: UTF-8 length as the file says it; -1 when it does not.
+        text: escaped UTF-8; empty unless `state` is PRESENT.
+    """
+
+    revision_id: int
+    parent_id: int | None
+    timestamp: int
+    user_id: int | None
+    user_name: bytes | None
+    is_minor: bool
+    comment: bytes
+    sha1: bytes
+    text_bytes: int
+    state: TextState
+    text: bytes
+
+
+@dataclass(slots=True)
+class PageHead:
+    """What a `<page>` says before its revisions; its title is the one of the dump's day."""
+
+    page_id: int
+    namespace: int
+    title: str
+    is_redirect: bool
+
+
+class BrokenPageError(Exception):
+    """The page at hand cannot be used; the stream can go on with the next one."""
+
+
+def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
+    """Read the revision at a place, if it looks as nearly all do and lies in the buffer as a whole.
+
+    Two matches and a search: the hot path. No value holds a raw "<", so the
+    first one after the text begins the closing tag.
+
+    Returns:
+        the revision and the place behind it; None if it looks otherwise.
+
+    Raises:
+        BrokenPageError: if its day does not exist.
+    """
+    head = _PLAIN_HEAD.match(buffer, at)
+    if head is None:
+        return None
+    text_at = head.end()
+    text_end = buffer.find(b"<", text_at)
+    tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
+    if tail is None:
+        return None
+    (revision_id, parent_id, day, hour, minute, second, name, address, user_id, minor, comment, size, sha1,
+     late_size) = head.groups()  # fmt: skip
+    midnight = _DAYS.get(day)
+    if midnight is None:
+        try:
+            midnight = _read_day(day)
+        except ValueError as error:
+            raise BrokenPageError(f"revision {revision_id.decode()}: {error}") from None
+    number = int(user_id) if user_id else 0
+    revision = Revision(
+        int(revision_id),
+        int(parent_id) if parent_id else None,
+        midnight + int(hour) * 3600 + int(minute) * 60 + int(second),
+        number or None,
+        None if number else (name or address or None),
+        minor is not None,
+        comment or b"",
+        sha1 or tail[1] or b"",
+        int(size or late_size or -1),
+        TextState.PRESENT,
+        buffer[text_at:text_end],
+    )
+    return revision, tail.end()
+
+
+def unescape(text: bytes) -> bytes:
+    """Undo XML's escapes and line ends, as a parser would; nothing else is ever expanded."""
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"&" not in text:
+        return text
+    if b"&#" in text:
+        text = _NUMERIC.sub(_character, text)
+    for escaped, plain in ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&apos;", b"'"), (b"&amp;", b"&")):
+        text = text.replace(escaped, plain)
+    return text
+
+
+def read_timestamp(text: bytes) -> int:
+    """Seconds since 1970 of `YYYY-MM-DDThh:mm:ssZ`.
+
+    Raises:
+        ValueError: if it is not such a time.
+    """
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
+        raise ValueError(f"timestamp {text.decode('latin-1')!r}; expected YYYY-MM-DDThh:mm:ssZ")
+    day, hour, minute, second = match.groups()
+    return _read_day(day) + int(hour) * 3600 + int(minute) * 60 + int(second)
+
+
+_TIMESTAMP = re.compile(rb"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z")
+_DAYS: dict[bytes, int] = {}
+
+
+def _read_day(text: bytes) -> int:
+    seconds = _DAYS.get(text)
+    if seconds is None:
+        year, month, day = (int(part) for part in text.split(b"-"))
+        if not (1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
+            raise ValueError(f"timestamp {text.decode()!r}: no such day")
+        _DAYS[text] = seconds = calendar.timegm((year, month, day, 0, 0, 0))
+    return seconds
+
+
+# How nearly every revision looks, from its first tag to its text, and from its text to its last tag.
+_PLAIN_HEAD = re.compile(
+    rb"\s*<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(\d+)</parentid>\s*)?"
+    rb"<timestamp>(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z</timestamp>\s*"
+    rb"<contributor>\s*(?:<username>([^<]*)</username>|<ip>([^<]*)</ip>)\s*(?:<id>(\d+)</id>\s*)?</contributor>\s*"
+    rb"(<minor\s*/>)?\s*(?:<comment>([^<]*)</comment>\s*)?(?:<origin>\d+</origin>\s*)?"
+    rb"(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?"
+    rb'<text(?: bytes="(\d+)")?(?: sha1="([0-9a-z]{31})")?(?: xml:space="preserve")?(?: bytes="(\d+)")?>'
+)
+_PLAIN_TAIL = re.compile(
+    rb"</text>\s*(?:<sha1>([0-9a-z]{31})</sha1>\s*)?(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?</revision>"
+)
+_TEXT_BYTES = re.compile(rb'\bbytes="(-?\d+)"')
+_TEXT_SHA1 = re.compile(rb'\bsha1="([0-9a-z]{31})"')
+_NUMERIC = re.compile(rb"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
+
+
+def _character(match: re.Match[bytes]) -> bytes:
+    number = int(match[1]) if match[1] else int(match[2], 16)
+    if number > 0x10FFFF or 0xD800 <= number < 0xE000:
+        return match[0]
+    # An escaped ampersand must stay escaped until the named escapes are undone.
+    return b"&amp;" if number == 38 else chr(number).encode()
+
+
+def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> tuple[TextState, int, bytes]:
+    """State, length and hash of the main text, from the `<text>` tag and the revision's own `<sha1>`.
+
+    The hash on the tag is the main slot's. The revision's hash is that of all
+    slots together, so callers pass it only when there is one slot.
+    """
+    match = _TEXT_BYTES.search(attributes)
+    text_bytes = int(match[1]) if match else -1
+    if b'deleted="' in attributes or (match and text_bytes < 0):
+        return TextState.SUPPRESSED, -1, b""
+    match = _TEXT_SHA1.search(attributes)
+    sha1 = match[1] if match else element_sha1 or b""
+    if len(sha1) != 31:
+        sha1 = b""
+    if text:
+        return TextState.PRESENT, text_bytes, sha1
+    is_stub = b' id="' in attributes or b'location="' in attributes
+    if text_bytes == 0 or sha1 == _EMPTY_SHA1 or (text_bytes < 0 and not is_stub):
+        return TextState.BLANK, 0, _EMPTY_SHA1
+    return TextState.ABSENT, text_bytes, sha1
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=False)
+
+
+def read_odd_revision(element: bytes) -> Revision:
+    """Read a whole `<revision>` of any shape with a real XML parser: slower, exact, and strict.
+
+    Raises:
+        BrokenPageError: if it is not well formed, or a number or time in it is none.
+    """
+    try:
+        # A fragment without a document type: nothing in it can expand.
+        return _revision_of(ET.fromstring(element))  # noqa: S314
+    except (ET.ParseError, ValueError, TypeError) as error:
+        raise BrokenPageError(f"a revision cannot be read ({error})") from None
+
+
+def _revision_of(element: ET.Element) -> Revision:
+    """Read a parsed `<revision>`, whatever the order of its parts."""
+    who, text = element.find("contributor"), element.find("text")
+    number = int(who.findtext("id") or 0) if who is not None else 0
+    name = (who.findtext("username") or who.findtext("ip")) if who is not None else None
+    parent = element.findtext("parentid")
+    slots = len(element.findall("content"))
+    attributes, content = b' id="absent"', b""
+    if text is not None:
+        attributes = "".join(f' {key}="{value}"' for key, value in text.attrib.items()).encode()
+        content = _escape("".join(text.itertext())).encode()
+    state, text_bytes, sha1 = _text_facts(
+        attributes, content, None if slots else (element.findtext("sha1") or "").encode()
+    )
+    return Revision(
+        int(element.findtext("id", "")),
+        int(parent) if parent and parent not in ("0", "-1") else None,
+        read_timestamp(element.findtext("timestamp", "").strip().encode()),
+        number if number > 0 else None,
+        None if number > 0 or not name else _escape(name).encode(),
+        element.find("minor") is not None,
+        _escape(element.findtext("comment") or "").encode(),
+        sha1,
+        text_bytes,
+        state,
+        content if state is TextState.PRESENT else b"",
+    )
