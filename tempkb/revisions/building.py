@@ -5,20 +5,26 @@ Knows nothing of Dagster; the assets call `build`, and so do tests.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, day_in, group_items
-from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.engine.local import Outcome, map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError, SourceError
+from tempkb.revisions.accounts import (
+    ElementCounts,
+    count_elements,
+    damages_in_words,
+    describe_read_files,
+    exclusions_of,
+)
+from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
@@ -68,35 +74,11 @@ class Report:
     bad: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     changes: dict[str, dict[str, int]] = field(default_factory=dict)
-    counts: dict[str, "ElementCounts"] = field(default_factory=dict)
+    counts: dict[str, ElementCounts] = field(default_factory=dict)
     damages: dict[str, str] = field(default_factory=dict)
     texts: dict[str, Version] = field(default_factory=dict)
     peak_mb: int = 0
     cpu_seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class ElementCounts:
-    """What became of the `<revision>` elements of a dump's files.
-
-    Attributes:
-        elements: start tags counted in the bytes, without parsing.
-        logged: rows written to the log.
-        outside: revisions in no window asked for.
-        duplicates: repeats of a revision.
-        lost: in damaged pages or parts of files.
-    """
-
-    elements: int
-    logged: int
-    outside: int
-    duplicates: int
-    lost: int
-
-    @property
-    def agree(self) -> bool:
-        """Is every element accounted for?"""
-        return self.elements == self.logged + self.outside + self.duplicates + self.lost
 
 
 def build(
@@ -260,7 +242,7 @@ class _Build:
         self.report.versions[REVISION_LOG.name, window.key] = version
 
     def _write_snapshot(
-        self, receipts: Sequence[Receipt], window: Window, entities: "_EntityIds | None", elsewhere: int
+        self, receipts: Sequence[Receipt], window: Window, entities: EntityIds | None, elsewhere: int
     ) -> None:
         rows = self._merged(receipts, STABLE_SNAPSHOTS, window.key)
         if entities is not None:
@@ -303,66 +285,32 @@ class _Build:
     def _account(self, receipts: Sequence[Receipt]) -> None:
         """Write down what the pass saw of each file, and what became of its revisions."""
         dump = self.plan.dump
-        written = [self.report.versions.get((REVISION_LOG.name, window.key)) for window in self.plan.windows]
-        outside = sum(receipt.outside for receipt in receipts)
-        # Windows whose log was not asked for, or could not be written, hold none of their revisions.
-        kept = sum(receipt.kept for receipt in receipts)
-        logged = sum(version.rows for version in written if version is not None)
-        if None in written:
-            outside = kept - logged
-        counts = ElementCounts(
-            elements=sum(receipt.elements.total() for receipt in receipts),
-            logged=logged,
-            outside=outside,
-            duplicates=sum(receipt.duplicates for receipt in receipts),
-            lost=sum(one.lost_revisions for receipt in receipts for many in receipt.damages.values() for one in many),
-        )
-        self.report.counts[dump.dump_id] = counts
-        damages = {
-            name: "; ".join(
-                f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many
-            )
-            for receipt in receipts
-            for name, many in receipt.damages.items()
+        written = {
+            window.key: version
+            for window in self.plan.windows
+            if (version := self.report.versions.get((REVISION_LOG.name, window.key))) is not None
         }
+        logged = sum(version.rows for version in written.values())
+        counts = count_elements(receipts, logged, all_written=len(written) == len(self.plan.windows))
+        self.report.counts[dump.dump_id] = counts
+        damages = damages_in_words(receipts)
         self.report.damages |= damages
         for name, said in damages.items():
             self.log(f"{name} is damaged: {said}. Every whole page was kept.")
-        rows = describe_files(dump)
-        for row in rows:
-            seen = [receipt for receipt in receipts if row["file_name"] in receipt.elements]
-            if seen:
-                row["n_pages"] = sum(receipt.pages[row["file_name"]] for receipt in seen)
-                row["n_revision_elements"] = sum(receipt.elements[row["file_name"]] for receipt in seen)
-            if row["file_name"] in damages:
-                row["status"], row["reason"] = "damaged", damages[row["file_name"]]
-        self._write_dump_files(rows, counts, damages)
+        exclusions = exclusions_of(counts, self._logged_before(written), damages)
+        rows = pa.Table.from_pylist(describe_read_files(dump, receipts, damages), DUMP_FILES.schema)
+        self.store.write(DUMP_FILES, dump.dump_id, [rows], self.provenance, exclusions)
 
-    def _write_dump_files(self, rows: list[dict[str, Any]], counts: ElementCounts, damages: Mapping[str, str]) -> None:
-        elsewhere = self._logged_elsewhere()
-        example = next(iter(damages.items()), ("", ""))
-        log = REVISION_LOG.name
-        exclusions = [
-            Exclusion("outside_windows", counts.outside - elsewhere, "saved in no window built from this dump", log),
-            Exclusion("duplicate_revision", counts.duplicates, "came twice; the newer file's counts", log),
-            Exclusion("damaged", counts.lost, ": ".join(example), log),
-        ]
-        table = pa.Table.from_pylist(rows, DUMP_FILES.schema)
-        self.store.write(DUMP_FILES, self.plan.dump.dump_id, [table], self.provenance, exclusions)
-
-    def _logged_elsewhere(self) -> int:
-        """Rows of this dump in log windows that were built earlier and not asked for now."""
-        asked = {window.key for window in self.plan.windows}
-        versions = [
-            version for version in self.store.lake.versions(REVISION_LOG.name) if version.partition not in asked
-        ]
+    def _logged_before(self, written: Mapping[str, Version]) -> int:
+        """Rows of this dump in log windows that were built earlier and not now."""
+        versions = [one for one in self.store.lake.versions(REVISION_LOG.name) if one.partition not in written]
         return sum(version.rows for version in versions if _setting_of(version, "dump_id") == self.plan.dump.dump_id)
 
     def _tables_input(self) -> dict[str, str]:
         version = self.store.lake.current(PAGES.name, self.plan.tables) if self.plan.tables else None
         return {f"pages {version.partition}": version.version} if version else {}
 
-    def _entity_ids(self) -> "_EntityIds | None":
+    def _entity_ids(self) -> EntityIds | None:
         if self.plan.tables is None:
             self.log(
                 f"dump {self.plan.dump.dump_id} has no SQL tables, so entity_id stays empty "
@@ -374,29 +322,7 @@ class _Build:
                 f"pages of {self.plan.tables} are not built yet; build them first: tempkb build --select pages, "
                 f"or materialise `pages` for {self.plan.tables}"
             )
-        return _EntityIds(self.store.lake.files(PAGES.name, [self.plan.tables]))
-
-
-class _EntityIds:
-    """Wikidata items by page number, as two columns."""
-
-    def __init__(self, files: Iterable[Path]) -> None:
-        tables = [table for table in read_files(files, ["page_id", "entity_id"]) if table.num_rows]
-        empty = pa.table({"page_id": pa.array([], pa.int64()), "entity_id": pa.array([], pa.string())})
-        linked = pa.concat_tables([empty, *tables]).drop_null().combine_chunks()
-        self._pages = linked["page_id"].to_numpy()
-        # One null at the end, so that a page beyond the last has something to take.
-        self._items = pa.concat_arrays([*linked["entity_id"].chunks, pa.nulls(1, pa.string())])
-
-    def attach(self, rows: pa.Table) -> pa.Table:
-        """Fill the column `entity_id` of snapshot rows."""
-        pages = rows["page_id"].to_numpy()
-        at = np.searchsorted(self._pages, pages)
-        inside = at < len(self._pages)
-        found = inside.copy()
-        found[inside] = self._pages[at[inside]] == pages[inside]
-        items = self._items.take(pa.array(np.where(found, at, 0), mask=~found))
-        return rows.set_column(rows.schema.get_field_index("entity_id"), "entity_id", items)
+        return EntityIds(self.store.lake.files(PAGES.name, [self.plan.tables]))
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:

@@ -267,3 +267,19 @@ def test_an_html_page_is_no_export(home_folder, tmp_path):
     path.write_bytes(b"<html><body>404 not found</body></html>")
     with pytest.raises(SourceError, match="holds neither <mediawiki> nor <page>"):
         build_files(path)
+
+
+def test_the_account_notices_rows_that_a_merge_loses(home_folder, tmp_path, monkeypatch):
+    from tempkb.revisions import building
+
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(export(*CUT_PAGES))
+    real = building.merge_sorted
+
+    def lossy(runs, key):
+        for number, table in enumerate(real(runs, key)):
+            yield table.slice(1) if number == 0 and table.num_rows > 1 else table
+
+    monkeypatch.setattr(building, "merge_sorted", lossy)
+    _, report, _ = build_files(path)
+    assert not report.counts["testwiki-20210101"].agree

@@ -1,0 +1,98 @@
+"""The accounts of a pass: every `<revision>` tag in the bytes has become a row, or is counted by a reason."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.registration import describe_files
+from tempkb.revisions.reading import Receipt
+from tempkb.revisions.tables import REVISION_LOG
+from tempkb.store.drafts import Exclusion
+
+
+@dataclass(frozen=True)
+class ElementCounts:
+    """What became of the `<revision>` elements of a dump's files.
+
+    Attributes:
+        elements: start tags counted in the bytes, without parsing.
+        logged: rows written to the log.
+        outside: revisions in no window asked for.
+        duplicates: repeats of a revision.
+        lost: in damaged pages or parts of files.
+    """
+
+    elements: int
+    logged: int
+    outside: int
+    duplicates: int
+    lost: int
+
+    @property
+    def agree(self) -> bool:
+        """Is every element accounted for?"""
+        return self.elements == self.logged + self.outside + self.duplicates + self.lost
+
+
+def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: bool) -> ElementCounts:
+    """Add up what the workers say, beside the rows that were written.
+
+    Args:
+        receipts: of all items of a dump.
+        logged: rows written to the log.
+        all_written: was the log of every window asked for written? If not, those
+            windows hold none of their revisions.
+    """
+    outside = sum(receipt.outside for receipt in receipts)
+    if not all_written:
+        outside = sum(receipt.kept for receipt in receipts) - logged
+    return ElementCounts(
+        elements=sum(receipt.elements.total() for receipt in receipts),
+        logged=logged,
+        outside=outside,
+        duplicates=sum(receipt.duplicates for receipt in receipts),
+        lost=sum(one.lost_revisions for receipt in receipts for many in receipt.damages.values() for one in many),
+    )
+
+
+def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
+    """Say of each damaged file where it is damaged, how, and what is lost."""
+    return {
+        name: "; ".join(
+            f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many
+        )
+        for receipt in receipts
+        for name, many in receipt.damages.items()
+    }
+
+
+def describe_read_files(dump: Dump, receipts: Sequence[Receipt], damages: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of `dump_files` with what the pass found."""
+    rows = describe_files(dump)
+    for row in rows:
+        name = row["file_name"]
+        seen = [receipt for receipt in receipts if name in receipt.elements]
+        if seen:
+            row["n_pages"] = sum(receipt.pages[name] for receipt in seen)
+            row["n_revision_elements"] = sum(receipt.elements[name] for receipt in seen)
+        if name in damages:
+            row["status"], row["reason"] = "damaged", damages[name]
+    return rows
+
+
+def exclusions_of(counts: ElementCounts, logged_before: int, damages: Mapping[str, str]) -> list[Exclusion]:
+    """Return what is missing from the log, by reason.
+
+    Args:
+        counts: of this pass.
+        logged_before: rows of the same dump in windows that were built earlier.
+        damages: by file, for an example.
+    """
+    example = next((f"{name}: {where}" for name, where in damages.items()), "")
+    log = REVISION_LOG.name
+    return [
+        Exclusion("outside_windows", counts.outside - logged_before, "saved in no window built from this dump", log),
+        Exclusion("duplicate_revision", counts.duplicates, "came twice; the newer file's counts", log),
+        Exclusion("damaged", counts.lost, example, log),
+    ]
