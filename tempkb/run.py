@@ -15,7 +15,7 @@ from typing import Any
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, name_dump, remember, serving_dump, tables_dump
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError, TempkbError
-from tempkb.settings import Home, load_home
+from tempkb.settings import Home, Settings, load_home
 from tempkb.windows import Window, parse_range, windows_between, windows_until
 
 _DAGSTER_YAML = """\
@@ -91,7 +91,7 @@ def build(request: Request) -> Summary:
     home = load_home()
     named = _name(home, request.dump_files)
     home = home.claim(named.wiki) if named else home
-    dumps = find_dumps(home.dumps)
+    dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki)]
     windows = _windows(home, request, named, dumps)
     summary = Summary([window.key for window in windows])
     with dagster_at(home) as instance:
@@ -165,7 +165,7 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
     horizon = max(horizon_day(dump) for dump in serving)
     every = windows_until(settings.first_window, horizon, settings.granularity)
     if request.windows:
-        return list(windows_between(*parse_range(request.windows), settings.granularity))
+        return _windows_in(request.windows, settings)
     if request.all_windows or request.rebuild:
         windows = every
     else:
@@ -178,6 +178,18 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
         raise SourceError(
             f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
             f"{settings.first_window} (first_window); nothing can be built"
+        )
+    return windows
+
+
+def _windows_in(text: str, settings: Settings) -> list[Window]:
+    windows = list(windows_between(*parse_range(text), settings.granularity))
+    if not windows:
+        raise SettingsError(f"--windows {text}: no {settings.granularity} begins in there")
+    if windows[0].start < settings.first_window:
+        raise SettingsError(
+            f"--windows {text}: the home's windows begin on {settings.first_window} (first_window); "
+            f"expected A..B from that day on"
         )
     return windows
 

@@ -99,7 +99,12 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
         (["build", "--windows", "2021"], "expected A..B with two days"),
         (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),
         (["build", "--dump", "/nowhere/x.xml"], "no such file"),
-        (["build", "--windows", "2031-01-01..2031-04-01"], "no dump|window|horizon|later"),
+        (
+            ["build", "--windows", "2031-01-01..2031-04-01"],
+            "its cut 2031-04-01 lies after what demowiki-20240101 knows",
+        ),
+        (["build", "--windows", "1999-01-01..2001-01-01"], "the home's windows begin on 2021-01-01"),
+        (["build", "--windows", "2021-01-02..2021-02-02"], "no quarter begins in there"),
     ],
 )
 def test_mistakes_get_one_clear_message_and_no_trace(demo_home, tmp_path, arguments, words):

@@ -136,7 +136,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         SettingsError: no file tells the wiki.
     """
     files, wikis, days = [], [], []
-    for path in (path.expanduser().resolve() for path in paths):
+    for path in _distinct(paths):
         if not path.is_file():
             raise SourceError(
                 f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables"
@@ -169,6 +169,17 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
     digest = files[0].sha256 if len(files) == 1 else hashed
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
+
+
+def _distinct(paths: Sequence[Path]) -> list[Path]:
+    """Absolute paths, each once; two files of one name could not be told apart in any table."""
+    absolute = list(dict.fromkeys(path.expanduser().resolve() for path in paths))
+    by_name: dict[str, Path] = {}
+    for path in absolute:
+        if path.name in by_name:
+            raise SourceError(f"--dump: {by_name[path.name]} and {path} have the same name; rename or link one of them")
+        by_name[path.name] = path
+    return absolute
 
 
 def remember(root: Path, dump: Dump) -> None:

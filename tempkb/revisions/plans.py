@@ -22,7 +22,7 @@ def plan_windows(
         plans, oldest dump first; all windows of the home that the planned dumps
         reach; and, for windows that no dump serves, why.
     """
-    dumps = find_dumps(home.dumps)
+    dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki)]
     served: dict[str, tuple[Dump, list[Window]]] = {}
     missing = {}
     for window in windows:

@@ -19,6 +19,7 @@ from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.dumps.xml import Damage, PageStream
 from tempkb.engine.memory import peak_megabytes
+from tempkb.errors import SourceError
 from tempkb.revisions.history import Cuts, PageHistory, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
 from tempkb.revisions.staging import Run, Staging
@@ -278,6 +279,10 @@ class _Pass:
                 history.page_id, history.ids[index], history.times[index], history.sources[index], text
             )
         for revision_id in snapshots.not_utf8:
+            if self.item.strict:
+                raise SourceError(
+                    f"{self.item.name}: the text of revision {revision_id} is not UTF-8; fetch the file again"
+                )
             reason = f"the text of revision {revision_id} is not UTF-8; its bad bytes are shown as U+FFFD"
             self._bad_texts.append(Damage(-1, "plain bytes", reason, 0))
         return readings

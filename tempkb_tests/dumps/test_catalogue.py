@@ -101,6 +101,12 @@ def test_what_cannot_be_named_says_why(tmp_path):
     other.write_bytes(export(page(1, revision(1, "2020-01-01T00:00:00Z"))).replace(b"testwiki", b"otherwiki"))
     with pytest.raises(SettingsError, match="of several wikis .otherwiki, testwiki."):
         name_dump([other, history(tmp_path, "history.xml", "2020-01-01T00:00:00Z")])
+    twin = tmp_path / "twin" / "history.xml"
+    twin.parent.mkdir()
+    twin.write_bytes((tmp_path / "history.xml").read_bytes())
+    with pytest.raises(SourceError, match="have the same name; rename or link one of them"):
+        name_dump([tmp_path / "history.xml", twin])
+    assert len(name_dump([tmp_path / "history.xml", tmp_path / "history.xml"]).files) == 1
     empty = tmp_path / "empty.xml"
     empty.write_bytes(export())
     with pytest.raises(SourceError, match="no revision with a readable time"):
