@@ -98,7 +98,7 @@ def build(request: Request) -> Summary:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
         chosen = _select(request.select)
-        used = _dumps_for(windows, named, dumps)
+        used = _dumps_for(windows, named, dumps) if chosen - {"dump_files", "pages"} else list(dumps)
         for dump in used:
             _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
@@ -147,6 +147,12 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
     if not files:
         return None
     dump = name_dump(files, home.asked_wiki)
+    for other in find_dumps(home.dumps):
+        if other.dump_id == dump.dump_id and not other.is_named and not set(dump.history) <= set(other.history):
+            raise SettingsError(
+                f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
+                "leave out --dump to use those, or take another home for these"
+            )
     home.claim(dump.wiki)
     remember(home.dumps, dump)
     return dump
@@ -169,17 +175,28 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
     if request.all_windows or request.rebuild:
         windows = every
     else:
-        from tempkb.api import open_store
-        from tempkb.revisions.tables import STABLE_SNAPSHOTS
-
-        built = set(open_store().lake.partitions(STABLE_SNAPSHOTS.name))
-        windows = [window for window in every if window.key not in built]
+        windows = [window for window in every if not _is_built(window, request.select)]
     if not every:
         raise SourceError(
             f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
             f"{settings.first_window} (first_window); nothing can be built"
         )
     return windows
+
+
+def _is_built(window: Window, select: Sequence[str]) -> bool:
+    """Does every selected table hold the window? Texts lie by quarter, so the window's snapshot tells of them."""
+    from tempkb.api import open_store
+    from tempkb.revisions.building import ALL, tables_built_with
+    from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+
+    lake = open_store().lake
+    wanted = (set(select) or ALL) & ALL
+    if PAGE_WIKITEXTS.name in wanted:
+        snapshot = lake.current(STABLE_SNAPSHOTS.name, window.key)
+        if snapshot is None or PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
+            return False
+    return all(lake.current(name, window.key) for name in wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name})
 
 
 def _windows_in(text: str, settings: Settings) -> list[Window]:
@@ -285,10 +302,16 @@ def _notes(result: Any) -> Iterator[str]:
             yield f"window {told.partition} was rebuilt: " + ", ".join(f"{n} {what}" for what, n in changes.items())
 
 
+def _family(kind: type[TempkbError]) -> Iterator[type[TempkbError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _family(child)
+
+
 def _innermost(error: Any) -> str:
     while error.cause is not None:
         error = error.cause
-    ours = {kind.__name__ for kind in TempkbError.__subclasses__()} | {"Failure"}
+    ours = {kind.__name__ for kind in _family(TempkbError)} | {"Failure"}
     message = str(error.message).strip()
     kind, _, words = message.partition(": ")
     return words if kind.rpartition(".")[2] in ours else message

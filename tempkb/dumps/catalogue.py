@@ -277,18 +277,25 @@ def _cheapest(files: Sequence[DumpFile]) -> tuple[DumpFile, ...]:
     for file in files:
         if file.kind == "history" and content and file not in content:
             continue
-        suffix = file.path.suffix if file.path.suffix in _CHEAPEST else ""
-        stem = file.path.name.removesuffix(suffix)
+        stem = file.path.name.removesuffix(_CHEAPEST[_cost(file)])
         held = kept.get(stem)
-        if held is None or _CHEAPEST.index(suffix) < _CHEAPEST.index(held.path.suffix):
+        if held is None or _cost(file) < _cost(held):
             kept[stem] = file
     return tuple(kept[stem] for stem in sorted(kept))
+
+
+def _cost(file: DumpFile) -> int:
+    suffix = file.path.suffix if file.path.suffix in _CHEAPEST else ""
+    return _CHEAPEST.index(suffix)
 
 
 def _remembered(root: Path) -> list[Dump]:
     dumps = []
     for path in sorted((root / "named").glob("*.json")):
-        said = json.loads(path.read_text("utf-8"))
+        try:
+            said = json.loads(path.read_text("utf-8"))
+        except ValueError as error:
+            raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
         files = tuple(DumpFile(Path(file["path"]), file["kind"]) for file in said["files"])
         day = date.fromisoformat(said["date"]) if said["date"] else None
         dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True))

@@ -190,7 +190,7 @@ def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> t
     if text:
         return TextState.PRESENT, text_bytes, sha1
     is_stub = b' id="' in attributes or b'location="' in attributes
-    if text_bytes == 0 or sha1 == _EMPTY_SHA1 or (text_bytes < 0 and not is_stub):
+    if text_bytes == 0 or sha1 == _EMPTY_SHA1 or (text_bytes < 0 and not sha1 and not is_stub):
         return TextState.BLANK, 0, _EMPTY_SHA1
     return TextState.ABSENT, text_bytes, sha1
 

@@ -196,7 +196,7 @@ class _Zstd:
     """
 
     def __init__(self) -> None:
-        self._inner = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompressobj()
+        self._inner = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
         self._waiting = b""
         self.unused_data = b""
         self.eof = False
@@ -218,6 +218,8 @@ class _Zstd:
 
 
 _ZSTD_BITE = 1 << 10
+# As much as `zstd --long` asks for without being told; a frame that wants more is refused.
+_ZSTD_WINDOW = 1 << 27
 
 
 def _utf8(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -151,6 +151,7 @@ class PageStream:
         while True:
             end = self._find(b"<", end + 1)
             if end < 0:
+                self._at += 1  # so that the search for the next page does not find this one again
                 raise BrokenPageError("the file ends inside a page's head")
             self._ensure(end + 12)
             if self._starts((b"<revision", b"</page>", b"<upload"), end):
@@ -212,7 +213,7 @@ class PageStream:
                 return False
 
     def _note_broken_page(self, reason: str, given: int) -> None:
-        """Record what is lost from here to the next page, and go there."""
+        """Record what is lost, the `given` revisions of the page and all from here to the next, and go there."""
         if self._failure is not None:
             position, of, reason = self._failure.position, self._failure.of, self._failure.reason
         else:
@@ -221,27 +222,22 @@ class PageStream:
         self.damages.append(Damage(position, of, reason, lost))
 
     def _skip_to_page(self) -> int:
-        """Go to the next `<page>` or `</mediawiki>` after this place; count the revisions passed."""
-        passed, at = 0, 1
+        """Go to the next `<page>` or `</mediawiki>` from this place on; count the revisions passed."""
+        passed = 0
         while True:
-            match = _PAGE_OR_END.search(self._buffer, self._at + at)
+            match = _PAGE_OR_END.search(self._buffer, self._at)
             if match:
                 passed += self._buffer.count(b"<revision", self._at, match.start())
                 self._at = match.start()
                 return passed
-            # A tag may begin in the last bytes at hand: keep as many as the longest that is looked for, less one.
-            stop = max(self._at + at, len(self._buffer) - len(b"</mediawiki"))
-            passed += self._buffer.count(b"<revision", self._at, stop)
-            more = self._keep_and_read_on(stop)
-            at = 0
-            if not more:
+            # The last bytes may hold the beginning of a tag, so they are kept and looked at again with what follows.
+            stop = max(self._at, len(self._buffer) - _LONGEST_TAG + 1)
+            passed += _starts_before(self._buffer, self._at, stop)
+            self._at = stop
+            if not self._read_on():
                 passed += self._buffer.count(b"<revision", self._at)
                 self._at = len(self._buffer)
                 return passed
-
-    def _keep_and_read_on(self, stop: int) -> bool:
-        self._at = stop
-        return self._read_on()
 
     def _note_end(self, *, closed: bool) -> None:
         failure, self._failure = self._failure, None
@@ -299,6 +295,14 @@ class PageStream:
         self._dropped += self._at
         self._at = 0
         return True
+
+
+_LONGEST_TAG = len(b"</mediawiki>")
+
+
+def _starts_before(buffer: bytes, start: int, stop: int) -> int:
+    """Count the `<revision` that begin in [start, stop), also those that end behind it."""
+    return buffer.count(b"<revision", start, min(len(buffer), stop + len(b"<revision") - 1))
 
 
 _TITLE = re.compile(rb"<title>([^<]*)</title>")

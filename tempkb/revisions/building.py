@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump, day_in, group_items
+from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.engine.local import Outcome, map_items
 from tempkb.engine.progress import Meter
@@ -106,28 +106,44 @@ def build(
     report = Report()
     for plan in plans:
         store.claim(plan.dump.wiki)
-        windows = _to_build(store, plan, report, rebuild=rebuild)
+        windows = _to_build(store, plan, report, wanted, rebuild=rebuild)
         if windows:
             chosen = Plan(plan.dump, plan.tables, windows)
             _Build(store, chosen, known, wanted, report, log, rebuild=rebuild).run()
     return report
 
 
-def built_by(store: Store, window: Window) -> str | None:
-    """Return the dump that a window's snapshot was built from; None when it was not built."""
-    version = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
-    return _setting_of(version, "dump_id") if version else None
+def tables_built_with(version: Version) -> set[str]:
+    """Return the tables that the run wrote which built this version."""
+    return set(_setting_of(version, "tables") or ())
 
 
-def _to_build(store: Store, plan: Plan, report: Report, *, rebuild: bool) -> tuple[Window, ...]:
+def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], *, rebuild: bool) -> tuple[Window, ...]:
     windows = []
     for window in plan.windows:
-        builder = built_by(store, window)
-        if builder not in (None, plan.dump.dump_id) and not rebuild:
+        if not rebuild and _is_of_other_files(store, plan.dump, window, wanted):
             report.kept.append(window.key)
         else:
             windows.append(window)
     return tuple(windows)
+
+
+def _is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozenset[str]) -> bool:
+    """Was a wanted table of the window built from other files than the dump has now?"""
+    ours = {file.path.name: file.sha256 for file in dump.history}
+    for table in sorted(wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}):
+        version = store.lake.current(table, window.key)
+        if version is not None and _history_of(version) != ours:
+            return True
+    return False
+
+
+def _history_of(version: Version) -> dict[str, str]:
+    """The history files that a version was built from, with their hashes."""
+    rows = version.side_rows(MANIFEST.name)
+    return {
+        row["name"]: row["sha256"] for row in rows if row["role"] == "input" and not row["name"].startswith("pages ")
+    }
 
 
 def _setting_of(version: Version, name: str) -> Any:
@@ -160,6 +176,7 @@ class _Build:
             inputs={file.path.name: file.sha256 for file in plan.dump.history} | self._tables_input(),
             settings={
                 "dump_id": plan.dump.dump_id,
+                "tables": sorted(wanted),
                 "granularity": str(settings.granularity),
                 "lookback_days": settings.lookback_days,
                 "namespaces": settings.namespaces,
@@ -169,6 +186,8 @@ class _Build:
 
     def run(self) -> None:
         items = self._items()
+        # Asked for before the long pass, so that missing pages are told at once.
+        self.entities = self._entity_ids()
         with self.store.lake.staging() as folder:
             self.staging = folder
             receipts, failures = self._read(items, folder)
@@ -184,11 +203,12 @@ class _Build:
         namespaces = None if settings.namespaces == "all" else frozenset(settings.namespaces)
         return [
             Item(
-                name=" + ".join(file.path.name for file in files),
+                name=_name_of(files),
                 files=tuple(SourceFile(file.path, _own_dump_id(self.plan.dump, file.path)) for file in files),
                 wiki=self.plan.dump.wiki,
                 windows=tuple(self.known),
                 asked=frozenset(window.key for window in self.plan.windows),
+                dump_id=self.plan.dump.dump_id,
                 lookback_days=settings.lookback_days,
                 namespaces=namespaces,
                 salt=self.store.home.contributor_salt,
@@ -219,9 +239,12 @@ class _Build:
         return [done[item.name] for item in items if item.name in done], failures
 
     def _write(self, receipts: Sequence[Receipt]) -> None:
-        entities = self._entity_ids()
-        if PAGE_WIKITEXTS.name in self.wanted:
-            self._write_texts(receipts)
+        try:
+            if PAGE_WIKITEXTS.name in self.wanted:
+                self._write_texts(receipts)
+        except ContractError as error:
+            self.report.bad |= {window.key: str(error) for window in self.plan.windows}
+            return
         elsewhere: Counter[str] = Counter()
         for receipt in receipts:
             elsewhere.update(receipt.other_namespace)
@@ -230,7 +253,7 @@ class _Build:
                 if REVISION_LOG.name in self.wanted:
                     self._write_log(receipts, window)
                 if STABLE_SNAPSHOTS.name in self.wanted:
-                    self._write_snapshot(receipts, window, entities, elsewhere[window.key])
+                    self._write_snapshot(receipts, window, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
         self._write_pages(receipts)
@@ -241,12 +264,10 @@ class _Build:
         version = self.store.write(REVISION_LOG, window.key, rows, self.provenance, staging=self.staging)
         self.report.versions[REVISION_LOG.name, window.key] = version
 
-    def _write_snapshot(
-        self, receipts: Sequence[Receipt], window: Window, entities: EntityIds | None, elsewhere: int
-    ) -> None:
+    def _write_snapshot(self, receipts: Sequence[Receipt], window: Window, elsewhere: int) -> None:
         rows = self._merged(receipts, STABLE_SNAPSHOTS, window.key)
-        if entities is not None:
-            rows = map(entities.attach, rows)
+        if self.entities is not None:
+            rows = map(self.entities.attach, rows)
         old = self.store.lake.current(STABLE_SNAPSHOTS.name, window.key)
         reason = "page lay in a namespace that the home does not hold"
         exclusions = [Exclusion("other_namespace", elsewhere, reason)]
@@ -323,6 +344,11 @@ class _Build:
                 f"or materialise `pages` for {self.plan.tables}"
             )
         return EntityIds(self.store.lake.files(PAGES.name, [self.plan.tables]))
+
+
+def _name_of(files: Sequence[DumpFile]) -> str:
+    names = [file.path.name for file in files]
+    return " + ".join(names) if len(names) < 4 else f"{names[0]} + {len(names) - 1} more"
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:

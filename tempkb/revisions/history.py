@@ -78,7 +78,7 @@ class PageHistory:
         self.page_id = page_id
         self.ids, self.parents, self.times = array("q"), array("q"), array("q")
         self.contents, self.sizes, self.people = array("q"), array("q"), array("q")
-        self.flags, self.sources = array("B"), array("B")
+        self.flags, self.sources = array("B"), array("H")
         self.sha1s = bytearray()
         self.remarks: list[tuple[int, bytes]] = []
         self.text_numbers: dict[int, int] = {}
@@ -112,7 +112,7 @@ class PageHistory:
         content = int(sha1[:12], 36) if sha1 and state is not TextState.SUPPRESSED else -1 - index
         time = revision.timestamp
         comment = revision.comment
-        if comment and index and may_tell_of_move(comment, is_null_edit=content == self.contents[-1]):
+        if comment and may_tell_of_move(comment):
             self.remarks.append((index, comment))
         if self._ordered and index:
             follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
@@ -169,7 +169,7 @@ class PageHistory:
         dropped = len(self.ids) - len(order)
         position = {index: at for at, index in enumerate(order)}
         # The row is the newest file's; the dump it is said to come from is the one that first brought it.
-        self.sources = array("B", (min(first_source[self.ids[index]], self.sources[index]) for index in order))
+        self.sources = array("H", (min(first_source[self.ids[index]], self.sources[index]) for index in order))
         for name in ("parents", "times", "contents", "sizes", "people", "flags"):
             column = getattr(self, name)
             setattr(self, name, array(column.typecode, (column[index] for index in order)))
@@ -181,13 +181,21 @@ class PageHistory:
 
     def told_moves(self) -> list[Remark]:
         """Summaries that may tell of a move, oldest first. Call after `settle`."""
-        contents = self.contents
-        return [
-            Remark(
-                self.times[at], unescape(said).decode("utf-8", "replace"), at > 0 and contents[at] == contents[at - 1]
-            )
-            for at, said in self.remarks
-        ]
+        told = []
+        for at, said in self.remarks:
+            is_null_edit = at > 0 and self.contents[at] == self.contents[at - 1]
+            # What a page begins with is no move of it: the redirect that a move leaves behind says the same words.
+            if at > 0 and (is_null_edit or b"moved" in said):
+                told.append(Remark(self.times[at], unescape(said).decode("utf-8", "replace"), is_null_edit))
+        return told
+
+    def once_had_text(self, index: int) -> bool:
+        """Did the file give the text of this content, with this revision or another of the page?"""
+        content = self.contents[index]
+        return any(
+            other == content and not flags & (ABSENT | SUPPRESSED)
+            for other, flags in zip(self.contents, self.flags, strict=True)
+        )
 
     def sha1_at(self, index: int) -> str | None:
         """Base-36 hash of the text at a position; None when unknown or suppressed."""

@@ -39,9 +39,9 @@ class Naming:
     source: TitleSource
 
 
-def may_tell_of_move(comment: bytes, *, is_null_edit: bool) -> bool:
+def may_tell_of_move(comment: bytes) -> bool:
     """Cheap test on raw bytes that never misses a move comment which `names_over_time` would use."""
-    return b"moved" in comment or (is_null_edit and comment.count(b"]]") > 1)
+    return b"moved" in comment or comment.count(b"]]") > 1
 
 
 def names_over_time(remarks: Sequence[Remark], today: Title, site: Site) -> list[Naming]:

@@ -8,7 +8,7 @@ again in a second pass over the item, with all its parts together.
 import os
 import time
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,6 +48,7 @@ class Item:
         wiki: database name.
         windows: all windows of the home up to the horizon, oldest first.
         asked: keys of the windows to build.
+        dump_id: of all items together; the pages' heads are written under it.
         lookback_days: length of the interval that is judged.
         namespaces: numbers to keep in snapshots; None keeps all.
         salt: of the home.
@@ -59,6 +60,7 @@ class Item:
     wiki: str
     windows: tuple[Window, ...]
     asked: frozenset[str]
+    dump_id: str
     lookback_days: int
     namespaces: frozenset[int] | None
     salt: bytes
@@ -144,7 +146,7 @@ class _Pass:
         self.item, self._report, self._only = item, report, only
         self._folder = folder
         dump_ids = [file.dump_id for file in item.files]
-        self.staging = Staging(folder, item.wiki, dump_ids, item.windows, item.asked)
+        self.staging = Staging(folder, item.wiki, item.dump_id, dump_ids, item.windows, item.asked)
         asked = [window for window in item.windows if window.key in item.asked]
         self._cuts = [Cut(window.key, epoch_seconds(window.cut)) for window in asked]
         self._lookback = item.lookback_days * 86_400
@@ -161,8 +163,8 @@ class _Pass:
         # lay in another namespace, as stretches.
         self._counts = (array("q"), array("l"), array("l"))
         self._elsewhere = (array("q"), array("i"), array("i"))
-        self._bad_texts: list[Damage] = []
-        self._late: dict[int, tuple[PageHistory, PageHead, Site]] = {}
+        self._bad_texts: defaultdict[str, list[Damage]] = defaultdict(list)
+        self._late: dict[int, tuple[PageHistory, PageHead, Site, int]] = {}
         self._reported = 0.0
 
     def run(self) -> None:
@@ -179,13 +181,12 @@ class _Pass:
             self._read_page(page_id, streams, heads)
             self._tell(progress)
         self._check_streams(streams)
-        for history, head, site in self._late.values():
+        for history, head, site, _ in self._late.values():
             self._finish(history, head, site)
         self.staging.flush()
         for file, stream, own in zip(self.item.files, streams, progress, strict=True):
             self.elements[file.path.name] += stream.elements
-            self.damages[file.path.name] = stream.damages + self._bad_texts
-            self._bad_texts = []
+            self.damages[file.path.name] = stream.damages + self._bad_texts[file.path.name]
             if own.note:
                 self.notes[file.path.name] = own.note
 
@@ -213,13 +214,13 @@ class _Pass:
     def _read_page(self, page_id: int, streams: Sequence[PageStream], heads: list[PageHead | None]) -> None:
         """Gather the page from every file that has it next."""
         history: PageHistory | None = None
-        newest: tuple[PageHead, Site] | None = None
+        newest: tuple[PageHead, Site, int] | None = None
         for rank, stream in enumerate(streams):
             head = heads[rank]
             while head is not None and head.page_id == page_id:
                 if self._only is None or page_id in self._only:
                     history = history or self._history(page_id, stream.site)
-                    newest = (head, stream.site)
+                    newest = (head, stream.site, rank)
                     self.pages_read[stream.name] += self._gather(history, stream, rank)
                 else:
                     _drain(stream)
@@ -227,10 +228,12 @@ class _Pass:
         if history is None or newest is None:
             return
         if self._only is not None:
-            self._late[page_id] = (history, *newest)
+            held = self._late.get(page_id)
+            if held is None or newest[2] >= held[3]:
+                self._late[page_id] = (history, *newest)
         elif len(history):
             self._seen.append(page_id)
-            self._finish(history, *newest)
+            self._finish(history, *newest[:2])
             self._texts.clear()
 
     def _history(self, page_id: int, site: Site) -> PageHistory:
@@ -278,13 +281,13 @@ class _Pass:
             self.staging.add_text(
                 history.page_id, history.ids[index], history.times[index], history.sources[index], text
             )
-        for revision_id in snapshots.not_utf8:
+        for revision_id, source in snapshots.not_utf8:
             if self.item.strict:
                 raise SourceError(
                     f"{self.item.name}: the text of revision {revision_id} is not UTF-8; fetch the file again"
                 )
             reason = f"the text of revision {revision_id} is not UTF-8; its bad bytes are shown as U+FFFD"
-            self._bad_texts.append(Damage(-1, "plain bytes", reason, 0))
+            self._bad_texts[self.item.files[source].path.name].append(Damage(-1, "plain bytes", reason, 0))
         return readings
 
     def _check_streams(self, streams: Sequence[PageStream]) -> None:

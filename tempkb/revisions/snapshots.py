@@ -61,7 +61,7 @@ class PageSnapshots:
     Attributes:
         winners: one per cut at which the page is kept.
         elsewhere: positions in `cuts` at which it lay in another namespace.
-        not_utf8: numbers of winning revisions whose text had to be repaired, once `texts` is through.
+        not_utf8: (revision, source file) of winners whose text had to be repaired, once `texts` is through.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class PageSnapshots:
         self._namings = names_over_time(page.told_moves(), today, site)
         self.winners: list[Winner] = []
         self.elsewhere: list[int] = []
-        self.not_utf8: list[int] = []
+        self.not_utf8: list[tuple[int, int]] = []
         weak = bytes(1 if flags & (BLANK | SUPPRESSED) else 0 for flags in page.flags)
         first = page.times[0]
         for at, cut in enumerate(cuts):
@@ -106,7 +106,7 @@ class PageSnapshots:
                 positions.setdefault(number, []).append(index)
             elif page.flags[index] & BLANK and page.sizes[index] == 0:
                 empty.append(index)
-            elif not page.flags[index] & (ABSENT | SUPPRESSED):
+            elif not page.flags[index] & SUPPRESSED and page.once_had_text(index):
                 raise TextMissingError
         yield from ((index, "") for index in empty)
         for number, raw in store.get(positions):
@@ -114,7 +114,8 @@ class PageSnapshots:
                 text = unescape(raw).decode()
             except UnicodeDecodeError:
                 text = unescape(raw).decode("utf-8", "replace")
-                self.not_utf8.append(page.ids[positions[number][0]])
+                index = positions[number][0]
+                self.not_utf8.append((page.ids[index], page.sources[index]))
             for index in positions[number]:
                 yield index, text
 

@@ -56,6 +56,7 @@ class Staging:
     Args:
         folder: where runs go.
         wiki: database name.
+        dump_id: of the dump that is read; page heads are written under it.
         dump_ids: by rank of the source file.
         windows: all windows of the home up to the horizon, oldest first.
         asked: keys of the windows that are built.
@@ -63,6 +64,7 @@ class Staging:
 
     folder: Path
     wiki: str
+    dump_id: str
     dump_ids: Sequence[str]
     windows: Sequence[Window]
     asked: frozenset[str]
@@ -220,7 +222,7 @@ class Staging:
         rows = _table(
             PAGES,
             wiki=pa.repeat(self.wiki, n),
-            dump_id=pa.repeat(self.dump_ids[-1], n),
+            dump_id=pa.repeat(self.dump_id, n),
             page_id=list(pages),
             namespace=list(namespaces),
             title=list(titles),
@@ -230,12 +232,12 @@ class Staging:
             redirect_title=pa.nulls(n, pa.string()),
             is_disambiguation=pa.nulls(n, pa.bool_()),
         )
-        self._write(PAGES, {self.dump_ids[-1]: rows})
+        self._write(PAGES, {self.dump_id: rows})
         self._heads = []
 
     def _clear_log(self) -> None:
         self._pages = array("q")
-        self._log = [array("q"), array("q"), array("q"), array("q"), array("q"), array("B"), array("B")]
+        self._log = [array("q"), array("q"), array("q"), array("q"), array("q"), array("B"), array("H")]
         self._sha1s = bytearray()
 
     def _write(self, table: Table, batches: dict[str, pa.Table]) -> None:

@@ -153,7 +153,7 @@ class Lake:
         }
         # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
         with locked(self._swap_lock):
-            _move_into_place(draft, folder / name)
+            _move_into_place(draft, folder / name, files)
             pointer = folder / "CURRENT.draft"
             pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
             _sync(pointer)
@@ -186,7 +186,9 @@ class Lake:
             kept.add(current.version)
         old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
         for folder in old:
-            shutil.rmtree(folder)
+            # Out of the way in one step first: a removal that is killed must not leave half a version behind.
+            with self.staging() as bin_folder:
+                folder.rename(bin_folder / folder.name)
         return old
 
     def _table_folders(self) -> list[Path]:
@@ -230,14 +232,18 @@ def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _move_into_place(draft: Path, folder: Path) -> None:
-    try:
-        draft.rename(folder)
-    except OSError:
-        # Equal content is already there, put whole by an earlier rename; the draft adds nothing.
-        if not folder.is_dir():
-            raise
+def _move_into_place(draft: Path, folder: Path, files: Sequence[DataFile]) -> None:
+    """Rename a draft to its version folder; if equal content is there, only its manifest is brought up to date."""
+    if folder.is_dir() and all((folder / file.name).is_file() for file in files):
+        manifest = draft / "manifest.jsonl"
+        if manifest.exists():
+            manifest.replace(folder / manifest.name)
         shutil.rmtree(draft)
+        return
+    if folder.is_dir():
+        # Left by somebody who was killed while removing it.
+        shutil.rmtree(folder)
+    draft.rename(folder)
 
 
 def _sync(path: Path) -> None:

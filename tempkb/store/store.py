@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -127,7 +128,10 @@ class Store:
         columns = ", ".join(f'"{name}"' for name in declared.schema.names)
         with in_memory() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
-            found = memory.sql(query, params={"paths": [str(path) for path in files], **equal}).to_arrow_table()
+            try:
+                found = memory.sql(query, params={"paths": [str(path) for path in files], **equal}).to_arrow_table()
+            except duckdb.ConversionException as error:
+                raise SettingsError(f"table {table!r}: a value does not fit its column ({error})") from None
         return declared.conform(found)
 
     def declaration(self, table: str) -> Table:

@@ -128,3 +128,18 @@ def test_what_cannot_be_named_says_why(tmp_path):
 def test_files_that_may_share_pages_are_one_item(names, groups):
     found = group_items([DumpFile(Path(name), "history") for name in names])
     assert [[file.path.name for file in group] for group in found] == groups
+
+
+def test_the_same_part_plain_and_packed_is_one_file(tmp_path):
+    put(tmp_path, "xwiki/20220201/xwiki-20220201-page.sql", "xwiki/20220201/xwiki-20220201-page.sql.gz",
+        "xwiki/20220201/xwiki-20220201-pages-meta-history.xml", "xwiki/20220201/xwiki-20220201-pages-meta-history.xml.bz2")  # fmt: skip
+    (dump,) = find_dumps(tmp_path)
+    assert sorted(file.path.name for file in dump.files) == [
+        "xwiki-20220201-page.sql.gz", "xwiki-20220201-pages-meta-history.xml.bz2",
+    ]  # fmt: skip
+
+
+def test_a_broken_note_of_named_files_is_named(tmp_path):
+    put(tmp_path, "named/x.json")
+    with pytest.raises(SourceError, match="not what tempkb wrote"):
+        find_dumps(tmp_path)

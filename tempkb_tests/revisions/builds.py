@@ -13,7 +13,7 @@ from tempkb.windows import windows_until
 NS_ALL = {"namespaces": "all", "workers": 1}
 
 
-def build_files(*paths: Path, until: date | None = None, since: date | None = None, **settings):
+def build_files(*paths: Path, until: date | None = None, since: date | None = None, rebuild: bool = False, **settings):
     """Build all windows of the home that the environment names; return (store, report, windows)."""
     home = load_home(**{**NS_ALL, **settings})
     dump = name_dump(paths, home.asked_wiki)
@@ -22,7 +22,7 @@ def build_files(*paths: Path, until: date | None = None, since: date | None = No
     known = windows_until(home.settings.first_window, horizon, home.settings.granularity)
     windows = [window for window in known if since is None or window.start >= since]
     tables = None
-    report = build(store, [Plan(dump, tables, tuple(windows))], known, lambda line: None)
+    report = build(store, [Plan(dump, tables, tuple(windows))], known, lambda line: None, rebuild=rebuild)
     return store, report, windows
 
 

@@ -216,7 +216,7 @@ def test_strict_fails_with_one_clear_error_and_replaces_nothing(home_folder, tmp
     store, _, _ = build_files(path)
     before = winners(store)
     path.write_bytes(export(*CUT_PAGES)[:-300])
-    _, report, windows = build_files(path, strict=True)
+    _, report, windows = build_files(path, strict=True, rebuild=True)
     assert set(report.bad) == {window.key for window in windows}
     assert "damaged at byte" in report.bad["2020-01-01"]
     assert winners(store) == before
@@ -283,3 +283,86 @@ def test_the_account_notices_rows_that_a_merge_loses(home_folder, tmp_path, monk
     monkeypatch.setattr(building, "merge_sorted", lossy)
     _, report, _ = build_files(path)
     assert not report.counts["testwiki-20210101"].agree
+
+
+@pytest.mark.parametrize("before", [b"  </page>\n  <page>\n    <title>Page 2", b"<ns>0</ns>\n    <id>1</id>\n"])
+def test_a_page_after_one_that_is_not_closed_is_kept(home_folder, tmp_path, before):
+    """The end of page 1 is missing, or all of it behind its title."""
+    data = export(*CUT_PAGES)
+    if b"<ns>" in before:
+        start = data.index(before)
+        data = data[:start] + data[data.index(b"<page>", start) :]
+    else:
+        data = data.replace(before, before.replace(b"  </page>\n", b""), 1)
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(data)
+    store, report, _ = build_files(path)
+    assert store.read("pages")["page_id"].to_pylist() == [2, 3, 4, 5, 6]
+    assert report.counts["testwiki-20210101"].agree
+
+
+def test_cut_at_any_byte_every_revision_element_is_accounted_for():
+    from tempkb.dumps.elements import BrokenPageError
+    from tempkb.dumps.xml import PageStream
+
+    data = export(*CUT_PAGES[:3])
+    start = data.index(b"<page>")
+    for length in range(start + 6, len(data)):
+        for size in (64, 10_000):
+            stream = PageStream(iter([data[at : min(at + size, length)] for at in range(0, length, size)]), "cut.xml")
+            given = 0
+            while stream.next_page() is not None:
+                try:
+                    given += len(list(stream.revisions()))
+                except BrokenPageError:
+                    continue
+            lost = sum(damage.lost_revisions for damage in stream.damages)
+            assert given + lost == stream.elements == data[:length].count(b"<revision"), (length, size)
+
+
+def test_dated_parts_of_two_days_have_all_their_pages(home_folder, tmp_path):
+    one = tmp_path / "testwiki-20210101-pages-meta-history1.xml-p1p10"
+    two = tmp_path / "testwiki-20220101-pages-meta-history2.xml-p11p20"
+    one.write_bytes(export(page(1, revision(1, "2020-01-05T00:00:00Z"))))
+    two.write_bytes(export(page(11, revision(2, "2020-01-05T00:00:00Z"))))
+    store, _, _ = build_files(one, two)
+    assert store.read("pages")["page_id"].to_pylist() == [1, 11]
+    assert set(store.read("pages")["dump_id"].to_pylist()) == {"testwiki-20220101"}
+
+
+def test_the_title_is_the_newest_files_whatever_the_order_of_pages(home_folder, tmp_path):
+    old, new = tmp_path / "testwiki-20200101-pages.xml", tmp_path / "testwiki-20210101-pages.xml"
+    old.write_bytes(export(*(page(n, revision(n, "2019-01-05T00:00:00Z"), title=f"Old {n}") for n in (5, 1))))
+    new.write_bytes(export(*(page(n, revision(n + 10, "2020-01-05T00:00:00Z"), title=f"New {n}") for n in (1, 5))))
+    store, _, windows = build_files(old, new)
+    assert store.read("pages")["title"].to_pylist() == ["New 1", "New 5"]
+    assert winners(store) == expected_winners([old, new], windows)
+
+
+def test_other_files_of_the_same_day_do_not_replace_what_is_built(home_folder, tmp_path):
+    one = tmp_path / "testwiki-20210101-pages-meta-history1.xml-p1p10"
+    two = tmp_path / "testwiki-20210101-pages-meta-history2.xml-p11p20"
+    one.write_bytes(export(page(1, revision(1, "2020-01-05T00:00:00Z"))))
+    two.write_bytes(export(page(11, revision(2, "2020-01-05T00:00:00Z"))))
+    before = winners(build_files(one)[0])
+    store, report, windows = build_files(two)
+    assert report.kept == [window.key for window in windows]
+    assert winners(store) == before
+
+
+def test_a_text_that_the_file_lost_is_absent_not_blank(home_folder, tmp_path):
+    """Schemas before 0.11 give a hash and no length: two lost texts are two contents, and neither is blank."""
+    lost = '<text xml:space="preserve" /><sha1>{}</sha1>'
+    edits = [
+        revision(n, f"2020-0{4 * n - 3}-05T00:00:00Z", "gone").replace(
+            '<text bytes="4" xml:space="preserve">gone</text>', lost.format(str(n) * 31)
+        )
+        for n in (1, 2)
+    ]
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(export(page(1, *edits)))
+    store, _, _ = build_files(path)
+    rows = store.read("stable_snapshots").to_pylist()
+    assert {(row["revision_id"], row["is_blank"], row["has_text"], row["text_sha1"]) for row in rows} == {
+        (1, False, False, "1" * 31), (2, False, False, "2" * 31),
+    }  # fmt: skip

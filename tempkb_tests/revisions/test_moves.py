@@ -77,6 +77,6 @@ def test_the_title_just_before_a_cut(cut, title):
 
 
 def test_the_cheap_test_on_bytes():
-    assert may_tell_of_move(b"Drizzle moved to Rain", is_null_edit=False)
-    assert may_tell_of_move(b"verschob [[A]] nach [[B]]", is_null_edit=True)
-    assert not may_tell_of_move(b"rv to [[User:A]] by [[User:B]]", is_null_edit=False)
+    assert may_tell_of_move(b"Drizzle moved to Rain")
+    assert may_tell_of_move(b"verschob [[A]] nach [[B]]")
+    assert not may_tell_of_move(b"rv to the last version by [[User:B]]")
