@@ -66,7 +66,7 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     settings = home.path / "tempkb.toml"
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
-        settings.write_text(f'wiki = "demowiki"\nfirst_window = {world.clock.windows[0].start}\n', "utf-8")
+        settings.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
     return write_dump(world, world.dump_days[1 if second else 0], home.dumps)
 
 

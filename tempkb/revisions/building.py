@@ -256,6 +256,8 @@ class _Build:
                     self._write_snapshot(receipts, window, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
+        if self.prefer == "new":
+            self._forget_hidden_texts()
         self._write_pages(receipts)
         self._account(receipts)
 
@@ -285,6 +287,17 @@ class _Build:
             self.report.texts[quarter] = self.store.add(
                 PAGE_WIKITEXTS, quarter, rows, self.provenance, prefer=self.prefer, staging=self.staging
             )
+
+    def _forget_hidden_texts(self) -> None:
+        """Take texts out of the lake that the dump of a rebuild knows as suppressed, as its log says."""
+        logs = [version for (name, _), version in self.report.versions.items() if name == REVISION_LOG.name]
+        paths = [path for version in logs for path in version.paths()]
+        logged = read_files(paths, ["revision_id", "is_suppressed"])
+        ids = [rows.filter(rows["is_suppressed"])["revision_id"].combine_chunks() for rows in logged]
+        hidden = pa.concat_arrays([pa.array([], pa.int64()), *ids])
+        for quarter in self.store.lake.partitions(PAGE_WIKITEXTS.name):
+            if self.store.forget(PAGE_WIKITEXTS, quarter, "revision_id", hidden, self.provenance):
+                self.log(f"texts that are suppressed now were taken out of the quarter {quarter}")
 
     def _write_pages(self, receipts: Sequence[Receipt]) -> None:
         """Without SQL tables, the headers of the pages are what is known of them."""

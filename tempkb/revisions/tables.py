@@ -54,7 +54,7 @@ STABLE_SNAPSHOTS = Table(
         Column("n_revisions", pa.int64(), "revisions saved before the cut"),
         Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
         Column("text_sha1", pa.string(), "MediaWiki's base-36 SHA-1 of the winning text; null when hidden or unknown"),
-        Column("has_text", pa.bool_(), "is the text in page_wikitexts? false when suppressed or not in the dump"),
+        Column("has_text", pa.bool_(), "the dump gave the text, so page_wikitexts has it (until a rebuild hides it)"),
         Column("is_blank", pa.bool_(), "the winning text is empty or white space: nothing else stood"),
         Column("redirect_namespace", pa.int32(), "namespace of the winning redirect's target; null: not a redirect"),
         Column("redirect_title", pa.string(), "title of the winning redirect's target; null when not a redirect"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
@@ -97,6 +98,20 @@ class Store:
             both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, staging=staging)
+
+    def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
+        """Take the rows out of a partition whose `column` is among `values`; False if there are none."""
+        with self.lake.partition_lock(table.name, partition):
+            current = self.lake.current(table.name, partition)
+            if current is None:
+                return False
+            found = any(
+                pc.any(pc.is_in(rows[column], values)).as_py() for rows in read_files(current.paths(), [column])
+            )
+            if found:
+                kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in read_files(current.paths()))
+                self.write(table, partition, kept, provenance)
+            return found
 
     def publish(self) -> Publication:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""

@@ -220,3 +220,5 @@ def test_a_second_dump_adds_its_window_and_leaves_the_earlier_ones_alone(demo_ho
     changed = next(row for row in rebuilt if row["page_id"] == hidden.page_id)
     # Nothing else stood in those thirty days, so the hidden text wins; it just cannot be read any more.
     assert (changed["revision_id"], changed["has_text"]) == (hidden.edits[1].revision_id, False)
+    assert tempkb.read("page_wikitexts", revision_id=hidden.edits[1].revision_id).num_rows == 0
+    assert tempkb.read("page_wikitexts", revision_id=hidden.edits[0].revision_id).num_rows == 1
