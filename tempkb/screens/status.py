@@ -89,9 +89,7 @@ def print_summary(summary: Summary) -> None:
         return
     asked = len(summary.windows)
     out.print(
-        f"{len(snapshots)} of {asked} windows stand."
-        if asked
-        else "Nothing to do: all windows that a dump serves stand."
+        f"{len(snapshots)} of {asked} windows stand." if asked else "No window to build: all that a dump serves stand."
     )
     out.print('next: tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"  |  tempkb ui')
 

@@ -105,11 +105,11 @@ class Store:
             current = self.lake.current(table.name, partition)
             if current is None:
                 return False
-            found = any(
-                pc.any(pc.is_in(rows[column], values)).as_py() for rows in read_files(current.paths(), [column])
-            )
+            pieces = read_files(current.paths(), [column])
+            found = any(pc.any(pc.is_in(rows[column], values)).as_py() for rows in pieces)
             if found:
-                kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in read_files(current.paths()))
+                everything = read_files(current.paths())
+                kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in everything)
                 self.write(table, partition, kept, provenance)
             return found
 
