@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -125,6 +126,16 @@ def test_a_partition_materialised_in_the_ui_stands_in_duckdb(server):
         "keeps_its_promises": "SUCCEEDED", "every_revision_element_is_accounted_for": "SUCCEEDED",
         "no_revision_at_or_after_its_cut": "SUCCEEDED", "winners_are_in_the_log": "SUCCEEDED",
     }  # fmt: skip
-    listening = subprocess.run(["ss", "-ltnp"], capture_output=True, text=True, check=False).stdout
-    port = address.rpartition(":")[2]
-    assert all("127.0.0.1:" in line for line in listening.splitlines() if f":{port} " in line)
+    assert listening_on(int(address.rpartition(":")[2])) == {"127.0.0.1"}
+
+
+def listening_on(port):
+    """Local IPv4 addresses on which something listens at a port, and `ipv6` if anything does there."""
+    found = set()
+    for family in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{family}").read_text().splitlines()[1:]:
+            local, state = line.split()[1], line.split()[3]
+            host, _, number = local.partition(":")
+            if state == "0A" and int(number, 16) == port:
+                found.add(socket.inet_ntoa(bytes.fromhex(host)[::-1]) if family == "tcp" else "ipv6")
+    return found

@@ -110,10 +110,15 @@ def revisions(
             )
     facts = {
         (name, key): {**facts_of(built, publication), **_changes(report, key), "window": window.label}
-        for name in sorted(wanted)
+        for name in sorted(wanted - {PAGE_WIKITEXTS.name})
         for key, window in zip(keys, windows, strict=True)
         if (built := _version(store, report, name, key)) is not None and key not in report.bad
     }
+    if PAGE_WIKITEXTS.name in wanted:
+        # Texts lie in the lake by the quarter they were saved in, so a window can only tell of all of them.
+        texts = store.lake.versions(PAGE_WIKITEXTS.name)
+        told_of_texts = {"dagster/row_count": sum(one.rows for one in texts), "quarters_written": len(report.texts)}
+        facts |= {(PAGE_WIKITEXTS.name, key): told_of_texts for key in keys if key not in report.bad}
     yield from _checks(report, wanted)
     if report.bad:
         for (name, key), told in facts.items():
@@ -127,7 +132,7 @@ def revisions(
 
 
 def _version(store: Store, report: Report, table: str, key: str) -> Version | None:
-    """The version of a window; texts lie in the lake by quarter, so theirs is the newest of the run."""
+    """The version of a window; of the texts, which lie by quarter, the newest that the run wrote."""
     if table == PAGE_WIKITEXTS.name:
         return report.texts[max(report.texts)] if report.texts else None
     return report.versions.get((table, key)) or store.lake.current(table, key)

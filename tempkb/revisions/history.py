@@ -190,11 +190,10 @@ class PageHistory:
         return told
 
     def once_had_text(self, index: int) -> bool:
-        """Did the file give the text of this content, with this revision or another of the page?"""
+        """Did the file give the text of this content, with the revision at a position or one before it?"""
         content = self.contents[index]
         return any(
-            other == content and not flags & (ABSENT | SUPPRESSED)
-            for other, flags in zip(self.contents, self.flags, strict=True)
+            self.contents[at] == content and not self.flags[at] & (ABSENT | SUPPRESSED) for at in range(index + 1)
         )
 
     def sha1_at(self, index: int) -> str | None:

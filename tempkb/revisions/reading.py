@@ -19,7 +19,7 @@ from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.dumps.xml import Damage, PageStream
 from tempkb.engine.memory import peak_megabytes
-from tempkb.errors import SourceError
+from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.history import Cuts, PageHistory, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
 from tempkb.revisions.staging import Run, Staging
@@ -262,6 +262,11 @@ class _Pass:
         try:
             readings = self._keep_texts(history, snapshots)
         except TextMissingError:
+            if self._only is not None:
+                raise ContractError(
+                    f"{self.item.name}: page {history.page_id} has a winner whose text was dropped though nothing was "
+                    "to be dropped; please report it. Nothing was written."
+                ) from None
             self._again.add(history.page_id)
             return
         for window, row in snapshots.rows(readings):

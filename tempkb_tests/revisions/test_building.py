@@ -366,3 +366,22 @@ def test_a_text_that_the_file_lost_is_absent_not_blank(home_folder, tmp_path):
     assert {(row["revision_id"], row["is_blank"], row["has_text"], row["text_sha1"]) for row in rows} == {
         (1, False, False, "1" * 31), (2, False, False, "2" * 31),
     }  # fmt: skip
+
+
+def test_a_lost_text_that_the_file_gave_before_is_found_again(home_folder, tmp_path):
+    """A text stands briefly long before any cut, so it is dropped; then it comes back with a hash and without its text."""
+    from tempkb.revisions.history import base36_sha1
+
+    sha1 = base36_sha1(b"good").decode()
+    good = revision(1, "2020-01-05T00:00:00Z", "good")
+    other = revision(2, "2020-01-06T00:00:00Z", "other")
+    back = revision(3, "2020-05-05T00:00:00Z", "gone").replace(
+        '<text bytes="4" xml:space="preserve">gone</text>', f'<text bytes="4" sha1="{sha1}" /><sha1>{sha1}</sha1>'
+    )
+    path = tmp_path / "testwiki-20210101-history.xml"
+    path.write_bytes(export(page(1, good, other, back)))
+    store, report, _ = build_files(path)
+    row = store.read("stable_snapshots", cut="2020-07-01").to_pylist()[0]
+    assert (row["revision_id"], row["has_text"], row["text_sha1"]) == (3, True, sha1)
+    assert store.read("page_wikitexts", revision_id=3)["wikitext"].to_pylist() == ["good"]
+    assert report.counts["testwiki-20210101"].agree
