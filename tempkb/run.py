@@ -187,7 +187,8 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
 def _is_built(window: Window, select: Sequence[str]) -> bool:
     """Does every selected table hold the window? Texts lie by quarter, so the window's snapshot tells of them."""
     from tempkb.api import open_store
-    from tempkb.revisions.building import ALL, tables_built_with
+    from tempkb.revisions.building import ALL
+    from tempkb.revisions.origins import tables_built_with
     from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 
     lake = open_store().lake

@@ -3,12 +3,10 @@
 Knows nothing of Dagster; the assets call `build`, and so do tests.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -25,13 +23,14 @@ from tempkb.revisions.accounts import (
     exclusions_of,
 )
 from tempkb.revisions.entities import EntityIds
+from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.merge import merge_sorted
 from tempkb.store.store import Store, read_files
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.tables import Table
 from tempkb.windows import Window
 
 _PRELOAD = ("tempkb.revisions.reading",)
@@ -113,44 +112,14 @@ def build(
     return report
 
 
-def tables_built_with(version: Version) -> set[str]:
-    """Return the tables that the run wrote which built this version."""
-    return set(_setting_of(version, "tables") or ())
-
-
 def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], *, rebuild: bool) -> tuple[Window, ...]:
     windows = []
     for window in plan.windows:
-        if not rebuild and _is_of_other_files(store, plan.dump, window, wanted):
+        if not rebuild and is_of_other_files(store, plan.dump, window, wanted):
             report.kept.append(window.key)
         else:
             windows.append(window)
     return tuple(windows)
-
-
-def _is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozenset[str]) -> bool:
-    """Was a wanted table of the window built from other files than the dump has now?"""
-    ours = {file.path.name: file.sha256 for file in dump.history}
-    for table in sorted(wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}):
-        version = store.lake.current(table, window.key)
-        if version is not None and _history_of(version) != ours:
-            return True
-    return False
-
-
-def _history_of(version: Version) -> dict[str, str]:
-    """The history files that a version was built from, with their hashes."""
-    rows = version.side_rows(MANIFEST.name)
-    return {
-        row["name"]: row["sha256"] for row in rows if row["role"] == "input" and not row["name"].startswith("pages ")
-    }
-
-
-def _setting_of(version: Version, name: str) -> Any:
-    """What the manifest of a version says of a setting."""
-    for row in version.side_rows(MANIFEST.name):
-        return json.loads(row["settings"]).get(name)
-    return None
 
 
 class _Build:
@@ -338,7 +307,7 @@ class _Build:
     def _logged_before(self, written: Mapping[str, Version]) -> int:
         """Rows of this dump in log windows that were built earlier and not now."""
         versions = [one for one in self.store.lake.versions(REVISION_LOG.name) if one.partition not in written]
-        return sum(version.rows for version in versions if _setting_of(version, "dump_id") == self.plan.dump.dump_id)
+        return sum(version.rows for version in versions if setting_of(version, "dump_id") == self.plan.dump.dump_id)
 
     def _tables_input(self) -> dict[str, str]:
         version = self.store.lake.current(PAGES.name, self.plan.tables) if self.plan.tables else None
