@@ -28,7 +28,7 @@ class _Tempkb(click.Group):
 @click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(tempkb.__version__, prog_name="tempkb")
 def main() -> None:
-    r"""Turn Wikimedia's dumps into benchmarks of what language models know about when.
+    """Turn Wikimedia's dumps into benchmarks of what language models know about when.
 
     Everything happens in a home, a folder that holds one wiki: TEMPKB_HOME,
     by default data/demo. Settings are TEMPKB_* variables or lines of
@@ -39,7 +39,7 @@ def main() -> None:
       tempkb build --all
       TEMPKB_HOME=data/simplewiki tempkb build --dump simplewiki-*.xml.bz2 --all
       tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut"
-      tempkb show "Rain gauge" --cut 2021-01-01
+      tempkb show "Harbour Clock" --cut 2021-01-01
     """
 
 
@@ -61,7 +61,7 @@ def build(
     more: tuple[Path, ...],
     rebuild: bool,
 ) -> None:
-    r"""Build tables, in the order of the data, and publish them to DuckDB.
+    """Build tables, in the order of the data, and publish them to DuckDB.
 
     Without --windows or --all, those windows that a dump serves and that are
     not built yet. Further file names may follow --dump FILE, as a shell expands
@@ -90,11 +90,11 @@ def build(
 @click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
 def sql(query: str, form: str | None, parquet: Path | None) -> None:
-    r"""Query the published tables, read-only.
+    """Query the published tables, read-only.
 
     \b
     Examples:
-      tempkb sql "SELECT * FROM stable_snapshots WHERE title = 'Rain gauge' ORDER BY cut"
+      tempkb sql "SELECT * FROM stable_snapshots WHERE title = 'Harbour Clock' ORDER BY cut"
       tempkb sql "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut" --csv
       tempkb sql "FROM revision_log" --parquet log.parquet
     """
@@ -144,12 +144,12 @@ def gc() -> None:
 @click.argument("title")
 @click.option("--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest built.")
 def show(title: str, day: str | None) -> None:
-    r"""Show a page's timeline around a cut, and why that text won.
+    """Show a page's timeline around a cut, and why that text won.
 
     \b
     Examples:
-      tempkb show "Rain gauge"
-      tempkb show "Rain gauge" --cut 2021-01-01
+      tempkb show "Harbour Clock"
+      tempkb show "Harbour Clock" --cut 2021-01-01
     """
     from tempkb.screens.timeline import print_timeline
 
@@ -171,7 +171,7 @@ def ui(port: int) -> None:
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
 def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
-    r"""Write the dumps of the demo world into the home, in Wikimedia's own formats.
+    """Write the dumps of the demo world into the home, in Wikimedia's own formats.
 
     \b
     Example:

@@ -38,7 +38,9 @@ def test_help_of_every_command_has_an_example_or_a_sentence(demo_home, command):
     assert f"Usage: python -m tempkb.cli {command}" in said
     assert len(said.splitlines()[2].strip()) > 20
     if command in {"build", "sql", "show", "demo"}:
-        assert "Example" in said
+        lines = [line.strip() for line in said.splitlines()]
+        assert {"Example:", "Examples:"} & set(lines), "examples stand on lines of their own"
+        assert any(line.startswith(("tempkb ", "TEMPKB_HOME=")) for line in lines)
 
 
 def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_inside(tmp_path, history):
