@@ -97,15 +97,13 @@ def build(request: Request) -> Summary:
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        chosen = _select(request.select)
-        used = _dumps_for(windows, named, dumps) if chosen - {"dump_files", "pages"} else list(dumps)
+        of_windows = sorted(_select(request.select) - {"dump_files", "pages"})
+        used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
             _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
-        if chosen != {"dump_files", "pages"}:
-            for keys in _stretches(windows, home):
-                selection = sorted(chosen - {"dump_files", "pages"})
-                _run(instance, WINDOWS_JOB, keys, {"ops": {"revisions": {"config": config}}}, selection, summary)
+        for keys in _stretches(windows) if of_windows else ():
+            _run(instance, WINDOWS_JOB, keys, {"ops": {"revisions": {"config": config}}}, of_windows, summary)
     return summary
 
 
@@ -224,7 +222,7 @@ def _dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Du
     return sorted(used.values(), key=lambda dump: (dump.horizon, dump.dump_id))
 
 
-def _stretches(windows: Sequence[Window], home: Home) -> Iterator[list[str]]:
+def _stretches(windows: Sequence[Window]) -> Iterator[list[str]]:
     """Yield rows of keys without a gap: Dagster runs a range of partitions at a time."""
     stretch: list[Window] = []
     for window in windows:

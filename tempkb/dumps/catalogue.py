@@ -24,8 +24,6 @@ from tempkb.dumps.xml import PageStream
 from tempkb.errors import SettingsError, SourceError
 from tempkb.windows import Window, epoch_seconds, instant
 
-SQL_TABLES = ("page", "page_props", "redirect")
-
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d.*\.xml(\.\w+)?")
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")

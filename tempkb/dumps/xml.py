@@ -64,7 +64,6 @@ class PageStream:
         self._dropped = 0
         self._ended = False
         self._failure: DamageError | None = None
-        self._lost_in_page = 0
         self._has_root = False
         self.site = self._read_head()
 
