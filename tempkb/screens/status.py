@@ -1,5 +1,9 @@
 """Screens about the home as a whole: tables, state, and the end of a build."""
 
+import shutil
+import sys
+from pathlib import Path
+
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import find_dumps, horizon_day
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -91,7 +95,17 @@ def print_summary(summary: Summary) -> None:
     out.print(
         f"{len(snapshots)} of {asked} windows stand." if asked else "No window to build: all that a dump serves stand."
     )
-    out.print('next: tempkb sql "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"  |  tempkb ui')
+    name = _command()
+    query = "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"
+    out.print(f'next: {name} sql "{query}"  |  {name} ui', highlight=False)
+
+
+def _command() -> str:
+    """How to call tempkb from here: by its name, or by its place when no environment is active."""
+    if shutil.which("tempkb"):
+        return "tempkb"
+    place = Path(sys.executable).with_name("tempkb")
+    return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)
 
 
 def _bytes(store: Store, table: str) -> list[int]:
