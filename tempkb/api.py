@@ -5,12 +5,13 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.dumps.tables import TABLES as DUMPS
+from tempkb.mentions.tables import TABLES as MENTIONS
 from tempkb.revisions.tables import TABLES as REVISIONS
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 
-TABLES = (*DUMPS, *REVISIONS)
+TABLES = (*DUMPS, *REVISIONS, *MENTIONS)
 """All declarations, in the order of the data."""
 
 

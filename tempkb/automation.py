@@ -13,7 +13,7 @@ JOBS = (
     ),
     dg.define_asset_job(
         WINDOWS_JOB,
-        selection=dg.AssetSelection.groups("revisions"),
-        description="Read the histories that serve a range of windows, each once, and write what stood at each cut.",
+        selection=dg.AssetSelection.groups("revisions", "mentions"),
+        description="Read the histories that serve a range of windows, each once, and write what stood and who was mentioned at each cut.",
     ),
 )

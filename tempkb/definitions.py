@@ -12,6 +12,8 @@ import dagster as dg
 from tempkb.api import TABLES
 from tempkb.automation import JOBS
 from tempkb.dumps import assets as dumps
+from tempkb.mentions import assets as mentions
+from tempkb.mentions import checks as mentions_checks
 from tempkb.revisions import assets as revisions
 from tempkb.revisions import checks as revisions_checks
 from tempkb.store.resource import store_resource
@@ -19,6 +21,7 @@ from tempkb.store.resource import store_resource
 ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "dumps": (dumps,),
     "revisions": (revisions, revisions_checks),
+    "mentions": (mentions, mentions_checks),
 }
 
 # Starting a step is dear: fork from a process that has imported everything, one step at a time.

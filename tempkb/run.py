@@ -45,6 +45,9 @@ concurrency:
 """
 
 
+_OF_DUMPS = {"dump_files", "pages", "namespaces"}
+
+
 @dataclass(frozen=True)
 class Request:
     """What a person asks of `tempkb build`.
@@ -97,13 +100,15 @@ def build(request: Request) -> Summary:
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = sorted(_select(request.select) - {"dump_files", "pages"})
+        of_windows = sorted(_select(request.select) - _OF_DUMPS)
         used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
             _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
         for keys in _stretches(windows) if of_windows else ():
-            _run(instance, WINDOWS_JOB, keys, {"ops": {"revisions": {"config": config}}}, of_windows, summary)
+            of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
+            asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
+            _run(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
     return summary
 
 
@@ -183,19 +188,26 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
 
 
 def _is_built(window: Window, select: Sequence[str]) -> bool:
-    """Does every selected table hold the window? Texts lie by quarter, so the window's snapshot tells of them."""
+    """Does every selected table hold the window? Texts lie by quarter, so the window's other tables tell of them."""
     from tempkb.api import open_store
+    from tempkb.mentions.building import WRITERS, is_current
     from tempkb.revisions.building import ALL
     from tempkb.revisions.origins import tables_built_with
     from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 
-    lake = open_store().lake
-    wanted = (set(select) or ALL) & ALL
+    store = open_store()
+    wanted = set(select) or ALL | WRITERS.keys()
     if PAGE_WIKITEXTS.name in wanted:
-        snapshot = lake.current(STABLE_SNAPSHOTS.name, window.key)
+        snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
         if snapshot is None or PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
             return False
-    return all(lake.current(name, window.key) for name in wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name})
+    logged = wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}
+    derived = set(wanted & WRITERS.keys())
+    if wanted & {"page_texts", "page_links"}:
+        derived.add("mentions")
+    return all(store.lake.current(name, window.key) for name in logged) and all(
+        is_current(store, name, window) for name in derived
+    )
 
 
 def _windows_in(text: str, settings: Settings) -> list[Window]:

@@ -31,7 +31,9 @@ from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
 # What makes two homes different; everything else may change from run to run.
-IDENTITY = ("wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule")
+IDENTITY = (
+    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections",
+)  # fmt: skip
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
 
 
@@ -48,6 +50,9 @@ class Settings(BaseSettings):
     first_window: date = Field(date(2001, 1, 1), description="a day on which a window begins, such as 2001-01-01")
     lookback_days: int = Field(30, ge=1, le=3660, description="a number of days from 1 to 3660")
     stability_rule: Literal["standing"] = Field("standing", description="standing")
+    dropped_sections: Annotated[tuple[str, ...] | Literal["standard"], NoDecode] = Field(
+        "standard", description="the word standard, or headings of sections to leave out, such as references,see also"
+    )
     engine: Literal["local"] = Field("local", description="local")
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
     duckdb_max_rows: int = Field(50_000_000, ge=0, description="a number of rows, 0 or more")
@@ -60,6 +65,13 @@ class Settings(BaseSettings):
             return tuple(sorted({int(part) for part in value.split(",")}))
         if isinstance(value, int):
             return (value,)
+        return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
+
+    @field_validator("dropped_sections", mode="before")
+    @classmethod
+    def _read_headings(cls, value: object) -> object:
+        if isinstance(value, str) and value.strip() != "standard":
+            return tuple(sorted({part.strip().lower() for part in value.split(",")} - {""}))
         return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
 
     @field_validator("first_window")

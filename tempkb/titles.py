@@ -4,10 +4,13 @@ A title here has spaces instead of underscores, no namespace prefix (that is the
 namespace number) and a first letter as the wiki's case rule wants it.
 """
 
+import html
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
+from urllib.parse import unquote
 
 # Whitespace and underscores count as one space; direction marks are invisible and dropped, as MediaWiki does.
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
@@ -28,6 +31,27 @@ class Title:
 
     namespace: int
     title: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a link leads.
+
+    Attributes:
+        kind: page; section (a part of a page); interwiki (another wiki); or invalid (no page can bear the name).
+        namespace, title: as of `Title`; an empty title with a section means the page itself.
+        section: the fragment behind `#`; None when there is none.
+    """
+
+    kind: Literal["page", "section", "interwiki", "invalid"]
+    namespace: int
+    title: str
+    section: str | None = None
+
+
+# What no title may hold; and how long one may be, in bytes.
+_NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
+_LONGEST_TITLE = 255
 
 
 @dataclass(frozen=True)
@@ -57,6 +81,39 @@ class Site:
         if number is None:
             return Title(0, self._first_letter(text, 0))
         return Title(number, self._first_letter(rest.strip(), number))
+
+    def read_target(self, text: str, other_wikis: Collection[str] = ()) -> Target:
+        """Read the target of a link as written: entities, percent signs, underscores, namespace and section.
+
+        Args:
+            text: what stands before the pipe.
+            other_wikis: prefixes, in lower case, that lead to another wiki or language.
+
+        >>> Site().read_target("new_york%20City#Old &amp; new")
+        Target(kind='section', namespace=0, title='New york City', section='Old & new')
+        >>> Site().read_target(":fr:Paris", {"fr"}).kind
+        'interwiki'
+        """
+        if "&" in text:
+            text = html.unescape(text)
+        page, sharp, section = text.partition("#")
+        if "%" in page:
+            page = unquote(page, errors="replace")
+        prefix, colon, _ = _spaced(page).removeprefix(":").partition(":")
+        if colon:
+            name = prefix.strip().casefold()
+            if name not in self._numbers and name in other_wikis:
+                return Target("interwiki", 0, _spaced(page).removeprefix(":").strip())
+        title = self.normalize(page)
+        if _NOT_IN_TITLES.search(title.title) or len(title.title.encode("utf-8", "replace")) > _LONGEST_TITLE:
+            return Target("invalid", title.namespace, title.title)
+        if sharp:
+            return Target("section", title.namespace, title.title, _spaced(section))
+        return Target("page" if title.title else "invalid", title.namespace, title.title)
+
+    def namespace_number(self, prefix: str) -> int | None:
+        """Number of the namespace that a prefix names, in lower case with single blanks; None if it names none."""
+        return self._numbers.get(prefix)
 
     def within(self, text: str, namespace: int) -> str:
         """Return the title in `text`, a full page name known to lie in `namespace`."""

@@ -6,7 +6,8 @@ import pyarrow as pa
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.pages import pages_from_sql
 from tempkb.dumps.registration import describe_files
-from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.dumps.sites import write_namespaces
+from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.errors import SourceError
 from tempkb.partitions import DUMPS
 from tempkb.store.drafts import Provenance
@@ -69,6 +70,30 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     inputs = {file.path.name: file.sha256 for file in dump.files if file.kind != "history"}
     provenance = Provenance(inputs, {"dump_id": dump.dump_id})
     version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
+    facts = facts_of(version, store.publish())
+    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+
+
+@dg.asset(
+    partitions_def=DUMPS,
+    group_name="dumps",
+    deps=[dump_files],
+    kinds={"parquet", "duckdb"},
+    owners=["team:tempkb"],
+    code_version=NAMESPACES.code_version,
+    output_required=False,
+)
+def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
+    """Namespaces of the wiki, as the head of the dump's first history file gives them.
+
+    One row per namespace; key `namespace`. A dump without a history has none.
+    """
+    dump = find_dump(store, context.partition_key)
+    store.claim(dump.wiki)
+    if not dump.history:
+        context.log.info(f"Dump {dump.dump_id} has no history file, so no head to read.")
+        return
+    version = write_namespaces(store, dump)
     facts = facts_of(version, store.publish())
     yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
 

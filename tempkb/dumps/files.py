@@ -8,7 +8,7 @@ import bz2
 import codecs
 import lzma
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -67,7 +67,7 @@ class Progress:
     note: str = field(default="")
 
 
-def open_dump(path: Path, progress: Progress | None = None) -> Iterator[bytes]:
+def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, None, None]:
     """Yield the plain bytes of a dump file, recoded to UTF-8 where a byte order mark says UTF-16.
 
     Args:
@@ -222,7 +222,7 @@ _ZSTD_BITE = 1 << 10
 _ZSTD_WINDOW = 1 << 27
 
 
-def _utf8(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _utf8(path: Path, pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
     """Recode UTF-16 to UTF-8 and drop a byte order mark; other declared encodings are refused."""
     first = b""
     for piece in pieces:

@@ -52,4 +52,19 @@ PAGES = Table(
     partition_columns=("dump_id",),
 )
 
-TABLES = (DUMP_FILES, PAGES)
+NAMESPACES = Table(
+    name="namespaces",
+    meaning="Namespaces of the wiki, as the head of the dump's first history file gives them.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        Column("namespace", pa.int32(), "number of the namespace; 0 holds the articles"),
+        Column("name", pa.string(), "its name in the wiki's language; empty for the articles"),
+        Column("is_case_sensitive", pa.bool_(), "does the first letter of a title count?"),
+    ),
+    key=("namespace",),
+    partitioned_by="dump",
+    partition_columns=("dump_id",),
+)
+
+TABLES = (DUMP_FILES, PAGES, NAMESPACES)

@@ -17,7 +17,7 @@ from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import in_memory
 from tempkb.store.merge import union_by_key
-from tempkb.store.tables import MANIFEST, SIDE_TABLES, Table, by_name
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, by_name
 
 
 class Store:
@@ -78,6 +78,7 @@ class Store:
         provenance: Provenance,
         *,
         prefer: str = "old",
+        exclusions: Sequence[Exclusion] = (),
         staging: Path | None = None,
     ) -> Version:
         """Replace a partition by the union of what it holds and `rows`, by key, under the partition's lock.
@@ -88,16 +89,17 @@ class Store:
             rows: in key order, no key twice.
             provenance: of the new rows; inputs of the old ones are kept beside them.
             prefer: `old` or `new`, whose row stays where both have the key.
+            exclusions: what was left out of the new rows; added to what was left out of the old ones.
             staging: as for `write`.
         """
         with self.lake.partition_lock(table.name, partition):
             current = self.lake.current(table.name, partition)
             if current is None:
-                return self.write(table, partition, rows, provenance, staging=staging)
+                return self.write(table, partition, rows, provenance, exclusions, staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
             both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
-            return self.write(table, partition, merged, both, staging=staging)
+            return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
     def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
         """Take the rows out of a partition whose `column` is among `values`; False if there are none."""
@@ -110,7 +112,7 @@ class Store:
             if found:
                 everything = read_files(current.paths())
                 kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in everything)
-                self.write(table, partition, kept, provenance)
+                self.write(table, partition, kept, provenance, self._summed(current, ()))
             return found
 
     def publish(self) -> Publication:
@@ -171,6 +173,21 @@ class Store:
         rows = [row for version in versions for row in version.side_rows(side.name)]
         kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
         return pa.Table.from_pylist(sorted(kept, key=lambda row: [row[name] for name in side.key]), side.schema)
+
+    def _summed(self, version: Version, new: Sequence[Exclusion]) -> list[Exclusion]:
+        """What was left out of a version and of new rows, by reason; the older example stays."""
+        summed: dict[tuple[str, str], Exclusion] = {}
+        old = [
+            Exclusion(row["reason"], row["n"], row["example"], row["table_name"])
+            for row in version.side_rows(EXCLUSIONS.name)
+        ]
+        for one in (*old, *new):
+            key = (one.reason, one.table_name or version.table)
+            before = summed.get(key)
+            summed[key] = Exclusion(
+                one.reason, one.n + (before.n if before else 0), before.example if before else one.example, key[1]
+            )
+        return list(summed.values())
 
     def _inputs_of(self, version: Version) -> dict[str, str]:
         return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}

@@ -4,6 +4,7 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tempkb.titles import Site, Title
 
@@ -46,6 +47,6 @@ def redirect_word() -> re.Pattern[str]:
 
 
 @cache
-def words_table() -> dict[str, list[str]]:
+def words_table() -> dict[str, Any]:
     """Return the table of language words that is part of the package."""
     return tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))

@@ -1,0 +1,129 @@
+"""When the room's tables are made: texts as quarters grow, the rest window by window."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from tempkb.dumps.tables import NAMESPACES
+from tempkb.errors import ContractError, TempkbError
+from tempkb.mentions.building import WRITERS
+from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
+from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.store import Store
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.windows import Window, window_of_key
+
+_OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, partition_mapping=DUMP_OF_WINDOW)]
+
+
+@dg.multi_asset(
+    name="clean_texts",
+    specs=[
+        dg.AssetSpec(
+            table.name, description=description, deps=deps, group_name="mentions", kinds={"parquet", "duckdb"},
+            owners=["team:tempkb"], code_version=table.code_version,
+        )
+        for table, description, deps in (
+            (PAGE_TEXTS, "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in the "
+             "lake by the quarter the revision was saved in.", _OF_WIKITEXTS),
+            (PAGE_LINKS, "Links in the readable texts as written, with exact spans. Key `page_id, revision_id, start_char`.",
+             [PAGE_TEXTS.name]),
+        )
+    ],
+    partitions_def=WINDOWS,
+    backfill_policy=dg.BackfillPolicy.single_run(),
+)  # fmt: skip
+def clean_texts(
+    context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Clean what is new in the texts of every quarter; which windows were asked for makes no difference."""
+    _asked(context, store)
+    began = time.monotonic()
+    versions = clean_quarters(store, stale_quarters(store), context.log.info)
+    publication = store.publish()
+    for table in (PAGE_TEXTS, PAGE_LINKS):
+        everything = store.lake.versions(table.name)
+        written = [version for (name, _), version in versions.items() if name == table.name]
+        facts: dict[str, Any] = {
+            "dagster/row_count": sum(one.rows for one in everything), "quarters_written": len(written),
+            "seconds": round(time.monotonic() - began, 2), "published": publication.left == 0,
+        }  # fmt: skip
+        if everything:
+            facts["sample"] = dg.MetadataValue.md(sample_of(everything[-1]))
+        for key in context.partition_keys:
+            context.add_asset_metadata(
+                {"dagster/row_count": facts["dagster/row_count"]}, asset_key=table.name, partition_key=key
+            )
+        yield dg.MaterializeResult(asset_key=table.name, metadata=facts)
+
+
+def _window_asset(table: Table, description: str, sources: list[str]) -> dg.AssetsDefinition:
+    """An asset that one writer makes, window by window; a window that fails is named, and the others are made."""
+    spec = dg.AssetSpec(
+        table.name, description=description, deps=sources, group_name="mentions", kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"], code_version=table.code_version,
+    )  # fmt: skip
+
+    @dg.multi_asset(
+        name=table.name, specs=[spec], partitions_def=WINDOWS, backfill_policy=dg.BackfillPolicy.single_run()
+    )
+    def made(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+        began = time.monotonic()
+        bad, versions = {}, {}
+        for window in _asked(context, store):
+            try:
+                versions[window.key] = WRITERS[table.name](store, window)
+            except TempkbError as error:
+                bad[window.key] = str(error)
+        publication = store.publish()
+        if bad:
+            for key, version in versions.items():
+                context.log_event(
+                    dg.AssetMaterialization(table.name, partition=key, metadata=facts_of(version, publication))
+                )
+            raise dg.Failure("; ".join(f"window {key} was not built: {why}" for key, why in sorted(bad.items())))
+        for key, version in versions.items():
+            left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
+            context.add_asset_metadata({**facts_of(version, publication), **left_out}, partition_key=key)
+        last = versions[max(versions)]
+        facts: dict[str, Any] = {
+            "seconds": round(time.monotonic() - began, 2),
+            "sample": dg.MetadataValue.md(sample_of(last)),
+        }
+        return dg.MaterializeResult(metadata=facts)
+
+    return made
+
+
+mentions = _window_asset(
+    MENTIONS,
+    "Links from one article to another as they lead at the cut, redirects followed; what is no such link is counted in "
+    "`exclusions`. Key `source_page_id, start_char`.",
+    [PAGE_LINKS.name, STABLE_SNAPSHOTS.name],
+)
+inverted_index = _window_asset(
+    INVERTED_INDEX,
+    "For each entity and surface at the cut, the articles that mention it so. Key `target_page_id, surface, source_page_id`.",
+    [MENTIONS.name],
+)
+mention_priors = _window_asset(
+    MENTION_PRIORS,
+    "How likely a surface means an entity at the cut, with both ranks. Key `surface, target_page_id`.",
+    [INVERTED_INDEX.name],
+)
+entity_popularity = _window_asset(
+    ENTITY_POPULARITY,
+    "How often each article is mentioned and edited up to the cut. Key `page_id`.",
+    [MENTION_PRIORS.name, STABLE_SNAPSHOTS.name],
+)
+
+
+def _asked(context: dg.AssetExecutionContext, store: Store) -> list[Window]:
+    if not context.partition_keys:
+        raise ContractError("the run names no window; expected a partition key or a range of them")
+    return [window_of_key(key, store.home.settings.granularity) for key in context.partition_keys]

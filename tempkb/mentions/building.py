@@ -1,0 +1,105 @@
+"""From links and snapshots to the tables of a cut. Knows nothing of Dagster."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import duckdb
+
+from tempkb.errors import ContractError
+from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
+from tempkb.mentions.resolution import (
+    ENTITY_POPULARITY_SQL,
+    INVERTED_INDEX_SQL,
+    MENTION_PRIORS_SQL,
+    MENTIONS_SQL,
+    links_left_out,
+    over_files,
+    resolve,
+    rows_of,
+)
+from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST, Table
+from tempkb.windows import Window
+
+
+def write_mentions(store: Store, window: Window) -> Version:
+    """Resolve the links of all articles of a window's snapshot, and write those that are mentions."""
+    snapshot = _need(store, STABLE_SNAPSHOTS, window)
+    # Quarters that begin at or after the cut hold no winner of it, and must not become inputs: the law.
+    quarters = [one for one in store.lake.versions(PAGE_LINKS.name) if date.fromisoformat(one.partition) < window.cut]
+    inputs = {f"{one.table} {one.partition}": one.version for one in (snapshot, *quarters)}
+    paths = [path for one in quarters for path in one.paths()]
+    if not paths:
+        raise ContractError(
+            f"{PAGE_LINKS.name}: nothing is cleaned yet; build it first: tempkb build --select page_links"
+        )
+    with _connected(store, snapshot=snapshot.paths(), links=paths) as connection:
+        resolve(connection)
+        left_out = links_left_out(connection)
+        provenance = Provenance(inputs, cleaner_settings(store))
+        return store.write(MENTIONS, window.key, rows_of(connection, MENTIONS_SQL), provenance, left_out)
+
+
+def write_inverted_index(store: Store, window: Window) -> Version:
+    """Count the mentions of a window by entity, surface and article."""
+    return _derive(store, INVERTED_INDEX, window, INVERTED_INDEX_SQL, (MENTIONS,))
+
+
+def write_mention_priors(store: Store, window: Window) -> Version:
+    """Work out P(entity | surface) at a window's cut."""
+    return _derive(store, MENTION_PRIORS, window, MENTION_PRIORS_SQL, (INVERTED_INDEX,))
+
+
+def write_entity_popularity(store: Store, window: Window) -> Version:
+    """Work out how often each article is mentioned and edited."""
+    return _derive(store, ENTITY_POPULARITY, window, ENTITY_POPULARITY_SQL, (MENTION_PRIORS, STABLE_SNAPSHOTS))
+
+
+WRITERS: dict[str, Callable[[Store, Window], Version]] = {
+    MENTIONS.name: write_mentions,
+    INVERTED_INDEX.name: write_inverted_index,
+    MENTION_PRIORS.name: write_mention_priors,
+    ENTITY_POPULARITY.name: write_entity_popularity,
+}
+"""What writes each table of a window, in the order of the data."""
+
+
+def is_current(store: Store, table: str, window: Window) -> bool:
+    """Does a table of a window follow from the window's snapshot, and from texts as the cleaner makes them now?"""
+    mentions, snapshot = (store.lake.current(name, window.key) for name in (MENTIONS.name, STABLE_SNAPSHOTS.name))
+    if mentions is None or snapshot is None or store.lake.current(table, window.key) is None:
+        return False
+    rows = mentions.side_rows(MANIFEST.name)
+    inputs = {row["name"]: row["sha256"] for row in rows if row["role"] == "input"}
+    is_from_snapshot = inputs.get(f"{snapshot.table} {snapshot.partition}") == snapshot.version
+    return is_from_snapshot and was_cleaned_with(mentions, cleaner_settings(store))
+
+
+def _derive(store: Store, table: Table, window: Window, query: str, sources: tuple[Table, ...]) -> Version:
+    versions = [_need(store, source, window) for source in sources]
+    files = {"snapshot" if one.table == STABLE_SNAPSHOTS.name else one.table: one.paths() for one in versions}
+    inputs = {f"{one.table} {one.partition}": one.version for one in versions}
+    with _connected(store, **files) as connection:
+        return store.write(table, window.key, rows_of(connection, query), Provenance(inputs))
+
+
+def _need(store: Store, table: Table, window: Window) -> Version:
+    version = store.lake.current(table.name, window.key)
+    if version is None:
+        raise ContractError(
+            f"{table.name} of window {window.label} ({window.key}) is not built; build it first: "
+            f"tempkb build --select {table.name} --windows {window.start}..{window.end}"
+        )
+    return version
+
+
+@contextmanager
+def _connected(store: Store, **files: list[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with store.lake.staging() as spill, over_files(spill, **files) as connection:
+        yield connection

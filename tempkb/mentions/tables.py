@@ -1,0 +1,158 @@
+"""Tables of the room: clean texts, links as written, and what both mean at each cut."""
+
+import pyarrow as pa
+
+from tempkb.dumps.tables import DUMP_ID, WIKI
+from tempkb.store.tables import INSTANT, Column, Rule, Table
+
+_QUARTER = Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved")
+_WINDOW = Column("window_start", pa.date32(), "first day of the window that ends at the cut")
+_CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot")
+
+SECTION = pa.struct(
+    [("level", pa.int8()), ("title", pa.string()), ("start_char", pa.int32()), ("body_start_char", pa.int32()),
+     ("end_char", pa.int32())]
+)  # fmt: skip
+PARAGRAPH = pa.struct([("kind", pa.string()), ("start_char", pa.int32()), ("end_char", pa.int32())])
+
+PAGE_TEXTS = Table(
+    name="page_texts",
+    meaning="Readable text of every winning revision, each cleaned once, by the quarter it was saved in.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _QUARTER,
+        Column("page_id", pa.int64(), "number of the page"),
+        Column("revision_id", pa.int64(), "number of the revision"),
+        Column("revision_timestamp", INSTANT, "when it was saved; ages in the text are those of this day"),
+        Column("text", pa.string(), "a line per heading, paragraph and list item; empty for redirects", is_bulk=True),
+        Column("sections", pa.list_(SECTION), "the lead (level 0), then each heading with the span of its section"),
+        Column("paragraphs", pa.list_(PARAGRAPH), "lines that are no headings: prose or list"),
+        Column("n_unbalanced", pa.int32(), "braces and brackets without a partner, mended by guess"),
+    ),
+    key=("page_id", "revision_id"),
+    partitioned_by="quarter of the revision",
+    partition_columns=("quarter",),
+    persist="view",
+    row_group_rows=1024,
+)
+
+PAGE_LINKS = Table(
+    name="page_links",
+    meaning="Links in the readable texts as written, with exact spans; not resolved, since targets change.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _QUARTER,
+        Column("page_id", pa.int64(), "page that holds the link"),
+        Column("revision_id", pa.int64(), "revision that holds it"),
+        Column("start_char", pa.int32(), "where the surface begins in page_texts.text, in code points"),
+        Column("end_char", pa.int32(), "first code point behind it"),
+        Column("surface", pa.string(), "what readers see: text[start_char:end_char]"),
+        Column("target", pa.string(), "target as written, without what is around it"),
+        Column("kind", pa.string(), "page, section (names a part), interwiki (another wiki), or invalid (no title)"),
+        Column("target_namespace", pa.int32(), "namespace the target names"),
+        Column("target_title", pa.string(), "its title, normalised; empty when only a section is named"),
+        Column("target_section", pa.string(), "the part that is named; null when none is"),
+    ),
+    key=("page_id", "revision_id", "start_char"),
+    partitioned_by="quarter of the revision",
+    partition_columns=("quarter",),
+    rules=(
+        Rule("surface_fills_its_span", "a span is as long as its surface",
+             "end_char - start_char <> length(surface) OR start_char < 0 OR surface = ''"),
+        Rule("known_kind", "kind is page, section, interwiki or invalid",
+             "kind NOT IN ('page', 'section', 'interwiki', 'invalid')"),
+    ),
+)  # fmt: skip
+
+MENTIONS = Table(
+    name="mentions",
+    meaning="Links from one article to another as they lead at the cut, redirects followed.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _WINDOW,
+        _CUT,
+        Column("source_page_id", pa.int64(), "article that mentions"),
+        Column("source_revision_id", pa.int64(), "its winning revision at the cut"),
+        Column("start_char", pa.int32(), "where the surface begins in that revision's clean text"),
+        Column("end_char", pa.int32(), "first code point behind it"),
+        Column("surface", pa.string(), "what readers see"),
+        Column("target_title", pa.string(), "title that the link names, before redirects"),
+        Column("target_page_id", pa.int64(), "article it leads to at the cut"),
+        Column("target_entity_id", pa.string(), "Wikidata item of that article, linked on the dump's day"),
+        Column("via_redirect", pa.bool_(), "does it lead there through a redirect?"),
+        Column("source_is_disambiguation", pa.bool_(), "the page that mentions only lists what a name may mean"),
+        Column("target_is_disambiguation", pa.bool_(), "the page it leads to only lists what a name may mean"),
+    ),
+    key=("source_page_id", "start_char"),
+    partitioned_by="window",
+    partition_columns=("window_start",),
+    rules=(Rule("no_page_mentions_itself", "links to the own page are left out", "source_page_id = target_page_id"),),
+)
+
+_SURFACE = Column("surface", pa.string(), "the surface in lower case: what is counted together")
+
+INVERTED_INDEX = Table(
+    name="inverted_index",
+    meaning="For each entity and surface at the cut, the articles that mention it so, and how often.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _WINDOW,
+        _CUT,
+        Column("target_page_id", pa.int64(), "article that is mentioned"),
+        _SURFACE,
+        Column("source_page_id", pa.int64(), "article that mentions it"),
+        Column("n_mentions", pa.int64(), "how often it does so with this surface"),
+        Column("n_direct", pa.int64(), "of these, links that name the article itself, not a redirect"),
+    ),
+    key=("target_page_id", "surface", "source_page_id"),
+    partitioned_by="window",
+    partition_columns=("window_start",),
+)
+
+MENTION_PRIORS = Table(
+    name="mention_priors",
+    meaning="How likely a surface means an entity at the cut: P(entity | surface), TempEL's equation 1.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _WINDOW,
+        _CUT,
+        _SURFACE,
+        Column("target_page_id", pa.int64(), "article that is mentioned"),
+        Column("n_links", pa.int64(), "mentions of the article with this surface"),
+        Column("n_direct", pa.int64(), "of these, links that name the article itself, not a redirect"),
+        Column("prior", pa.float64(), "n_links as a share of all mentions with this surface"),
+        Column("rank_in_entity", pa.int32(), "dense rank of the prior among the article's surfaces, 1 the highest"),
+        Column("rank_in_surface", pa.int32(), "dense rank of the prior among the surface's articles, 1 the highest"),
+    ),
+    key=("surface", "target_page_id"),
+    partitioned_by="window",
+    partition_columns=("window_start",),
+    rules=(Rule("is_a_share", "a prior lies in (0, 1]", "prior <= 0 OR prior > 1 OR n_direct > n_links"),),
+)
+
+ENTITY_POPULARITY = Table(
+    name="entity_popularity",
+    meaning="How often each article is mentioned and edited up to the cut.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _WINDOW,
+        _CUT,
+        Column("page_id", pa.int64(), "article"),
+        Column("n_inlinks", pa.int64(), "mentions of it in other articles"),
+        Column("n_surfaces", pa.int64(), "distinct surfaces of these, in lower case"),
+        Column("entity_prior", pa.float64(), "n_inlinks as a share of all mentions in the snapshot"),
+        Column("n_revisions", pa.int64(), "revisions saved before the cut"),
+        Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
+    ),
+    key=("page_id",),
+    partitioned_by="window",
+    partition_columns=("window_start",),
+)
+
+TABLES = (PAGE_TEXTS, PAGE_LINKS, MENTIONS, INVERTED_INDEX, MENTION_PRIORS, ENTITY_POPULARITY)

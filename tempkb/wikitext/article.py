@@ -1,0 +1,214 @@
+"""A revision's wikitext as an article: readable text, with exact spans of links, sections and paragraphs. Pure.
+
+The steps are those of MediaWiki, each linear in the text: comments and
+extension tags, templates, files, then line by line tables, headings, lists and
+paragraphs, and in each of those links, tags and entities.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from tempkb.titles import Site
+from tempkb.wikitext.blocks import Kind, split_blocks
+from tempkb.wikitext.extensions import strip_extensions
+from tempkb.wikitext.inline import Inline, Span, drop_media
+from tempkb.wikitext.mending import mend
+from tempkb.wikitext.redirects import words_table
+from tempkb.wikitext.templates import Expansion
+from tempkb.wikitext.tidy import tidy
+
+
+class Link(NamedTuple):
+    """A link that readers see. `text[start:end] == surface`; `target` as written, without what is around it."""
+
+    start: int
+    end: int
+    surface: str
+    target: str
+
+
+class Section(NamedTuple):
+    """From a heading to the next one of its level or above; the lead has level 0 and no title.
+
+    Attributes:
+        start, end: of the whole section, its heading's line included.
+        body_start: where the text below the heading begins.
+    """
+
+    level: int
+    title: str
+    start: int
+    body_start: int
+    end: int
+
+
+class Paragraph(NamedTuple):
+    """A line of the text: prose, or an item of a list."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Article:
+    """What a reader sees. Offsets are Unicode code points, half-open.
+
+    Attributes:
+        text: one line per heading, paragraph and list item.
+        links: in the order of the text.
+        sections: the lead first, then in the order of their headings; subsections lie inside their sections.
+        paragraphs: all lines but the headings.
+        dropped_templates: names that no table row shows, with how often.
+        unbalanced: braces and brackets without a partner.
+    """
+
+    text: str
+    links: tuple[Link, ...]
+    sections: tuple[Section, ...]
+    paragraphs: tuple[Paragraph, ...]
+    dropped_templates: Counter[str] = field(default_factory=Counter)
+    unbalanced: int = 0
+
+
+def read_article(
+    wikitext: str, site: Site, day: date | None = None, dropped_sections: Collection[str] | None = None
+) -> Article:
+    """Read a wikitext; never raises, whatever people wrote.
+
+    Args:
+        wikitext: as stored.
+        site: namespaces and language of the wiki.
+        day: when the revision was saved, for ages; None leaves them out.
+        dropped_sections: headings, in lower case, whose sections are left out;
+            None takes those of `words.toml`: references, external links, see also.
+
+    >>> article = read_article("'''Ada''' was a [[Poet|poet]]s' friend ({{IPA|x}}).", Site())
+    >>> article.text, article.links
+    ("Ada was a poets' friend.", (Link(start=10, end=15, surface='poets', target='Poet'),))
+    """
+    language = language_of(site)
+    stripped = strip_extensions(_with_plain_blanks(wikitext))
+    expansion = Expansion(stripped.text, day, local_words=language in ("en", "simple"))
+    shown = drop_media(expansion.expand(mend), site)
+    inline = Inline(site, stripped.literal, language)
+    dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
+    writer = _Writer(dropped)
+    for block in split_blocks(shown):
+        if writer.skips_to and not (block.kind == "heading" and block.level <= writer.skips_to):
+            continue
+        line, spans = inline.read(block.text)
+        # Links do not overlap, so their edges are in order.
+        line, edges = tidy(line, [edge for span in spans for edge in (span.start, span.end)])
+        writer.write(block.kind, block.level, line, spans, edges)
+    return writer.article(expansion.dropped, expansion.unclosed + inline.unbalanced)
+
+
+_BLANKS = (
+    "\r\n",
+    "\t",
+    "\u00a0",
+    "\u2009",
+    "\u202f",
+    "\u2028",
+    "\u2029",
+    "\x85",
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x1d",
+    "\x1e",
+    "\r",
+)
+
+
+def _with_plain_blanks(text: str) -> str:
+    """Blanks of every width become one kind, ends of lines another."""
+    for blank in _BLANKS:
+        if blank in text:
+            text = text.replace(blank, "\n" if blank == "\r\n" else " ")
+    return text
+
+
+def language_of(site: Site) -> str:
+    """The language of a wiki, by its database name: dewiki is de, simplewiki simple, commonswiki commons."""
+    name = site.dbname or "enwiki"
+    for ending in (
+        "wiktionary",
+        "wikibooks",
+        "wikinews",
+        "wikiquote",
+        "wikisource",
+        "wikiversity",
+        "wikivoyage",
+        "wiki",
+    ):
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending).replace("_", "-")
+    return name
+
+
+@cache
+def dropped_headings() -> frozenset[str]:
+    """Headings, in lower case, of the sections that are left out by default."""
+    return frozenset(words_table()["dropped_sections"])
+
+
+_WORD = re.compile(r"[^\W_]")
+
+
+class _Writer:
+    """Puts lines together and keeps count of where things are."""
+
+    def __init__(self, dropped: frozenset[str]) -> None:
+        self._dropped = dropped
+        self.skips_to = 0  # inside a dropped section: the level of its heading
+        self._lines: list[str] = []
+        self._length = 0
+        self._links: list[Link] = []
+        self._paragraphs: list[Paragraph] = []
+        self._headings: list[tuple[int, str, int, int]] = []
+
+    def write(self, kind: Kind, level: int, line: str, spans: list[Span], edges: list[int]) -> None:
+        if kind == "heading":
+            self.skips_to = level if line.strip(" :.").lower() in self._dropped else 0
+            if self.skips_to:
+                return
+        if not _WORD.search(line):
+            return
+        start, end = self._length, self._length + len(line)
+        if kind == "heading":
+            self._headings.append((level, line, start, end + 1))
+        else:
+            self._paragraphs.append(Paragraph(kind, start, end))
+        for span, left, right in zip(spans, edges[::2], edges[1::2], strict=True):
+            if left < right:
+                self._links.append(Link(start + left, start + right, line[left:right], span.target))
+        self._lines.append(line)
+        self._length = end + 1
+
+    def article(self, dropped: Counter[str], unbalanced: int) -> Article:
+        text = "\n".join(self._lines)
+        sections = _sections(self._headings, len(text))
+        return Article(text, tuple(self._links), sections, tuple(self._paragraphs), dropped, unbalanced)
+
+
+def _sections(headings: list[tuple[int, str, int, int]], length: int) -> tuple[Section, ...]:
+    """Sections from headings; each ends where a heading of its level or above follows."""
+    ends = [length] * len(headings)
+    opened: list[int] = []
+    for number, (level, _, start, _) in enumerate(headings):
+        while opened and headings[opened[-1]][0] >= level:
+            ends[opened.pop()] = start
+        opened.append(number)
+    lead = Section(0, "", 0, 0, headings[0][2] if headings else length)
+    below = [
+        Section(level, title, start, min(body, length), end)
+        for (level, title, start, body), end in zip(headings, ends, strict=True)
+    ]
+    return (lead, *below)

@@ -1,0 +1,134 @@
+"""Lines: tables go, the rest becomes headings, paragraphs and list items. Pure."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+Kind = Literal["heading", "prose", "list"]
+
+_RUN_OF_QUOTES = re.compile("'{2,}")
+_RULE = re.compile(r"-{4,}")
+_LIST_MARKS = "*#:;"
+
+
+class Block(NamedTuple):
+    """Lines that belong together: joined by blanks, without apostrophes of markup.
+
+    Attributes:
+        kind: heading, prose or list (an item of one).
+        text: still with links and tags.
+        level: of a heading, 1 to 6; else 0.
+    """
+
+    kind: Kind
+    text: str
+    level: int = 0
+
+
+def split_blocks(text: str) -> Iterator[Block]:
+    """Yield the blocks of a wikitext that has neither templates nor extension tags."""
+    lines = text.split("\n")
+    if "{|" in text or "|}" in text:
+        lines = _without_tables(lines)
+    gathered: list[str] = []
+    for line in lines:
+        first = line[:1]
+        # A paragraph goes on as long as lines begin like prose.
+        if first and first not in "=*#:;|-" and not line.isspace():
+            gathered.append(unquoted(line) if "''" in line else line)
+            continue
+        if gathered and (first != "-" or line.startswith("----") or not line.strip()):
+            yield Block("prose", " ".join(gathered))
+            gathered = []
+        if first == "=" and (heading := _heading(line)):
+            yield heading
+        elif first and first in _LIST_MARKS:
+            yield Block("list", unquoted(line.lstrip("*#:; \t")))
+        elif first == "-":
+            gathered.append(unquoted(_RULE.sub("", line, count=1) if line.startswith("----") else line))
+        elif first == "=":
+            gathered.append(unquoted(line))
+        # A line that begins with a pipe is a rest of a table whose ends came from templates.
+    if gathered:
+        yield Block("prose", " ".join(gathered))
+
+
+def _heading(line: str) -> Block | None:
+    line = line.rstrip()
+    left = len(line) - len(line.lstrip("="))
+    right = len(line) - len(line.rstrip("="))
+    level = min(left, right, 6)
+    if not level or left == len(line):
+        return None
+    return Block("heading", unquoted(line[level:-level].strip()), level)
+
+
+def _without_tables(lines: list[str]) -> list[str]:
+    """Drop tables with all in them; of one that is never closed, the lines that look like a table's."""
+    kept: list[str] = []
+    # For each open table: how many lines were kept when it began, and the lines since.
+    opened: list[tuple[int, list[str]]] = []
+    for line in lines:
+        stripped = line.lstrip(" \t:*#")
+        if stripped.startswith("{|"):
+            opened.append((len(kept), []))
+        elif opened and stripped.startswith("|}") and not stripped.startswith("|}}"):
+            opened.pop()
+        elif opened:
+            opened[-1][1].append(line)
+        else:
+            kept.append(line)
+    for _, inside in opened:
+        kept += _behind_table(inside)
+    return kept
+
+
+def _behind_table(lines: list[str]) -> list[str]:
+    """What follows the rows of a table that lost its end: all from the first blank or heading line on."""
+    for at, line in enumerate(lines):
+        if not line.strip() or line.startswith("="):
+            return lines[at:]
+    return []
+
+
+def unquoted(line: str) -> str:
+    """Take the markup of bold and italics out of a line; apostrophes of the text stay.
+
+    Five apostrophes are both, four are one of the text and bold. When bold and
+    italics are both left open, one bold was an apostrophe and italics; which one
+    follows MediaWiki: after a single letter, else after a longer word, else after
+    a blank.
+
+    >>> unquoted("L'''Étoile'' of the '''Rock 'n' Roll''' O'Brien's")
+    "L'Étoile of the Rock 'n' Roll O'Brien's"
+    """
+    if "''" not in line:
+        return line
+    runs = list(_RUN_OF_QUOTES.finditer(line))
+    lengths = [len(run[0]) for run in runs]
+    bold = sum(length >= 3 for length in lengths)
+    italic = sum(length == 2 or length >= 5 for length in lengths)
+    misread = _misread(line, runs) if bold % 2 and italic % 2 else None
+    pieces, at = [], 0
+    for number, run in enumerate(runs):
+        pieces.append(line[at : run.start()])
+        length = lengths[number]
+        if length == 4 or number == misread:
+            pieces.append("'")
+        elif length > 5:
+            pieces.append("'" * (length - 5))
+        at = run.end()
+    pieces.append(line[at:])
+    return "".join(pieces)
+
+
+def _misread(line: str, runs: list[re.Match[str]]) -> int | None:
+    """Which run of three is an apostrophe and italics."""
+    found: dict[str, int] = {}
+    for number, run in enumerate(runs):
+        if len(run[0]) != 3:
+            continue
+        before, second = line[run.start() - 1 : run.start()], line[max(run.start() - 2, 0) : run.start() - 1]
+        place = "blank" if before in ("", " ") else "letter" if second in ("", " ") else "word"
+        found.setdefault(place, number)
+    return next((found[place] for place in ("letter", "word", "blank") if place in found), None)

@@ -1,0 +1,54 @@
+"""A template as it is called: its name and arguments. Pure."""
+
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True)
+class Call:
+    """A template call whose arguments are wikitext without braces.
+
+    Attributes:
+        name: as the table knows it: lower case, spaces for underscores.
+        unnamed: arguments by position, as written.
+        named: arguments by name; `1=` counts as a name, too. Trimmed.
+        day: when the revision was saved, for ages; None when unknown.
+        local_words: does the wiki write English, so that English words may be added?
+    """
+
+    name: str
+    unnamed: tuple[str, ...]
+    named: dict[str, str]
+    day: date | None = None
+    local_words: bool = True
+
+    def get(self, *names: str) -> str:
+        """The first of these arguments that is given and not empty; a number means a position, from 1."""
+        for name in names:
+            value = self.named.get(name, "")
+            if not value and name.isdigit() and 0 < int(name) <= len(self.unnamed):
+                value = self.unnamed[int(name) - 1].strip()
+            if value:
+                return value
+        return ""
+
+    def positional(self) -> list[str]:
+        """Arguments without a name, trimmed, in order; numbered names put in their places."""
+        values = [value.strip() for value in self.unnamed]
+        while self.named.get(str(len(values) + 1)):
+            values.append(self.named[str(len(values) + 1)])
+        return values
+
+
+def read_call(parts: list[str], name: str, day: date | None, *, local_words: bool) -> Call:
+    """Put together a call from its name and what stood between the pipes."""
+    unnamed: list[str] = []
+    named: dict[str, str] = {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        # An equals sign inside a tag or link does not name an argument.
+        if equals and not any(sign in key for sign in "<["):
+            named[key.strip()] = value.strip()
+        else:
+            unnamed.append(part)
+    return Call(name, tuple(unnamed), named, day, local_words)

@@ -1,0 +1,241 @@
+"""`{{convert}}`: a quantity in two units, computed as the template does. Pure.
+
+Rounding follows the template's documentation: as precise as the input, by a
+power of ten that depends on the size of the factor, or two significant digits,
+whichever is more precise.
+"""
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tempkb.wikitext.calls import Call
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of `units.toml`: `size` in the base unit of its quantity."""
+
+    code: str
+    quantity: str
+    size: float
+    singular: str
+    plural: str
+    symbol: str
+    beside: str
+
+
+_ALIASES = {
+    "metre": "m", "metres": "m", "meter": "m", "meters": "m", "kilometre": "km", "kilometres": "km", "kilometer": "km",
+    "kilometers": "km", "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft", "inch": "in", "inches": "in", "yard": "yd",
+    "yards": "yd", "acres": "acre", "hectare": "ha", "hectares": "ha", "km²": "km2", "m²": "m2", "sqkm": "km2", "sqm": "m2",
+    "ft2": "sqft", "mi2": "sqmi", "sq mi": "sqmi", "sq ft": "sqft", "lbs": "lb", "pound": "lb", "pounds": "lb", "tonnes": "t",
+    "tons": "ST", "kph": "km/h", "°C": "C", "°F": "F", "litre": "L", "litres": "L", "gal": "USgal", "U.S.gal": "USgal",
+    "impgal": "impgal", "knots": "kn", "knot": "kn", "hectopascal": "hPa", "long ton": "LT", "short ton": "ST", "kilogram": "kg",
+    "kilograms": "kg", "µm": "um", "μm": "um", "lb-ft": "lbft", "lb.ft": "lbft", "lb·ft": "lbft", "nautical mile": "nmi",
+}  # fmt: skip
+_BETWEEN = {"-": "–", "–": "–", "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "*": " × ",
+            "+/-": " ± ", "±": " ± ", "to(-)": " to ", ",": ", ", "to about": " to about ", "xx": " × "}  # fmt: skip
+_IN_ONE = {("ft", "in"), ("lb", "oz"), ("st", "lb"), ("mi", "yd"), ("yd", "ft")}
+_NUMBER = re.compile(r"([+\-−]?)\s*(?:(\d[\d,]*(?:\.\d+)?|\.\d+)(?:[+⁄ ]?)(?:(\d+)[/⁄](\d+))?|(\d+)[/⁄](\d+))")
+_LONGEST_NUMBER = 25
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number as written: how it reads, its value, and digits after the point (negative: zeros before it)."""
+
+    shown: str
+    value: float
+    decimals: int
+
+
+def convert(call: Call) -> str:
+    """Return the text of a `{{convert}}` call; without a known unit, what was written, uncomputed.
+
+    >>> from tempkb.wikitext.calls import read_call
+    >>> convert(read_call(["37", "mm", "in", "abbr=on"], "convert", None, local_words=True))
+    '37 mm (1.5 in)'
+    """
+    arguments = call.positional()
+    numbers, between, codes, parts = _read_arguments(arguments)
+    if not numbers or not codes:
+        return " ".join(arguments[:2])
+    unit = _unit(codes[0])
+    if unit is None:
+        return f"{_joined([number.shown for number in numbers], between)} {codes[0]}"
+    targets = [found for code in codes[1:] if (found := _unit(code)) and found.quantity == unit.quantity]
+    if not targets and (beside := _unit(unit.beside)):
+        targets = [beside]
+    said = _input_in_words(call, numbers, between, unit, parts)
+    shown = [_output_in_words(call, numbers, between, unit, target, arguments) for target in targets]
+    return _laid_out(call, said, [one for one in shown if one])
+
+
+def _laid_out(call: Call, said: str, shown: list[str]) -> str:
+    layout = call.get("disp")
+    if not shown or layout in ("number", "preunit"):
+        return said
+    if layout in ("out", "output only", "output number only", "number"):
+        return "; ".join(shown)
+    if layout in ("or", "slash", "/"):
+        return said + (" or " if layout == "or" else " / ") + ", ".join(shown)
+    if layout in ("flip",) or call.get("order") == "flip":
+        return f"{shown[0]} ({said})"
+    if layout == "comma":
+        return f"{said}, {', '.join(shown)}"
+    return f"{said} ({'; '.join(shown)})"
+
+
+def _read_arguments(arguments: list[str]) -> tuple[list[_Number], list[str], list[str], list[tuple[_Number, Unit]]]:
+    """Read numbers with the words between them, then units.
+
+    Returns:
+        the numbers; the words between them; unit codes, the input's first; and,
+        of 6 ft 2 in, its parts, with their sum as the only number.
+    """
+    rest = list(arguments)
+    first = _read_number(rest.pop(0)) if rest else None
+    numbers, between = [first] if first else [], []
+    while numbers and len(rest) > 1 and rest[0] in _BETWEEN and (following := _read_number(rest[1])):
+        between.append(_BETWEEN[rest[0]])
+        numbers.append(following)
+        rest = rest[2:]
+    codes = rest[:1]
+    small = _unit(rest[2]) if len(rest) > 2 else None
+    second = _read_number(rest[1]) if small else None
+    large = _unit(codes[0]) if codes else None
+    if numbers and large and small and second and not between and (large.code, small.code) in _IN_ONE:
+        value = numbers[0].value + second.value * small.size / large.size
+        parts = [(numbers[0], large), (second, small)]
+        return [_Number("", value, second.decimals + 1)], [], codes + _codes(rest[3:]), parts
+    return numbers, between, codes + _codes(rest[1:]), []
+
+
+def _codes(arguments: list[str]) -> list[str]:
+    """Unit codes among the remaining arguments; `m ft` in one argument names two."""
+    codes = []
+    for argument in arguments:
+        codes += [argument] if _unit(argument) else argument.split()
+    return codes
+
+
+def _input_in_words(
+    call: Call, numbers: list[_Number], between: list[str], unit: Unit, parts: list[tuple[_Number, Unit]]
+) -> str:
+    abbreviated = call.get("abbr") in ("on", "in", "~", "values") or unit.quantity == "temperature"
+    if parts:
+        return " ".join(f"{number.shown} {_name(call, one, number.value, abbreviated)}" for number, one in parts)
+    said = _joined([number.shown for number in numbers], between)
+    if call.get("abbr") == "values":
+        return said
+    if call.get("adj") in ("on", "mid") and not abbreviated:
+        return f"{said}-{_american(call, unit.singular)}"
+    return f"{said} {_name(call, unit, numbers[-1].value, abbreviated)}"
+
+
+def _output_in_words(
+    call: Call, numbers: list[_Number], between: list[str], unit: Unit, target: Unit, arguments: list[str]
+) -> str:
+    spelled = call.get("abbr") in ("off", "in", "none")
+    shown = []
+    for number in numbers:
+        value = _computed(number.value, unit, target)
+        decimals = _decimals(call, number, value, unit, target, arguments)
+        if not math.isfinite(value) or abs(decimals) > _LONGEST_NUMBER:
+            return ""
+        shown.append(_rounded(value, decimals))
+    words = _joined(shown, between)
+    if call.get("abbr") == "values" or call.get("disp") == "output number only":
+        return words
+    return f"{words} {_name(call, target, _plain(shown[-1]), not spelled)}"
+
+
+def _computed(value: float, unit: Unit, target: Unit) -> float:
+    if unit.quantity != "temperature":
+        return value * unit.size / target.size
+    kelvin = {"C": value + 273.15, "F": (value + 459.67) * 5 / 9, "K": value}[unit.code]
+    return {"C": kelvin - 273.15, "F": kelvin * 9 / 5 - 459.67, "K": kelvin}[target.code]
+
+
+def _decimals(call: Call, number: _Number, value: float, unit: Unit, target: Unit, arguments: list[str]) -> int:
+    """Digits after the point of a computed value; negative: zeros before it."""
+    asked = arguments[-1] if len(arguments) > 2 else ""
+    if re.fullmatch(r"-?\d", asked) and _unit(arguments[-2]) is not None:
+        return int(asked)
+    significant = call.get("sigfig")
+    if re.fullmatch(r"[1-9]", significant) and value:
+        return int(significant) - 1 - math.floor(math.log10(abs(value)))
+    if unit.quantity == "temperature":
+        return max(number.decimals, 0)
+    factor = unit.size / target.size
+    like_input = number.decimals - math.floor(math.log10(factor / 0.2)) - 1 if factor else 0
+    two_digits = 1 - math.floor(math.log10(abs(value))) if value else like_input
+    return max(like_input, two_digits)
+
+
+def _rounded(value: float, decimals: int) -> str:
+    scaled = value * 10.0**decimals
+    if not math.isfinite(scaled):
+        return f"{value:.3g}"
+    whole = math.floor(abs(scaled) + 0.5) / 10.0**decimals
+    return ("−" if value < 0 and whole else "") + f"{whole:,.{max(decimals, 0)}f}"
+
+
+def _plain(shown: str) -> float:
+    return float(shown.replace(",", "").replace("−", "-"))
+
+
+def _read_number(text: str) -> _Number | None:
+    text = text.strip()
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    sign, whole, over, under, only_over, only_under = found.groups()
+    over, under = over or only_over, under or only_under
+    if under is not None and not int(under):
+        return None
+    plain = (whole or "0").replace(",", "")
+    value = float(plain) + (int(over) / int(under) if over else 0.0)
+    decimals = len(plain.partition(".")[2])
+    if not decimals and not over:
+        decimals = -(len(plain) - len(plain.rstrip("0"))) if plain.strip("0") else 0
+    shown = f"{float(plain):,.{max(decimals, 0)}f}" if whole else ""
+    if over:
+        decimals = max(decimals, 1)
+        shown += f"{' ' if shown else ''}{over}/{under}"
+    negative = sign in ("-", "−") and sign != ""
+    return _Number(("−" if negative else "") + shown, -value if negative else value, decimals)
+
+
+def _joined(shown: list[str], between: list[str]) -> str:
+    said = shown[0]
+    for at, one in enumerate(shown[1:]):
+        said += (between[at] if at < len(between) else " ") + one
+    return said
+
+
+def _name(call: Call, unit: Unit, value: float, abbreviated: bool) -> str:
+    if abbreviated:
+        return unit.symbol
+    return _american(call, unit.singular if abs(value) == 1 else unit.plural)
+
+
+def _american(call: Call, name: str) -> str:
+    return name.replace("metre", "meter").replace("litre", "liter") if call.get("sp") == "us" else name
+
+
+def _unit(code: str) -> Unit | None:
+    return units().get(_ALIASES.get(code, code))
+
+
+@cache
+def units() -> dict[str, Unit]:
+    """Return the table of units by code."""
+    rows = tomllib.loads((Path(__file__).parent / "units.toml").read_text("utf-8"))
+    return {code: Unit(code, *row) for code, row in rows.items()}

@@ -1,0 +1,30 @@
+"""Markup whose braces never close: what a second reader can make of it. Pure."""
+
+import re
+
+import mwparserfromhell
+
+# The library's time grows faster than the text when nothing closes; nobody's prose depends on more than this.
+_LONGEST = 4000
+_BRACES = re.compile(r"\{\{|\}\}|\{\|")
+
+
+def mend(piece: str) -> str:
+    """Return the prose of a piece that begins with braces which are never closed.
+
+    mwparserfromhell reads it without the opening braces' line of parameters;
+    whatever it still takes for text behind braces or pipes is dropped, so that the
+    inside of a template never passes for prose.
+
+    >>> mend("{{Infobox|name=[[Ada]]")
+    ''
+    """
+    first_line, newline, rest = piece[:_LONGEST].partition("\n")
+    del first_line  # name and parameters of the template that lost its end
+    if not newline:
+        return ""
+    read = mwparserfromhell.parse(rest)
+    shown = str(read.strip_code(collapse=False))
+    return "\n".join(
+        line for line in shown.split("\n") if not _BRACES.search(line) and "|" not in line and "=" not in line
+    )

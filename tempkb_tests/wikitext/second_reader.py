@@ -1,0 +1,87 @@
+"""mwparserfromhell as a second reader: what it finds in the nodes that tempkb's cleaner keeps."""
+
+import re
+from collections import Counter
+
+import mwparserfromhell
+from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Wikilink
+
+from tempkb.titles import Site
+from tempkb.wikitext.article import dropped_headings, language_of
+from tempkb.wikitext.extensions import _DROPPED, strip_extensions
+from tempkb.wikitext.inline import Inline
+from tempkb.wikitext.mending import mend
+from tempkb.wikitext.templates import Expansion
+
+WORD = re.compile(r"\w+")
+
+
+def read(wikitext: str, site: Site, day=None) -> tuple[str, list[tuple[str, str]]]:
+    """Return its readable text, and its links as (target, surface)."""
+    english = language_of(site) in ("en", "simple")
+    inline = Inline(site, lambda _: "", language_of(site))
+    tree = mwparserfromhell.parse(wikitext)
+    kept = mwparserfromhell.parse("")
+    kept.nodes[:] = _without_sections(tree.nodes)
+    _delete(kept, inline, day, english)
+    links = [
+        (str(link.title).strip(), (link.text if link.text is not None else link.title).strip_code(collapse=False))
+        for link in kept.ifilter_wikilinks(recursive=True)
+    ]
+    return kept.strip_code(collapse=False), links
+
+
+def _without_sections(nodes):
+    level = 0
+    for node in nodes:
+        if isinstance(node, Heading):
+            if level and node.level > level:
+                continue
+            level = node.level if node.title.strip_code().strip(" :.").lower() in dropped_headings() else 0
+        if not level:
+            yield node
+
+
+def _delete(code, inline: Inline, day, english: bool) -> None:
+    kept = []
+    for node in code.nodes:
+        if isinstance(node, (Comment, Argument)):
+            continue
+        if isinstance(node, Template):
+            text = strip_extensions(str(node)).text
+            shown = Expansion(text, day, local_words=english).expand(mend)
+            inner = mwparserfromhell.parse(shown)
+            _delete(inner, inline, day, english)
+            kept += inner.nodes
+            continue
+        if isinstance(node, Tag):
+            if str(node.tag).strip().lower() in _DROPPED:
+                continue
+            if node.contents is not None:
+                _delete(node.contents, inline, day, english)
+            if str(node.tag).strip().lower() in ("br", "li", "dd", "dt"):
+                kept += mwparserfromhell.parse(" ").nodes
+                if not node.contents:
+                    continue
+        if isinstance(node, Wikilink):
+            target = str(node.title).strip()
+            if not target.startswith(":") and inline.is_hidden(target):
+                continue
+            if node.text is not None:
+                _delete(node.text, inline, day, english)
+        if isinstance(node, ExternalLink):
+            if node.brackets and node.title is None:
+                continue
+            if node.title is not None:
+                _delete(node.title, inline, day, english)
+        if isinstance(node, Heading):
+            _delete(node.title, inline, day, english)
+        kept.append(node)
+    code.nodes[:] = kept
+
+
+def word_f1(left: str, right: str) -> float:
+    """F1 of two texts as multisets of words."""
+    a, b = Counter(WORD.findall(left)), Counter(WORD.findall(right))
+    same = sum((a & b).values())
+    return 2 * same / (a.total() + b.total()) if a or b else 1.0
