@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.benchmarks.tempel.tables import TABLES as TEMPEL
 from tempkb.dumps.tables import TABLES as DUMPS
 from tempkb.mentions.tables import TABLES as MENTIONS
 from tempkb.revisions.tables import TABLES as REVISIONS
@@ -11,7 +12,7 @@ from tempkb.settings import load_home
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 
-TABLES = (*DUMPS, *REVISIONS, *MENTIONS)
+TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL)
 """All declarations, in the order of the data."""
 
 

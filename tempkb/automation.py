@@ -4,6 +4,7 @@ import dagster as dg
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
+TEMPEL_JOB = "build_tempel"
 
 JOBS = (
     dg.define_asset_job(
@@ -14,6 +15,12 @@ JOBS = (
     dg.define_asset_job(
         WINDOWS_JOB,
         selection=dg.AssetSelection.groups("revisions", "mentions"),
-        description="Read the histories that serve a range of windows, each once, and write what stood and who was mentioned at each cut.",
+        description="Read the histories that serve a range of windows, each once; write what stood at each cut, and who is "
+        "mentioned where.",
+    ),
+    dg.define_asset_job(
+        TEMPEL_JOB,
+        selection=dg.AssetSelection.groups("tempel"),
+        description="Build a TempEL release, or what it lacks.",
     ),
 )

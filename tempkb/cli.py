@@ -156,6 +156,107 @@ def show(title: str, day: str | None) -> None:
     print_timeline(title, day)
 
 
+@main.group()
+def release() -> None:
+    """Make, extend and export releases of the benchmarks; what stands of a release never changes."""
+
+
+@release.command()
+@click.argument("snapshots")
+@click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper or small.")
+@click.option("--name", default="", help="By default made of the first and last snapshot and a hash of the design.")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Another value of a hyperparameter; may be repeated."
+)
+def tempel(snapshots: str, preset: str, name: str, changes: tuple[str, ...]) -> None:
+    """Build a TempEL release over SNAPSHOTS, cuts that are built.
+
+    SNAPSHOTS are days, or a span with an interval: weekly, monthly, quarterly,
+    yearly, or seconds.
+
+    \b
+    Examples:
+      tempkb release tempel 2013-01-01..2022-01-01/yearly --preset paper
+      tempkb release tempel 2022-01-01,2023-01-01,2024-01-01 --preset small --set min_nr_inlinks=2
+    """
+    from tempkb.benchmarks.tempel import releases
+    from tempkb.benchmarks.tempel.design import make_design, read_snapshots
+    from tempkb.settings import load_home
+
+    asked = dict(_pair(change) for change in changes)
+    design = make_design(preset, read_snapshots(snapshots), asked)
+    _build_release(releases.create(load_home(), preset, design, name).name)
+
+
+@release.command()
+@click.argument("name")
+@click.argument("snapshots")
+def extend(name: str, snapshots: str) -> None:
+    """Add SNAPSHOTS to the release NAME; what it has stays byte for byte.
+
+    \b
+    Example:
+      tempkb release extend tempel-20130101-20220101-0a1b2c3d 2023-01-01
+    """
+    from tempkb.benchmarks.tempel import releases
+    from tempkb.benchmarks.tempel.design import read_snapshots
+    from tempkb.settings import load_home
+
+    _build_release(releases.extend(load_home(), name, read_snapshots(snapshots)).name)
+
+
+@release.command()
+@click.argument("name")
+def balance(name: str) -> None:
+    """Make the view of an extended release that holds only entities of all its snapshots."""
+    from tempkb.benchmarks.tempel import releases
+    from tempkb.settings import load_home
+
+    _build_release(releases.balanced(load_home(), name).name)
+
+
+@release.command()
+@click.argument("name")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--tokenizer",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FILE",
+    help="A tokenizer.json or a BERT vocab.txt: adds the released files' token fields.",
+)
+def export(name: str, folder: Path, tokenizer: Path | None) -> None:
+    """Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and check sums.
+
+    \b
+    Example:
+      tempkb release export tempel-20220101-20240101-0a1b2c3d exports
+    """
+    from tempkb.api import open_store
+    from tempkb.benchmarks.tempel import releases
+    from tempkb.benchmarks.tempel.exporting import export_release
+    from tempkb.settings import load_home
+
+    written = export_release(open_store(), releases.load(load_home(), name), folder, tokenizer)
+    click.echo(f"wrote {written}")
+
+
+def _pair(change: str) -> tuple[str, str]:
+    name, equals, value = change.partition("=")
+    if not equals:
+        raise click.UsageError(f"--set {change}: expected NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _build_release(name: str) -> None:
+    from tempkb.run import build_tempel
+    from tempkb.screens.releases import print_release
+
+    summary = build_tempel(name)
+    if summary.failures:
+        _fail("; ".join(summary.failures))
+    print_release(name)
+
+
 @main.command()
 @click.option("--port", default=3000, show_default=True, help="On localhost only.")
 def ui(port: int) -> None:

@@ -11,6 +11,8 @@ import dagster as dg
 
 from tempkb.api import TABLES
 from tempkb.automation import JOBS
+from tempkb.benchmarks.tempel import assets as tempel
+from tempkb.benchmarks.tempel import checks as tempel_checks
 from tempkb.dumps import assets as dumps
 from tempkb.mentions import assets as mentions
 from tempkb.mentions import checks as mentions_checks
@@ -22,6 +24,7 @@ ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "dumps": (dumps,),
     "revisions": (revisions, revisions_checks),
     "mentions": (mentions, mentions_checks),
+    "tempel": (tempel, tempel_checks),
 }
 
 # Starting a step is dear: fork from a process that has imported everything, one step at a time.

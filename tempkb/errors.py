@@ -4,6 +4,7 @@
     ├── SourceError     the input is damaged, odd or missing: fetch or name another
     ├── ContractError   a room was handed rows that break its promise: a bug of ours
     └── SettingsError   a setting, option or name is wrong: change it
+        └── DesignError a benchmark's design cannot be meant, or cannot be met: change it
 
 A message says which thing, what was found, what was expected and what to do.
 """
@@ -23,3 +24,7 @@ class ContractError(TempkbError):
 
 class SettingsError(TempkbError):
     """A setting, an option or a name does not fit; the message names what does."""
+
+
+class DesignError(SettingsError):
+    """A benchmark's design cannot be meant, or the data cannot meet it."""

@@ -31,5 +31,8 @@ DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 WINDOWS = _windows()
 """One partition per window of the home that has ended; the key is its first day."""
 
+RELEASES = dg.DynamicPartitionsDefinition(name="releases")
+"""One partition per release of a benchmark; the key is the release's name."""
+
 DUMP_OF_WINDOW = dg.AllPartitionMapping()
 """A window is served by one dump, but which one only the catalogue knows; to Dagster it may be any."""

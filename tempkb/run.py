@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.tempel import releases
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, name_dump, remember, serving_dump, tables_dump
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError, TempkbError
@@ -45,7 +46,10 @@ concurrency:
 """
 
 
+# Families of partitions that come as they appear, by their jobs.
+_FAMILIES = {"register_dump": "dumps", "build_tempel": "releases"}
 _OF_DUMPS = {"dump_files", "pages", "namespaces"}
+_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")}
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def build(request: Request) -> Summary:
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = sorted(_select(request.select) - _OF_DUMPS)
+        of_windows = sorted(_select(request.select) - _OF_DUMPS - _OF_RELEASES)
         used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
             _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
@@ -109,6 +113,22 @@ def build(request: Request) -> Summary:
             of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
             asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
             _run(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
+    return summary
+
+
+def build_tempel(name: str) -> Summary:
+    """Build a TempEL release that is written down, or what it lacks.
+
+    Raises:
+        DesignError: there is no such release.
+    """
+    home = load_home()
+    releases.load(home, name)
+    summary = Summary()
+    with dagster_at(home) as instance:
+        from tempkb.automation import TEMPEL_JOB
+
+        _run(instance, TEMPEL_JOB, [name], {}, [], summary)
     return summary
 
 
@@ -261,11 +281,11 @@ def _run(
 ) -> None:
     import dagster as dg
 
-    from tempkb.automation import DUMPS_JOB
+    from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
-    if job_name == DUMPS_JOB:
-        instance.add_dynamic_partitions("dumps", list(keys))
+    if job_name != WINDOWS_JOB:
+        instance.add_dynamic_partitions(_FAMILIES[job_name], list(keys))
         where: dict[str, Any] = {"partition_key": keys[0]}
     else:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}

@@ -218,6 +218,8 @@ def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
     paragraphs = [paragraph for article in articles for paragraph in article.paragraphs]
     columns: dict[str, Any] = {name: rows[name] for name in rows.schema.names if name != "wikitext"}
     columns["text"] = pa.array([article.text for article in articles], pa.string())
+    columns["n_chars"] = pa.array([len(article.text) for article in articles], pa.int32())
+    columns["n_words"] = pa.array([len(article.text.split()) for article in articles], pa.int32())
     columns["sections"] = _lists(
         SECTION, [len(article.sections) for article in articles], list(zip(*sections, strict=True)), _SECTION_ORDER
     )

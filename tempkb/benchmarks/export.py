@@ -1,0 +1,116 @@
+"""Folders that carry a release into the world: written whole or not at all, with the check sum of every file."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.errors import SourceError
+
+SUMS = "SHA256SUMS"
+
+
+class ExportFolder:
+    """A folder that is being written; every file goes into its check sums."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sums: dict[str, str] = {}
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        path = self._prepared(name)
+        path.write_text(text, "utf-8")
+        self._sum(name, path)
+
+    def write_json_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write a JSON object a line, keys in the order given; return how many."""
+        path = self._prepared(name)
+        n = 0
+        with path.open("w", encoding="utf-8") as lines:
+            for row in rows:
+                lines.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+                n += 1
+        self._sum(name, path)
+        return n
+
+    def write_parquet(self, name: str, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+        """Write a Parquet file."""
+        path = self._prepared(name)
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_table(batch)
+        self._sum(name, path)
+
+    def write_sums(self) -> None:
+        """Write the check sums, in the form that `sha256sum -c` reads."""
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(self._sums.items()))
+        (self._folder / SUMS).write_text(lines, "utf-8")
+
+    def _prepared(self, name: str) -> Path:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _sum(self, name: str, path: Path) -> None:
+        self._sums[name] = _sha256(path)
+
+
+@contextmanager
+def export_folder(target: Path) -> Iterator[ExportFolder]:
+    """Give a folder to write to that takes the place of `target` when all is well, and vanishes otherwise."""
+    draft = target.with_name(f".{target.name}.draft")
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.mkdir(parents=True)
+    try:
+        folder = ExportFolder(draft)
+        yield folder
+        folder.write_sums()
+        if target.exists():
+            shutil.rmtree(target)
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def verified_files(folder: Path) -> list[str]:
+    """Return the names of an export's files after comparing each with its check sum.
+
+    Raises:
+        SourceError: a file is missing or is not what was written.
+    """
+    sums = folder / SUMS
+    if not sums.is_file():
+        raise SourceError(f"{folder}: no {SUMS}; expected the folder of an exported release")
+    names = []
+    for line in sums.read_text("utf-8").splitlines():
+        digest, _, name = line.partition("  ")
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+            raise SourceError(f"{folder}: {name} is missing; export the release again")
+        found = _sha256(path)
+        if found != digest:
+            raise SourceError(f"{path}: its sha256 is {found[:12]}…, expected {digest[:12]}…; export the release again")
+        names.append(name)
+    return names
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"no JSON for {type(value).__name__}")

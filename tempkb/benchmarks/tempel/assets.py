@@ -1,0 +1,154 @@
+"""When a release is made: once per name, from cuts that are built; what stands is never written again."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel.building import build_release, partition_of
+from tempkb.benchmarks.tempel.design import make_design, read_snapshots
+from tempkb.benchmarks.tempel.plots import plot_figures
+from tempkb.benchmarks.tempel.tables import (
+    TEMPEL_ENTITIES,
+    TEMPEL_MENTIONS,
+    TEMPEL_PLANS,
+    TEMPEL_RELEASES,
+    TEMPEL_STATISTICS,
+)
+from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.partitions import RELEASES
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.lake import Version
+from tempkb.store.materialise import markdown, sample_of
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+
+class ReleaseConfig(dg.Config):
+    """What a release is to be, when it was not written down before by `tempkb release`.
+
+    Attributes:
+        preset: `tempkb`, `paper` or `small`.
+        snapshots: days, or a span as `2013-01-01..2022-01-01/yearly`; empty when the release is written down.
+        changes: hyperparameter -> value.
+    """
+
+    preset: str = "tempkb"
+    snapshots: str = ""
+    changes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
+
+
+def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        table.name, description=description, deps=deps, group_name="tempel", kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"], code_version=table.code_version,
+    )  # fmt: skip
+
+
+_OF_CUTS = [
+    dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping())
+    for table in (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS)
+]
+
+
+@dg.multi_asset(
+    name="tempel",
+    specs=[
+        _spec(
+            TEMPEL_PLANS,
+            "Entities, surfaces and quotas of a release, cut by cut; frozen. Key `page_id, subset`.",
+            _OF_CUTS,
+        ),
+        _spec(
+            TEMPEL_MENTIONS,
+            "Mentions with the attributes of the paper's table 4. Key `target_page_id, anchor_page_id, start_char`.",
+            [TEMPEL_PLANS.name],
+        ),
+        _spec(
+            TEMPEL_ENTITIES,
+            "The candidates of each snapshot. Key `page_id`.",
+            [TEMPEL_PLANS.name],
+        ),
+        _spec(
+            TEMPEL_RELEASES,
+            "Releases with their designs. Key `release`.",
+            [TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
+        ),
+        _spec(
+            TEMPEL_STATISTICS,
+            "Table 1 and figures 3, 4c, 6 and 7 as numbers. Key `figure, cut, series, label`.",
+            [TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
+        ),
+    ],
+    partitions_def=RELEASES,
+)
+def tempel(
+    context: dg.AssetExecutionContext, config: ReleaseConfig, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Plan a release over its snapshots, and write what it lacks."""
+    began = time.monotonic()
+    name = context.partition_key
+    if config.snapshots:
+        design = make_design(config.preset, read_snapshots(config.snapshots), config.changes)
+        releases.create(store.home, config.preset, design, name)
+    release = releases.load(store.home, name)
+    build_release(store, release, context.log.info)
+    publication = store.publish()
+    partitions = [partition_of(name, cut) for cut in release.cuts]
+    for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
+        versions = store.lake.versions(table.name, partitions)
+        yield dg.MaterializeResult(
+            asset_key=table.name,
+            metadata={**_facts(versions), "published": publication.left == 0, "cuts": len(versions)},
+        )
+    (row,) = store.lake.versions(TEMPEL_RELEASES.name, [name])
+    told = pq.read_table(row.paths()).to_pylist()[0]
+    facts = {
+        "is_equal": told["is_equal"],
+        "shortfall": told["shortfall"],
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    yield dg.MaterializeResult(
+        asset_key=TEMPEL_RELEASES.name, metadata={**_facts([row]), **facts, "design": told["design"]}
+    )
+    (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [name])
+    figures = pq.read_table(numbers.paths())
+    rows = figures.to_pylist()
+    pictures = {
+        "figures": dg.MetadataValue.md(plot_figures(rows)),
+        "table_1": dg.MetadataValue.md(_table_1(rows)),
+        "lowest_overlap": dg.MetadataValue.md(_lowest(rows)),
+    }
+    yield dg.MaterializeResult(asset_key=TEMPEL_STATISTICS.name, metadata={**_facts([numbers]), **pictures})
+
+
+def _facts(versions: Sequence[Version]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "dagster/row_count": sum(one.rows for one in versions),
+        "bytes": sum(file.bytes for one in versions for file in one.files),
+    }
+    if versions:
+        facts["sample"] = dg.MetadataValue.md(sample_of(versions[-1]))
+    return facts
+
+
+def _table_1(rows: Sequence[dict[str, Any]]) -> str:
+    import pyarrow as pa
+
+    found = [
+        {"cut": str(row["cut"]), "entities and subset": row["series"], "what": row["label"], "n": int(row["value"])}
+        for row in rows
+        if row["figure"] == "table_1"
+    ]
+    return markdown(pa.Table.from_pylist(found)) if found else "(no rows)"
+
+
+def _lowest(rows: Sequence[dict[str, Any]]) -> str:
+    import pyarrow as pa
+
+    found = sorted((row["value"], row["label"]) for row in rows if row["figure"] == "drift")
+    listed = [{"overlap": f"{value:.3f}", "entity": label} for value, label in found]
+    return markdown(pa.Table.from_pylist(listed)) if listed else "(one snapshot only)"

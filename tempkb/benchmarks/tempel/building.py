@@ -1,0 +1,408 @@
+"""From the tables of the cuts to a release. Knows nothing of Dagster.
+
+A release is frozen: a cut that stands is never written again, and the plan of
+its base cuts decides what later ones may hold.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
+from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design, window_ending
+from tempkb.benchmarks.tempel.extension import balance, extend_plan, shortfall_of
+from tempkb.benchmarks.tempel.planning import Plan, make_plan
+from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
+from tempkb.benchmarks.tempel.statistics import figures_of
+from tempkb.benchmarks.tempel.tables import (
+    TEMPEL_ENTITIES,
+    TEMPEL_MENTIONS,
+    TEMPEL_PLANS,
+    TEMPEL_RELEASES,
+    TEMPEL_STATISTICS,
+)
+from tempkb.errors import ContractError, DesignError
+from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+Log = Callable[[str], None]
+_BATCH_ROWS = 1 << 16
+# What selection and the pools need of page_texts, by its name in SQL.
+_OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
+
+
+@dataclass
+class Built:
+    """What a build wrote: versions by (table, partition), and the filters' counts by cut."""
+
+    versions: dict[tuple[str, str], Version] = field(default_factory=dict)
+    filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
+
+
+def partition_of(release: str, cut: date) -> str:
+    """The lake's partition of a release and cut."""
+    return f"{release}.{cut:%Y-%m-%d}"
+
+
+def build_release(store: Store, release: Release, log: Log) -> Built:
+    """Build what a release lacks: its base cuts together, each added cut by itself.
+
+    Raises:
+        DesignError: the design does not fit the home, or the data falls short of it.
+        ContractError: a cut's tables are not built.
+    """
+    _check(store, release)
+    built = Built()
+    with store.lake.staging() as folder:
+        builder = _Builder(store, release, folder, built, log)
+        if release.made_from:
+            builder.write_balanced()
+        else:
+            builder.write_base()
+            for cut in release.added:
+                builder.write_extension(cut)
+        builder.write_release()
+    return built
+
+
+class _Builder:
+    """Builds one release; files of what the filters keep lie in `folder`."""
+
+    def __init__(self, store: Store, release: Release, folder: Path, built: Built, log: Log) -> None:
+        self.store, self.release, self.folder, self.built, self.log = store, release, folder, built, log
+        self.design, self.wiki = release.design, store.home.wiki or ""
+
+    def write_base(self) -> None:
+        """Plan the base cuts and write them, unless they all stand."""
+        cuts = self.design.snapshots
+        if all(self._stands(cut) for cut in cuts):
+            self.log(f"{self.release.name}: its {len(cuts)} base snapshots stand; a release is frozen once built")
+            return
+        redirects = self._redirects(cuts) if self.design.rules == "paper" else []
+        for cut in cuts:
+            self._judge(cut, redirects)
+        with self._over_kept(cuts) as connection:
+            plan = make_plan(connection, self.design)
+        _need_entities(plan, self.design)
+        for cut in cuts:
+            self._write_cut(cut, plan)
+
+    def write_extension(self, cut: date) -> None:
+        """Add a cut to the frozen plan, unless it stands."""
+        if self._stands(cut):
+            return
+        # Also surfaces that an earlier extension has met stay where it put them.
+        frozen = self.read_plan(self.release.cuts[: self.release.cuts.index(cut)])
+        redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
+        self._judge(cut, redirects)
+        reasons = self._reasons(cut, frozen)
+        with self._over_kept([cut]) as connection:
+            plan = extend_plan(connection, self.design, frozen, cut, self.release.before(cut), reasons)
+        lacking, where = shortfall_of(plan, frozen, self.design, cut)
+        if lacking > self.design.max_shortfall:
+            raise DesignError(
+                f"{self.release.name}: snapshot {cut} falls short of the frozen plan by {lacking:.1%} ({where}); "
+                f"max_shortfall is {self.design.max_shortfall:.1%}. Leave it out, or make a release with a larger one"
+            )
+        self._write_cut(cut, plan)
+
+    def write_balanced(self) -> None:
+        """Write the view of another release in which only entities stand that all of its snapshots have."""
+        cuts = self.release.cuts
+        if all(self._stands(cut) for cut in cuts):
+            return
+        source = self.read_plan(cuts, self.release.made_from)
+        plan = balance(source, self.design, cuts)
+        for cut in cuts:
+            self._write(TEMPEL_PLANS, cut, _batches(plan.rows(cut, self.release.name, self.wiki), TEMPEL_PLANS), {})
+            self._copy_mentions(cut, plan)
+            self._copy(TEMPEL_ENTITIES, cut, "ORDER BY page_id")
+
+    def write_release(self) -> None:
+        """Write the release's own row and its statistics, from what stands now."""
+        release, cuts = self.release, self.release.cuts
+        plan = self.read_plan(cuts)
+        lacking = (
+            max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts) if self.design.equal_snapshots else 0.0
+        )
+        snapshots = [self._need(STABLE_SNAPSHOTS, cut) for cut in cuts]
+        row = {
+            "wiki": self.wiki, "release": release.name, "made_from": release.made_from or None, "preset": release.preset,
+            "granularity": str(self.store.home.settings.granularity), "cuts": list(cuts),
+            "n_base_cuts": len(self.design.snapshots), "dump_ids": _dump_ids(snapshots),
+            "design": json.dumps(self.design.to_json(), sort_keys=True),
+            "is_equal": lacking == 0 and is_level(plan, cuts), "shortfall": lacking,
+        }  # fmt: skip
+        inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
+        rows = [pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)]
+        provenance = Provenance(inputs, self.design.to_json())
+        self._note(self.store.write(TEMPEL_RELEASES, release.name, rows, provenance))
+        figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
+        told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
+        self._note(self.store.write(TEMPEL_STATISTICS, release.name, told, provenance))
+
+    def read_plan(self, cuts: Sequence[date], release: str = "") -> Plan:
+        """Read the plan of some cuts back from `tempel_plans`."""
+        name = release or self.release.name
+        plan = Plan({category: {} for category in CATEGORIES})
+        for category in CATEGORIES:
+            for subset in SUBSETS:
+                plan.available[category, subset] = {cut: {} for cut in cuts}
+                plan.planned[category, subset] = {cut: {} for cut in cuts}
+        for cut in cuts:
+            version = self.store.lake.current(TEMPEL_PLANS.name, partition_of(name, cut))
+            for row in pq.read_table(version.paths()).to_pylist() if version else ():
+                page, key = row["page_id"], (row["category"], row["subset"])
+                split = plan.splits[row["category"]].setdefault(page, {})
+                split |= dict.fromkeys(row["surfaces"], row["subset"])
+                plan.available[key][cut][page] = row["n_available"]
+                plan.planned[key][cut][page] = row["n_planned"]
+                if row["left_out_because"]:
+                    plan.left_out[cut, page] = row["left_out_because"]
+        return plan
+
+    def _stands(self, cut: date) -> bool:
+        partition = partition_of(self.release.name, cut)
+        return all(
+            self.store.lake.current(table.name, partition) is not None
+            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+        )
+
+    def _judge(self, cut: date, redirects: Sequence[int]) -> None:
+        """Apply the filters at a cut, count them, and leave what they keep in a file."""
+        with self._over_cut(cut) as connection:
+            use_mentions(connection, self.design)
+            judge(connection, self.design, redirects)
+            self.built.filters[cut] = filter_counts(connection, self.design)
+            path = self.folder / f"kept-{cut}.parquet"
+            connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
+
+    def _write_cut(self, cut: date, plan: Plan) -> None:
+        self._write(TEMPEL_PLANS, cut, _batches(plan.rows(cut, self.release.name, self.wiki), TEMPEL_PLANS), {})
+        counts = [
+            Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
+            for name, how, n, mentions in self.built.filters[cut]
+            if how == "in_order"
+        ]
+        assigned = plan.assignments(cut)
+        with self._over_cut(cut) as connection:
+            use_mentions(connection, self.design)
+            connection.execute(f"CREATE VIEW kept AS FROM '{self.folder / f'kept-{cut}.parquet'}'")
+            connection.register("assigned", assigned)
+            rows = choose_mentions(connection, self.design, self.release.name, cut)
+            self._write(TEMPEL_MENTIONS, cut, rows, self._inputs(cut), counts)
+        with self._over_cut(cut) as connection:
+            of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
+            connection.register("of_plan", of_plan)
+            pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
+            self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool), self._inputs(cut))
+
+    def _write(
+        self,
+        table: Table,
+        cut: date,
+        rows: Iterator[pa.Table],
+        inputs: Mapping[str, str],
+        left_out: Sequence[Exclusion] = (),
+    ) -> None:
+        provenance = Provenance(inputs or self._inputs(cut), self.design.to_json())
+        partition = partition_of(self.release.name, cut)
+        self._note(self.store.write(table, partition, rows, provenance, left_out))
+
+    def _copy_mentions(self, cut: date, plan: Plan) -> None:
+        """Take the planned number of each entity's mentions over from the release that is balanced."""
+        source = self.store.lake.files(TEMPEL_MENTIONS.name, [partition_of(self.release.made_from, cut)])
+        with in_memory() as connection:
+            quotas = [
+                (page, subset, n)
+                for (_, subset), by_cut in plan.planned.items()
+                for page, n in by_cut.get(cut, {}).items()
+            ]
+            columns = list(zip(*quotas, strict=True)) or [(), (), ()]
+            connection.register("quota", pa.table({
+                "target_page_id": pa.array(columns[0], pa.int64()), "subset": pa.array(columns[1], pa.string()),
+                "n": pa.array(columns[2], pa.int64()),
+            }))  # fmt: skip
+            rows = connection.sql(
+                f"""
+                SELECT m.* REPLACE ('{self.release.name}' AS release, quota.n AS nr_mens_extracted)
+                FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
+                QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
+                    ORDER BY md5(concat_ws('|', {self.design.seed}, anchor_page_id, start_char)), anchor_page_id, start_char
+                ) <= quota.n
+                ORDER BY target_page_id, anchor_page_id, start_char
+                """,
+                params={"files": [str(path) for path in source]},
+            ).to_arrow_table()
+        self._write(TEMPEL_MENTIONS, cut, iter([rows.select(TEMPEL_MENTIONS.schema.names)]), self._inputs(cut))
+
+    def _copy(self, table: Table, cut: date, order: str) -> None:
+        files = self.store.lake.files(table.name, [partition_of(self.release.made_from, cut)])
+        with in_memory() as connection:
+            query = f"SELECT * REPLACE ('{self.release.name}' AS release) FROM read_parquet($files) {order}"
+            rows = connection.sql(query, params={"files": [str(path) for path in files]}).to_arrow_table()
+        self._write(table, cut, iter([rows]), self._inputs(cut))
+
+    def _statistics(self) -> Iterator[dict[str, Any]]:
+        cuts = self.release.cuts
+        with self._connected() as connection:
+            for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
+                files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
+                _view(connection, name, files)
+            _view(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
+            yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
+
+    def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
+        """What the filters dropped: of cuts built now as counted, of others as their statistics say."""
+        held = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
+        known = dict(self.built.filters)
+        for row in pq.read_table(held.paths()).to_pylist() if held else ():
+            if row["figure"] == "figure_6" and row["cut"] not in self.built.filters:
+                name, _, how = row["series"].partition(", ")
+                pairs = {(one[0], one[1]): one for one in known.get(row["cut"], [])}
+                _, _, n, mentions = pairs.get((name, how), (name, how, 0, 0))
+                value = int(row["value"])
+                n, mentions = (value, mentions) if row["label"] == "surfaces of entities" else (n, value)
+                pairs[name, how] = (name, how, n, mentions)
+                known[row["cut"]] = list(pairs.values())
+        return known
+
+    def _reasons(self, cut: date, frozen: Plan) -> dict[int, str]:
+        """Why entities of the frozen plan cannot be there at a cut, as far as the snapshot tells."""
+        pages = sorted(frozen.splits["continual"])
+        with self._over_cut(cut) as connection:
+            rows = connection.execute(
+                """
+                SELECT wanted.page_id, CASE
+                    WHEN snapshot.page_id IS NULL THEN 'the page is gone'
+                    WHEN snapshot.redirect_title IS NOT NULL THEN 'it redirects to ' || snapshot.redirect_title
+                    WHEN snapshot.namespace <> 0 THEN 'it left the articles'
+                    WHEN snapshot.is_blank THEN 'its page is blank'
+                    WHEN snapshot.is_disambiguation THEN 'it is a disambiguation'
+                END AS reason
+                FROM (SELECT unnest($pages::BIGINT[]) AS page_id) AS wanted LEFT JOIN snapshot USING (page_id)
+                """,
+                {"pages": pages},
+            ).fetchall()
+        return {page: reason for page, reason in rows if reason is not None}
+
+    def _redirects(self, cuts: Sequence[date]) -> list[int]:
+        """Pages that redirected at any of the cuts; the paper's code drops them from all."""
+        files = [path for cut in cuts for path in self._need(STABLE_SNAPSHOTS, cut).paths()]
+        with in_memory() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT page_id FROM read_parquet($files) WHERE redirect_title IS NOT NULL ORDER BY page_id",
+                {"files": [str(path) for path in files]},
+            ).fetchall()
+        return [page for (page,) in rows]
+
+    @contextmanager
+    def _connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        spill = self.folder / "spill"
+        spill.mkdir(exist_ok=True)
+        with in_memory() as connection:
+            connection.execute(f"SET temp_directory = '{spill}'")
+            yield connection
+
+    @contextmanager
+    def _over_cut(self, cut: date) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a connection with the tables of a cut, and the texts of all quarters that begin before it."""
+        with self._connected() as connection:
+            for table in _OF_CUT:
+                name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
+                _view(connection, name, self._need(table, cut).paths())
+            quarters = [key for key in self.store.lake.partitions(PAGE_TEXTS.name) if date.fromisoformat(key) < cut]
+            _view(connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
+            yield connection
+
+    @contextmanager
+    def _over_kept(self, cuts: Sequence[date]) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._connected() as connection:
+            _view(connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
+            yield connection
+
+    def _need(self, table: Table, cut: date) -> Version:
+        window = window_ending(cut, self.store.home.settings.granularity)
+        version = self.store.lake.current(table.name, window.key)
+        if version is None:
+            raise ContractError(
+                f"{table.name} of the window {window.label}, which ends at snapshot {cut}, is not built; build it first: "
+                f"tempkb build --windows {window.start}..{window.end}"
+            )
+        return version
+
+    def _inputs(self, cut: date) -> dict[str, str]:
+        versions = [self._need(table, cut) for table in _OF_CUT]
+        return {f"{one.table} {one.partition}": one.version for one in versions}
+
+    def _own_versions(self) -> list[Version]:
+        found = [
+            self.store.lake.current(table.name, partition_of(self.release.name, cut))
+            for cut in self.release.cuts
+            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+        ]
+        return [one for one in found if one is not None]
+
+    def _note(self, version: Version) -> None:
+        self.built.versions[version.table, version.partition] = version
+
+
+def is_level(plan: Plan, cuts: Sequence[date]) -> bool:
+    """Have all cuts as many planned mentions and entities, in each category and subset?"""
+    for by_cut in plan.planned.values():
+        totals = {(sum(by_cut[cut].values()), sum(1 for n in by_cut[cut].values() if n)) for cut in cuts}
+        if len(totals) > 1:
+            return False
+    return True
+
+
+def _check(store: Store, release: Release) -> None:
+    settings = store.home.settings
+    lookback = settings.lookback_days * 86_400
+    if release.design.stable_interval != lookback:
+        raise DesignError(
+            f"stable_interval: the design says {release.design.stable_interval} seconds, but the home's texts are the most "
+            f"stable of {lookback} (lookback_days = {settings.lookback_days}); change one of them"
+        )
+    for cut in release.cuts:
+        window_ending(cut, settings.granularity)
+
+
+def _need_entities(plan: Plan, design: Design) -> None:
+    if not plan.splits["continual"] and not plan.splits["new"]:
+        raise DesignError(
+            "the filters leave no entity with enough surfaces for three subsets; lower min_nr_inlinks, min_men_prior_rank "
+            f"(now {design.min_nr_inlinks} and {design.min_men_prior_rank}) or ed_men_title, or try the preset small"
+        )
+
+
+def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:
+    gathered = list(rows)
+    for start in range(0, len(gathered), _BATCH_ROWS):
+        yield pa.Table.from_pylist(gathered[start : start + _BATCH_ROWS], table.schema)
+
+
+def _dump_ids(snapshots: Sequence[Version]) -> list[str]:
+    with in_memory() as connection:
+        files = [str(path) for one in snapshots for path in one.paths()]
+        query = "SELECT DISTINCT dump_id FROM read_parquet($files) ORDER BY dump_id"
+        return [dump for (dump,) in connection.execute(query, {"files": files}).fetchall()]
+
+
+def _view(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path]) -> None:
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")

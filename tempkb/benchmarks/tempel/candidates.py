@@ -1,0 +1,173 @@
+"""Which mentions a snapshot offers: TempEL's filters, in the released order, each counted. SQL over the lake."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+from duckdb.func import PythonUDFType
+
+from tempkb.benchmarks.tempel.design import Design
+from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances
+
+# Titles of pages that list things; the paper's code knows the first form only.
+LIST_TITLES = r"^(List|Lists|Outline|Index|Timeline|Glossary|Comparison) of "
+LIST_TITLES_OF_PAPER = r"^List of "
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One filter: the hyperparameter it is for, and the SQL condition under which a row is dropped."""
+
+    name: str
+    drops: str
+
+
+def filters_of(design: Design) -> list[Filter]:
+    """The filters of a design in the order of TempEL's code (figure 6 depends on it)."""
+    is_paper = design.rules == "paper"
+    return [
+        Filter("lists", "is_list"),
+        # The paper names disambiguations among what is left out, but the code has nothing for them.
+        *([] if is_paper else [Filter("disambiguations", "is_disambiguation")]),
+        *([Filter("no_item", "entity_id IS NULL")] if is_paper else []),
+        Filter("min_nr_inlinks", f"nr_inlinks < {design.min_nr_inlinks}"),
+        Filter("min_ent_prior", f"ent_prior < {design.min_ent_prior!r}"),
+        Filter("max_ent_prior", f"ent_prior > {design.max_ent_prior!r}"),
+        Filter("min_men_prior", f"men_prior < {design.min_men_prior!r}"),
+        Filter("min_men_prior_rank", f"rank_in_surface < {design.min_men_prior_rank}"),
+        Filter("max_men_prior", f"men_prior > {design.max_men_prior!r}"),
+        Filter("ed_men_title", f"title_distance < {design.ed_men_title!r}"),
+        Filter("min_mens_per_ent", f"n_links < {design.min_mens_per_ent}"),
+        Filter("min_len_target_ent", f"target_words < {design.min_len_target_ent}"),
+        # The code drops what was ever a redirect; here a redirect at the cut is no article, so nothing leads to it.
+        *([Filter("redirects", "was_redirect")] if is_paper else []),
+    ]
+
+
+def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """Make the table `usable`: mentions of a cut that a release may hold, with `key`, the surface in lower case.
+
+    Needs the views `mentions` and `snapshot` of the cut.
+    """
+    is_paper = design.rules == "paper"
+    connection.execute(
+        f"""
+        CREATE TEMP TABLE usable AS
+        SELECT mentions.*, lower(mentions.surface) AS key
+        FROM mentions JOIN snapshot AS source ON source.page_id = mentions.source_page_id
+        WHERE {"NOT via_redirect" if is_paper else "NOT source_is_disambiguation"}
+          AND NOT regexp_matches(source.title, '{_lists_of(design)}')
+        """
+    )
+
+
+def _lists_of(design: Design) -> str:
+    return LIST_TITLES_OF_PAPER if design.rules == "paper" else LIST_TITLES
+
+
+def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequence[int] = ()) -> None:
+    """Make the table `judged`: every (surface, entity) of a cut, with a column per filter that would drop it.
+
+    Needs the table `usable`, and the views `mention_priors`, `snapshot` and `texts` of the cut;
+    `redirects` are pages that were a redirect at any cut of the release.
+    """
+    _define_functions(connection)
+    is_paper = design.rules == "paper"
+    connection.register("redirect_pages", pa.table({"page_id": pa.array(redirects, pa.int64())}))
+    # TempEL drops links through redirects, so there they count for nothing.
+    counted = "n_direct" if is_paper else "n_links"
+    lists = _lists_of(design)
+    connection.execute(
+        f"""
+        CREATE TEMP TABLE priors AS
+        WITH shared AS (
+            SELECT surface, target_page_id AS page_id, {counted} AS n_links,
+                   {counted}::DOUBLE / sum({counted}) OVER (PARTITION BY surface)::DOUBLE AS men_prior
+            FROM mention_priors WHERE {counted} > 0
+        )
+        SELECT *, dense_rank() OVER (PARTITION BY page_id ORDER BY men_prior DESC)::INTEGER AS rank_in_entity,
+               dense_rank() OVER (PARTITION BY surface ORDER BY men_prior DESC)::INTEGER AS rank_in_surface
+        FROM shared
+        """
+    )
+    # Means of priors are taken of whole numbers, so that no order of summing shows in the last digit.
+    connection.execute(
+        """
+        CREATE TEMP TABLE entity AS
+        WITH linked AS (
+            SELECT page_id, sum(n_links)::BIGINT AS nr_inlinks,
+                   (sum((men_prior * 1e15)::BIGINT)::DOUBLE / 1e15) / count(*)::DOUBLE AS avg_men_prior
+            FROM priors GROUP BY page_id
+        )
+        SELECT linked.*, nr_inlinks::DOUBLE / (SELECT sum(nr_inlinks) FROM linked)::DOUBLE AS ent_prior FROM linked
+        """
+    )
+    judged = ", ".join(f"({one.drops}) AS drops_{one.name}" for one in filters_of(design))
+    connection.execute(
+        f"""
+        CREATE TEMP TABLE judged AS
+        WITH offered AS (
+            SELECT target_page_id AS page_id, key AS surface, count(*) AS n_usable FROM usable GROUP BY ALL
+        ), described AS (
+            SELECT priors.*, offered.n_usable, entity.nr_inlinks, entity.avg_men_prior, entity.ent_prior,
+                   snapshot.title, snapshot.entity_id, snapshot.article_since, snapshot.page_created_at,
+                   snapshot.is_disambiguation, regexp_matches(snapshot.title, '{lists}') AS is_list,
+                   redirect_pages.page_id IS NOT NULL AS was_redirect, coalesce(texts.n_words, 0) AS target_words,
+                   title_distance(priors.surface, snapshot.title) AS title_distance
+            FROM offered JOIN priors USING (page_id, surface) JOIN entity USING (page_id) JOIN snapshot USING (page_id)
+            LEFT JOIN texts ON texts.page_id = snapshot.page_id AND texts.revision_id = snapshot.revision_id
+            LEFT JOIN redirect_pages ON redirect_pages.page_id = priors.page_id
+        )
+        SELECT *, {judged} FROM described
+        """
+    )
+
+
+def filter_counts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[tuple[str, str, int, int]]:
+    """Count what each filter drops: (filter, how, surfaces of entities, mentions).
+
+    `in_order`: what those before it have left; `alone`: with no other filter;
+    `only`: what would stay if it were left out; and `offered` and `kept` for all.
+    """
+    names = [one.name for one in filters_of(design)]
+    conditions = {("all", "offered"): "true", ("all", "kept"): _none_of(names)}
+    for at, name in enumerate(names):
+        conditions[name, "in_order"] = f"drops_{name} AND {_none_of(names[:at])}"
+        conditions[name, "alone"] = f"drops_{name}"
+        conditions[name, "only"] = f"drops_{name} AND {_none_of(names[:at] + names[at + 1 :])}"
+    wanted = ", ".join(
+        f"count(*) FILTER (WHERE {one}), coalesce(sum(n_usable) FILTER (WHERE {one}), 0)::BIGINT"
+        for one in conditions.values()
+    )
+    row = connection.execute(f"SELECT {wanted} FROM judged").fetchall()[0]
+    return [(*key, row[2 * at], row[2 * at + 1]) for at, key in enumerate(conditions)]
+
+
+def kept_sql(design: Design) -> str:
+    """The rows that pass every filter, of entities with enough surfaces left."""
+    passes = _none_of([one.name for one in filters_of(design)])
+    return f"""
+        SELECT page_id, surface, n_links, n_usable, men_prior, rank_in_entity, rank_in_surface, nr_inlinks, avg_men_prior,
+               ent_prior, title, entity_id, article_since, page_created_at
+        FROM judged WHERE {passes}
+        QUALIFY count(*) OVER (PARTITION BY page_id) >= {design.min_nr_distinct_mentions_per_entity}
+        ORDER BY page_id, surface
+    """
+
+
+def _none_of(names: Sequence[str]) -> str:
+    return " AND ".join(f"NOT drops_{name}" for name in names) or "true"
+
+
+def _define_functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give SQL the distance of a surface and a title, computed in C++ over whole columns."""
+
+    def title_distance(surfaces: pa.ChunkedArray, titles: pa.ChunkedArray) -> pa.Array:
+        left = [bare_surface(one) for one in surfaces.to_pylist()]
+        right = [bare_title(one) for one in titles.to_pylist()]
+        return pa.array(normalised_distances(left, right), pa.float64())
+
+    connection.create_function(
+        "title_distance", title_distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW
+    )

@@ -1,0 +1,119 @@
+"""Is it so? Checks of a release, over the lake: what the plan promised must be true of the rows."""
+
+from typing import Any
+
+import dagster as dg
+
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_RELEASES
+from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.store.memory import in_memory
+from tempkb.store.store import Store
+
+_SOURCES = {
+    "mentions": TEMPEL_MENTIONS, "plans": TEMPEL_PLANS, "entities": TEMPEL_ENTITIES, "releases": TEMPEL_RELEASES,
+    "texts": PAGE_TEXTS,
+}  # fmt: skip
+
+# Each query returns what breaks the promise.
+UNEQUAL = """
+    WITH counted AS (
+        SELECT m.release, len(r.cuts) AS n_cuts, m.category, m.subset, m.cut, count(*) AS n,
+               count(DISTINCT target_page_id) AS entities
+        FROM mentions AS m JOIN releases AS r USING (release) WHERE r.is_equal GROUP BY ALL
+    )
+    SELECT release, category, subset FROM counted GROUP BY release, n_cuts, category, subset
+    HAVING min(n) <> max(n) OR min(entities) <> max(entities) OR count(*) <> n_cuts
+"""
+UNPLANNED = """
+    WITH planned AS (
+        SELECT release, cut, page_id, subset, n_planned FROM plans WHERE n_planned > 0
+    ), found AS (
+        SELECT release, cut, target_page_id AS page_id, subset, count(*) AS n FROM mentions GROUP BY ALL
+    )
+    SELECT * FROM planned FULL JOIN found USING (release, cut, page_id, subset) WHERE n_planned IS DISTINCT FROM n
+"""
+LEAKS = """
+    SELECT release, target_page_id, lower(mention) FROM mentions
+    GROUP BY ALL HAVING count(DISTINCT subset) > 1
+"""
+NOT_AS_DEFINED = """
+    WITH entity AS (SELECT DISTINCT release, cut, category, target_page_id FROM mentions)
+    SELECT release, 'continual', target_page_id FROM entity JOIN releases AS r USING (release)
+    WHERE category = 'continual' AND r.is_equal
+    GROUP BY release, target_page_id, len(r.cuts) HAVING count(DISTINCT cut) <> len(r.cuts)
+    UNION ALL
+    SELECT release, 'new at two cuts', target_page_id FROM entity WHERE category = 'new'
+    GROUP BY ALL HAVING count(DISTINCT cut) > 1
+    UNION ALL
+    SELECT m.release, 'an article before', m.target_page_id
+    FROM (SELECT DISTINCT release, cut, target_page_id, target_article_since FROM mentions WHERE category = 'new') AS m
+    JOIN releases AS r USING (release)
+    WHERE r.design->>'rules' = 'tempkb' AND (m.target_article_since >= m.cut::TIMESTAMPTZ OR EXISTS (
+        SELECT 1 FROM unnest(r.cuts) AS earlier(cut)
+        WHERE earlier.cut < m.cut AND m.target_article_since < earlier.cut::TIMESTAMPTZ
+    ))
+"""
+MISPLACED = """
+    SELECT m.release, m.cut, m.mention FROM mentions AS m
+    LEFT JOIN texts AS t ON t.page_id = m.anchor_page_id AND t.revision_id = m.anchor_revision_id
+    WHERE t.text IS NULL OR substring(t.text, m.start_char + 1, m.end_char - m.start_char) <> m.mention
+       OR NOT ends_with(substring(t.text, 1, m.start_char), m.context_left)
+"""
+WITHOUT_CANDIDATE = """
+    SELECT m.release, m.cut, m.target_page_id FROM mentions AS m
+    ANTI JOIN entities AS e ON e.release = m.release AND e.cut = m.cut AND e.page_id = m.target_page_id
+"""
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def snapshots_are_equal(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """In a release that says so, every cut has as many entities and mentions in each category and subset."""
+    return _result(store, UNEQUAL, "mentions", "releases")
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def mentions_are_as_planned(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """Every entity has, at each cut and in each subset, exactly the mentions that the plan gives it."""
+    return _result(store, UNPLANNED, "mentions", "plans")
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def no_surface_leaks_between_subsets(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """No surface of an entity stands in two subsets of a release, whatever the cut."""
+    return _result(store, LEAKS, "mentions")
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def categories_are_as_defined(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """Continual entities stand at every cut; new ones at one, and were no article at any cut before."""
+    return _result(store, NOT_AS_DEFINED, "mentions", "releases")
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def mentions_stand_in_their_texts(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """Every mention is what the text holds at its span, with its context before it."""
+    return _result(store, MISPLACED, "mentions", "texts")
+
+
+@dg.asset_check(asset=TEMPEL_MENTIONS.name)
+def targets_are_candidates(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """Every target is among the candidates of its cut."""
+    return _result(store, WITHOUT_CANDIDATE, "mentions", "entities")
+
+
+def broken(store: Store, query: str, *names: str) -> list[tuple[Any, ...]]:
+    """Return the rows that break a promise; nothing when a table is not there yet."""
+    files = {name: store.lake.files(_SOURCES[name].name) for name in names}
+    if not all(files.values()):
+        return []
+    with in_memory() as connection:
+        for name, paths in files.items():
+            listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths)
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
+        return connection.execute(query).fetchall()
+
+
+def _result(store: Store, query: str, *names: str) -> dg.AssetCheckResult:
+    rows = broken(store, query, *names)
+    examples = [str(row) for row in rows[:5]] or ["none"]
+    return dg.AssetCheckResult(passed=not rows, metadata={"broken": len(rows), "examples": examples})

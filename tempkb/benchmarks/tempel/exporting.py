@@ -1,0 +1,150 @@
+"""A TempEL release as a folder: the released layout and field names, Parquet beside it, a card, check sums."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.export import export_folder, verified_files
+from tempkb.benchmarks.tempel.building import partition_of
+from tempkb.benchmarks.tempel.card import card_of
+from tempkb.benchmarks.tempel.design import SUBSETS
+from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
+from tempkb.errors import DesignError, SettingsError, SourceError
+from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.store.memory import in_memory
+from tempkb.store.store import Store
+
+_BATCH_ROWS = 1 << 12
+# Word pieces on either side of a mention, and of the target, in the released files.
+_CONTEXT_PIECES, _TARGET_PIECES = 100, 200
+Pieces = Callable[[str], list[str]]
+
+
+def export_release(store: Store, release: Release, folder: Path, tokenizer: Path | None = None) -> Path:
+    """Write a release below `folder`, in a folder of its name, and return that.
+
+    `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
+    have the names of the released files; `parquet/` holds the tables as they are.
+
+    Args:
+        store: where the release's tables are.
+        release: one that is built.
+        folder: made if need be; a former export of the same release is replaced.
+        tokenizer: `tokenizer.json`, or a BERT `vocab.txt`; adds the fields with `_bert`.
+
+    Raises:
+        DesignError: the release is not built.
+        SettingsError: the tokenizer cannot be read.
+    """
+    pieces = _tokenizer(tokenizer) if tokenizer else None
+    for cut in release.cuts:
+        if store.lake.current(TEMPEL_MENTIONS.name, partition_of(release.name, cut)) is None:
+            raise DesignError(
+                f"release {release.name!r}: snapshot {cut} is not built; build it first: tempkb release ..."
+            )
+    target = folder / release.name
+    with export_folder(target) as out:
+        for cut in release.cuts:
+            for subset in SUBSETS:
+                rows = _mentions(store, release.name, cut, subset, pieces)
+                out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
+            out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
+            for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_PLANS):
+                (version,) = store.lake.versions(table.name, [partition_of(release.name, cut)])
+                batches = (batch for path in version.paths() for batch in [pq.read_table(path)])
+                out.write_parquet(f"parquet/{table.name}/{cut}.parquet", table.schema, batches)
+        (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
+        out.write_parquet(
+            f"parquet/{TEMPEL_STATISTICS.name}.parquet", TEMPEL_STATISTICS.schema, map(pq.read_table, numbers.paths())
+        )
+        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
+        out.write_text("README.md", card_of(store, release))
+    return target
+
+
+def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the mentions of an exported release, after comparing every file with its check sum.
+
+    Args:
+        folder: what `export_release` gave.
+        subset: train, validation or test.
+        cut: one snapshot; None for all, oldest first.
+
+    Raises:
+        SourceError: a file is missing or changed, or there is no such subset or snapshot.
+    """
+    wanted = f"{cut}_{subset}.jsonl" if cut else f"_{subset}.jsonl"
+    names = [name for name in verified_files(folder) if name.startswith(f"{subset}/") and name.endswith(wanted)]
+    if not names:
+        raise SourceError(f"{folder}: holds no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
+    for name in sorted(names):
+        with (folder / name).open(encoding="utf-8") as lines:
+            for line in lines:
+                yield json.loads(line)
+
+
+def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:
+    """Rows of a cut and subset in the released field names."""
+    files = [str(path) for path in store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)])]
+    with in_memory() as connection:
+        query = """
+            SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files) WHERE subset = $subset
+            ORDER BY target_page_id, anchor_page_id, start_char
+        """
+        reader = connection.sql(query, params={"files": files, "subset": subset}).to_arrow_reader(_BATCH_ROWS)
+        for batch in reader:
+            for row in batch.to_pylist():
+                row["current_snapshot"] = row["snapshot"]
+                row["target_title"] = row["target_title"].replace(" ", "_")
+                yield row | (_tokens(row, pieces) if pieces else {})
+
+
+def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
+    return {
+        "mention_bert": pieces(row["mention"]),
+        "context_left_bert": pieces(row["context_left"])[-_CONTEXT_PIECES:],
+        "context_right_bert": pieces(row["context_right"])[:_CONTEXT_PIECES],
+        "target_bert": pieces(row["target"])[:_TARGET_PIECES],
+        "target_title_bert": pieces(row["target_title"].replace("_", " ")),
+    }
+
+
+def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]:
+    """Candidates of a cut with their whole texts."""
+    files = [str(path) for path in store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)])]
+    texts = [str(path) for path in store.lake.files(PAGE_TEXTS.name)]
+    with in_memory() as connection:
+        query = """
+            SELECT e.page_id AS target_page_id, e.entity_id AS target_qid, replace(e.title, ' ', '_') AS target_title,
+                   e.revision_id AS target_revision_id, e.revision_timestamp AS target_revision_date,
+                   e.page_created_at AS target_creation_date, e.n_words AS target_len, e.n_chars AS target_len_chars,
+                   e.category, t.text AS target
+            FROM read_parquet($files) AS e LEFT JOIN read_parquet($texts) AS t USING (page_id, revision_id)
+            ORDER BY e.page_id
+        """
+        for batch in connection.sql(query, params={"files": files, "texts": texts}).to_arrow_reader(_BATCH_ROWS):
+            yield from batch.to_pylist()
+
+
+def _tokenizer(path: Path) -> Pieces:
+    """Read a tokenizer file; nothing in it is ever run."""
+    try:
+        from tokenizers import Tokenizer
+        from tokenizers.implementations import BertWordPieceTokenizer  # type: ignore[attr-defined]
+    except ImportError:
+        raise SettingsError("--tokenizer needs the package tokenizers: pip install tokenizers") from None
+    try:
+        read = BertWordPieceTokenizer(str(path)) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
+    except Exception as error:  # noqa: BLE001 - the library raises plain exceptions of its own
+        raise SettingsError(f"--tokenizer {path}: {error}; expected a tokenizer.json or a BERT vocab.txt") from None
+
+    def pieces(text: str) -> list[str]:
+        tokens: list[str] = read.encode(text, add_special_tokens=False).tokens
+        return tokens
+
+    return pieces

@@ -1,0 +1,134 @@
+"""A release grows by a snapshot without a change to what is published: a frozen plan, and who fell out of it.
+
+The paper promises extension (appendix A.5); its code has none and would draw
+everything anew.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import duckdb
+
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design
+from tempkb.benchmarks.tempel.planning import Plan, Split, Surface, count_usable, new_pages, split_entity, surfaces_of
+from tempkb.benchmarks.tempel.quotas import equalise, fill_to
+from tempkb.benchmarks.tempel.surfaces import nearby_subsets
+
+
+def extend_plan(
+    connection: duckdb.DuckDBPyConnection,
+    design: Design,
+    frozen: Plan,
+    cut: date,
+    before: date,
+    reasons: Mapping[int, str],
+) -> Plan:
+    """Plan an added cut: the frozen continual entities that live, as many new ones as ever, counts as frozen.
+
+    Args:
+        connection: with the view `kept` of the cut.
+        design: of the release.
+        frozen: the plan of its base cuts.
+        cut, before: the added snapshot and the one before it.
+        reasons: page_id -> why an entity cannot be there, as far as the snapshot tells.
+    """
+    plan = Plan({category: {} for category in CATEGORIES})
+    base = design.snapshots[-1]
+    pages = sorted(frozen.splits["continual"])
+    surfaces = dict(surfaces_of(connection, pages, cut))
+    for page in pages:
+        split = _grown(surfaces[page], frozen.splits["continual"][page], design)
+        plan.splits["continual"][page] = split
+        lacking = [subset for subset in SUBSETS if not count_usable(surfaces[page], split, subset)]
+        if lacking:
+            why = f"no mention passes the filters in {', '.join(lacking)}"
+            plan.left_out[cut, page] = reasons.get(page, why)
+    new = _new(connection, design, frozen, cut, before)
+    surfaces |= dict(surfaces_of(connection, sorted(new), cut))
+    plan.splits["new"] = new
+    for category in CATEGORIES:
+        for at, subset in enumerate(SUBSETS):
+            available = {}
+            for page, split in plan.splits[category].items():
+                n = count_usable(surfaces[page], split, subset).get(cut, 0)
+                available[page] = min(n, design.max_mens_per_ent[at])
+            living = {page: n for page, n in available.items() if (cut, page) not in plan.left_out}
+            curve = sorted((n for n in frozen.planned[category, subset][base].values() if n), reverse=True)
+            seeded = f"{category} {subset}"
+            planned = fill_to(living, curve, design.seed, seeded, cut) if design.equal_snapshots else living
+            plan.available[category, subset] = {cut: available}
+            plan.planned[category, subset] = {cut: {page: planned.get(page, 0) for page in available}}
+    return plan
+
+
+def shortfall_of(plan: Plan, frozen: Plan, design: Design, cut: date) -> tuple[float, str]:
+    """Return the largest share by which a cut falls short of the frozen plan's last base cut, and of what."""
+    base = design.snapshots[-1]
+    worst = (0.0, "nothing lacks")
+    for key, by_cut in plan.planned.items():
+        wanted, found = frozen.planned[key][base], by_cut[cut]
+        for what, goal, n in (
+            ("mentions", sum(wanted.values()), sum(found.values())),
+            ("entities", sum(1 for one in wanted.values() if one), sum(1 for one in found.values() if one)),
+        ):
+            if goal and (goal - n) / goal > worst[0]:
+                worst = ((goal - n) / goal, f"{n} of {goal} {what} in {key[0]} {key[1]}")
+    return worst
+
+
+def balance(source: Plan, design: Design, cuts: Sequence[date]) -> Plan:
+    """Plan the view over the survivors: continual entities that every cut has, as many new ones, equal counts."""
+    plan = Plan({category: {} for category in CATEGORIES}, left_out={})
+    dead = {page for _, page in source.left_out}
+    alive = {page for page in source.splits["continual"] if page not in dead}
+    kept: dict[str, dict[date, set[int]]] = {"continual": dict.fromkeys(cuts, alive)}
+    at_cut = {cut: [page for page, n in source.planned["new", "train"][cut].items() if n] for cut in cuts}
+    least = min(len(pages) for pages in at_cut.values())
+    kept["new"] = {
+        cut: set(sorted(pages, key=lambda page: draw(design.seed, "new", page))[:least])
+        for cut, pages in at_cut.items()
+    }
+    for category in CATEGORIES:
+        everyone = set().union(*kept[category].values())
+        plan.splits[category] = {page: source.splits[category][page] for page in sorted(everyone)}
+        for subset in SUBSETS:
+            held = {
+                cut: {page: source.planned[category, subset][cut][page] for page in sorted(kept[category][cut])}
+                for cut in cuts
+            }
+            plan.available[category, subset] = held
+            is_filled = any(held.values())
+            plan.planned[category, subset] = equalise(held, design.seed, f"{category} {subset}") if is_filled else held
+    return plan
+
+
+def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:
+    """The frozen surfaces, and new ones that are near those of one subset alone, or far from all."""
+    members = {subset: [one for one, where in frozen.items() if where == subset] for subset in SUBSETS}
+    grown = dict(frozen)
+    for surface in sorted({one.surface for one in surfaces} - frozen.keys()):
+        near = nearby_subsets(surface, members, design.ed_men_subsets)
+        if len(near) > 1:
+            continue
+        subset = near[0] if near else min(SUBSETS, key=lambda one: len(members[one]))
+        grown[surface] = subset
+        members[subset].append(surface)
+    return grown
+
+
+def _new(
+    connection: duckdb.DuckDBPyConnection, design: Design, frozen: Plan, cut: date, before: date
+) -> dict[int, Split]:
+    """As many new entities as the base cuts have, as far as there are any."""
+    base = design.snapshots[-1]
+    wanted = sum(1 for n in frozen.planned["new", SUBSETS[0]][base].values() if n)
+    taken = frozen.splits["continual"].keys() | frozen.splits["new"].keys()
+    pages = [page for page in new_pages(connection, design, cut, before) if page not in taken]
+    surfaces = dict(surfaces_of(connection, pages, cut))
+    chosen: dict[int, Split] = {}
+    for page in sorted(pages, key=lambda one: draw(design.seed, "new", one)):
+        split = split_entity(design, page, surfaces[page], [cut])
+        if split is not None and (len(chosen) < wanted or not design.equal_snapshots):
+            chosen[page] = split
+    return chosen

@@ -1,0 +1,191 @@
+"""The plan of a release: which entities, which surfaces where, how many mentions at each cut.
+
+Works on what the filters have kept, cut by cut, in files: entities are taken in
+an order of chance until there are enough, so only those are ever looked at.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from itertools import islice
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.tempel.design import SUBSETS, Design
+from tempkb.benchmarks.tempel.quotas import equalise
+from tempkb.benchmarks.tempel.surfaces import split_greedily, split_surfaces
+
+_CHUNK = 512
+
+Split = dict[str, str]
+"""surface -> subset, of one entity."""
+Quotas = dict[date, dict[int, int]]
+"""cut -> page_id -> mentions, of one category and subset."""
+
+
+@dataclass
+class Plan:
+    """What a release is to hold.
+
+    Attributes:
+        splits: per category, the surfaces of each entity and their subsets.
+        available, planned: per (category, subset), mentions of each entity at each cut.
+        left_out: (cut, page_id) -> why an entity of the frozen plan is not there.
+    """
+
+    splits: dict[str, dict[int, Split]] = field(default_factory=dict)
+    available: dict[tuple[str, str], Quotas] = field(default_factory=dict)
+    planned: dict[tuple[str, str], Quotas] = field(default_factory=dict)
+    left_out: dict[tuple[date, int], str] = field(default_factory=dict)
+
+    def rows(self, cut: date, release: str, wiki: str) -> Iterator[dict[str, object]]:
+        """Yield the rows of `tempel_plans` for a cut, in key order."""
+        by_key = {}
+        for (category, subset), quotas in self.available.items():
+            for page, n in quotas.get(cut, {}).items():
+                surfaces = sorted(one for one, where in self.splits[category][page].items() if where == subset)
+                planned = self.planned[category, subset].get(cut, {}).get(page, 0)
+                by_key[page, SUBSETS.index(subset)] = {
+                    "wiki": wiki, "release": release, "cut": cut, "page_id": page, "subset": subset, "category": category,
+                    "surfaces": surfaces, "n_available": n, "n_planned": planned,
+                    "left_out_because": self.left_out.get((cut, page)),
+                }  # fmt: skip
+        yield from sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
+
+    def assignments(self, cut: date) -> pa.Table:
+        """Which surfaces of which entities count at a cut: page_id, surface, subset, category, quota."""
+        rows = [
+            (page, surface, subset, category, self.planned[category, subset][cut][page])
+            for category, splits in self.splits.items()
+            for page, split in splits.items()
+            for surface, subset in split.items()
+            if self.planned.get((category, subset), {}).get(cut, {}).get(page, 0)
+        ]
+        names = ("page_id", "surface", "subset", "category", "quota")
+        types = (pa.int64(), pa.string(), pa.string(), pa.string(), pa.int64())
+        columns = list(zip(*sorted(rows), strict=True)) or [()] * len(names)
+        return pa.table(
+            {name: pa.array(column, kind) for name, column, kind in zip(names, columns, types, strict=True)}
+        )
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A surface of an entity at a cut, with the links and the usable mentions it has."""
+
+    cut: date
+    surface: str
+    n_links: int
+    n_usable: int
+
+
+def make_plan(connection: duckdb.DuckDBPyConnection, design: Design) -> Plan:
+    """Plan a release over the view `kept` (what `kept_sql` gave at each cut, with a column `cut`)."""
+    plan = Plan()
+    plan.splits["continual"] = _continual(connection, design)
+    plan.splits["new"], of_cut = _new(connection, design, plan.splits["continual"].keys())
+    everything = {**plan.splits["continual"], **plan.splits["new"]}
+    surfaces = dict(surfaces_of(connection, sorted(everything)))
+    for category in plan.splits:
+        for at, subset in enumerate(SUBSETS):
+            available: Quotas = {cut: {} for cut in design.snapshots}
+            for page, split in plan.splits[category].items():
+                counts = count_usable(surfaces[page], split, subset)
+                for cut in design.snapshots if category == "continual" else (of_cut[page],):
+                    available[cut][page] = min(counts.get(cut, 0), design.max_mens_per_ent[at])
+            plan.available[category, subset] = available
+            is_equal = design.equal_snapshots and any(available.values())
+            plan.planned[category, subset] = (
+                equalise(available, design.seed, f"{category} {subset}") if is_equal else available
+            )
+    return plan
+
+
+def count_usable(surfaces: Iterable[Surface], split: Mapping[str, str], subset: str) -> dict[date, int]:
+    """Usable mentions of an entity at each cut, of the surfaces that a subset holds."""
+    counts: dict[date, int] = {}
+    for one in surfaces:
+        if split.get(one.surface) == subset:
+            counts[one.cut] = counts.get(one.cut, 0) + one.n_usable
+    return counts
+
+
+def split_entity(design: Design, page: int, surfaces: Sequence[Surface], cuts: Iterable[date]) -> Split | None:
+    """Share an entity's surfaces among the subsets by the rules of the design; None if that cannot be done."""
+    if design.rules == "paper":
+        rows = sorted((one.cut, one.n_links, one.surface) for one in surfaces)
+        return split_greedily([(cut, surface) for cut, _, surface in rows], cuts, design.ed_men_subsets)
+    spread: dict[str, frozenset[date]] = {}
+    for one in surfaces:
+        spread[one.surface] = spread.get(one.surface, frozenset()) | {one.cut}
+    return split_surfaces(spread, cuts, design.ed_men_subsets, design.seed, page)
+
+
+def _continual(connection: duckdb.DuckDBPyConnection, design: Design) -> dict[int, Split]:
+    """The first entities, in an order of chance, that stand at every cut and whose surfaces can be shared."""
+    found = connection.execute(
+        "SELECT page_id FROM kept GROUP BY page_id HAVING count(DISTINCT cut) = ?", [len(design.snapshots)]
+    ).fetchall()
+    order = iter(sorted((page for (page,) in found), key=lambda page: draw(design.seed, "continual", page)))
+    chosen: dict[int, Split] = {}
+    while len(chosen) < design.nr_ct_ents_per_cut and (chunk := list(islice(order, _CHUNK))):
+        surfaces = dict(surfaces_of(connection, chunk))
+        for page in chunk:
+            split = split_entity(design, page, surfaces[page], design.snapshots)
+            if split is not None and len(chosen) < design.nr_ct_ents_per_cut:
+                chosen[page] = split
+    return chosen
+
+
+def _new(
+    connection: duckdb.DuckDBPyConnection, design: Design, continual: Iterable[int]
+) -> tuple[dict[int, Split], dict[int, date]]:
+    """Entities that came to be since the cut before, as many at each cut; and the cut of each."""
+    taken = set(continual)
+    splits: dict[date, dict[int, Split]] = {}
+    for cut in design.snapshots:
+        pages = [page for page in new_pages(connection, design, cut, design.new_since(cut)) if page not in taken]
+        surfaces = dict(surfaces_of(connection, pages, cut))
+        shared = {page: split_entity(design, page, surfaces[page], [cut]) for page in pages}
+        splits[cut] = {page: split for page, split in shared.items() if split is not None}
+        taken |= splits[cut].keys()
+    least = min(len(own) for own in splits.values())
+    chosen: dict[int, Split] = {}
+    of_cut = {}
+    for cut, own in splits.items():
+        order = sorted(own, key=lambda page: draw(design.seed, "new", page))
+        for page in order[:least] if design.equal_snapshots else order:
+            chosen[page], of_cut[page] = own[page], cut
+    return chosen, of_cut
+
+
+def new_pages(connection: duckdb.DuckDBPyConnection, design: Design, cut: date, since: date) -> list[int]:
+    """Entities of a cut that were no article before `since`; by the paper's rule, whose page is younger than that."""
+    born = (
+        "page_created_at > $since"
+        if design.rules == "paper"
+        else "article_since >= $since AND article_since < $cut::TIMESTAMPTZ"
+    )
+    begin = datetime(since.year, since.month, since.day, tzinfo=UTC)
+    query = f"SELECT DISTINCT page_id FROM kept WHERE cut = $cut AND {born} ORDER BY page_id"
+    return [page for (page,) in connection.execute(query, {"cut": cut, "since": begin}).fetchall()]
+
+
+def surfaces_of(
+    connection: duckdb.DuckDBPyConnection, pages: Sequence[int], cut: date | None = None
+) -> Iterator[tuple[int, list[Surface]]]:
+    """Yield the kept surfaces of some entities, at all cuts or at one."""
+    found: dict[int, list[Surface]] = {page: [] for page in pages}
+    rows = connection.execute(
+        """
+        SELECT page_id, cut, surface, n_links, n_usable FROM kept
+        WHERE page_id IN (SELECT unnest($pages::BIGINT[])) AND ($cut IS NULL OR cut = $cut)
+        ORDER BY page_id, cut, surface
+        """,
+        {"pages": list(pages), "cut": cut},
+    ).fetchall()
+    for page, day, surface, n_links, n_usable in rows:
+        found[page].append(Surface(day, surface, n_links, n_usable))
+    yield from found.items()

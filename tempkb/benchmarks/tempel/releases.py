@@ -1,0 +1,128 @@
+"""Releases by name: what was asked for is written down before anything is built, and never changed after."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from tempkb.benchmarks.tempel.design import Design, from_json
+from tempkb.errors import DesignError
+from tempkb.settings import Home
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as it was asked for.
+
+    Attributes:
+        name: also the partition key.
+        preset: preset the design began with.
+        design: of the base snapshots.
+        added: snapshots it was extended by, oldest first; all later than the base.
+        made_from: release that this one is a balanced view of; empty for a release of its own.
+    """
+
+    name: str
+    preset: str
+    design: Design
+    added: tuple[date, ...] = ()
+    made_from: str = ""
+
+    @property
+    def cuts(self) -> tuple[date, ...]:
+        """All snapshots, oldest first."""
+        return (*self.design.snapshots, *self.added)
+
+    def before(self, cut: date) -> date:
+        """The snapshot before an added one."""
+        return self.cuts[self.cuts.index(cut) - 1]
+
+
+def create(home: Home, preset: str, design: Design, name: str = "") -> Release:
+    """Write down a new release; the same one again is no change.
+
+    Raises:
+        DesignError: the name is taken by a release of another design.
+    """
+    release = Release(name or design.name(), preset, design)
+    if _path(home, release.name).exists():
+        held = load(home, release.name)
+        if held.design != design:
+            raise DesignError(f"release {release.name!r}: exists with another design; choose another --name")
+        return held
+    _save(home, release)
+    return release
+
+
+def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
+    """Write down snapshots that a release is to be extended by.
+
+    Raises:
+        DesignError: a snapshot is not later than all that the release has.
+    """
+    held = load(home, name)
+    if held.made_from:
+        raise DesignError(f"release {name!r}: is a balanced view of {held.made_from!r}; extend that one")
+    fresh = [cut for cut in sorted(set(cuts)) if cut not in held.cuts]
+    if fresh and fresh[0] <= held.cuts[-1]:
+        raise DesignError(
+            f"release {name!r}: snapshot {fresh[0]} is not later than its last one, {held.cuts[-1]}; a release grows at its end"
+        )
+    extended = Release(held.name, held.preset, held.design, (*held.added, *fresh), held.made_from)
+    _save(home, extended)
+    return extended
+
+
+def balanced(home: Home, name: str) -> Release:
+    """Write down the balanced view of an extended release, under a name of its own."""
+    held = load(home, name)
+    if not held.added:
+        raise DesignError(f"release {name!r}: was never extended, so it is balanced as it is")
+    view = Release(f"{name}-balanced-{held.cuts[-1]:%Y%m%d}", held.preset, held.design, held.added, name)
+    _save(home, view)
+    return view
+
+
+def load(home: Home, name: str) -> Release:
+    """Read a release.
+
+    Raises:
+        DesignError: there is none of that name; the message lists those there are.
+    """
+    path = _path(home, name)
+    if not path.exists():
+        raise DesignError(f"release {name!r}: no such release; there: {', '.join(names(home)) or 'none'}")
+    said = json.loads(path.read_text("utf-8"))
+    added = tuple(date.fromisoformat(day) for day in said["added"])
+    return Release(said["name"], said["preset"], from_json(said["design"]), added, said["made_from"])
+
+
+def names(home: Home) -> list[str]:
+    """Names of all releases of a home, sorted."""
+    return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
+
+
+def _path(home: Home, name: str) -> Path:
+    if (
+        not name
+        or not all(sign.isascii() and (sign.isalnum() or sign in "._-") for sign in name)
+        or name != name.lower()
+    ):
+        raise DesignError(
+            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only"
+        )
+    return home.path / "releases" / f"{name}.json"
+
+
+def _save(home: Home, release: Release) -> None:
+    path = _path(home, release.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = {
+        "name": release.name, "preset": release.preset, "design": release.design.to_json(),
+        "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
+    }  # fmt: skip
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    draft.replace(path)
