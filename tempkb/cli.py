@@ -185,7 +185,7 @@ def tempel(snapshots: str, preset: str, name: str, changes: tuple[str, ...]) -> 
 
     asked = dict(_pair(change) for change in changes)
     design = make_design(preset, read_snapshots(snapshots), asked)
-    _build_release(releases.create(load_home(), preset, design, name).name)
+    _build_release(releases.create(load_home(), preset, design, name))
 
 
 @release.command()
@@ -202,7 +202,8 @@ def extend(name: str, snapshots: str) -> None:
     from tempkb.benchmarks.tempel.design import read_snapshots
     from tempkb.settings import load_home
 
-    _build_release(releases.extend(load_home(), name, read_snapshots(snapshots)).name)
+    home = load_home()
+    _build_release(releases.extend(home, name, read_snapshots(snapshots)), releases.load(home, name))
 
 
 @release.command()
@@ -212,7 +213,7 @@ def balance(name: str) -> None:
     from tempkb.benchmarks.tempel import releases
     from tempkb.settings import load_home
 
-    _build_release(releases.balanced(load_home(), name).name)
+    _build_release(releases.balanced(load_home(), name))
 
 
 @release.command()
@@ -247,14 +248,14 @@ def _pair(change: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _build_release(name: str) -> None:
+def _build_release(release: Any, before: Any = None) -> None:
     from tempkb.run import build_tempel
     from tempkb.screens.releases import print_release
 
-    summary = build_tempel(name)
+    summary = build_tempel(release, before)
     if summary.failures:
         _fail("; ".join(summary.failures))
-    print_release(name)
+    print_release(release.name)
 
 
 @main.command()
@@ -268,7 +269,7 @@ def ui(port: int) -> None:
 
 @main.command()
 @click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
-@click.option("--pages", default=150, show_default=True, help="How many pages.")
+@click.option("--pages", default=220, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
 def demo(seed: int, pages: int, quarters: int, second: bool) -> None:

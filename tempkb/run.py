@@ -116,20 +116,34 @@ def build(request: Request) -> Summary:
     return summary
 
 
-def build_tempel(name: str) -> Summary:
-    """Build a TempEL release that is written down, or what it lacks.
+def build_tempel(release: releases.Release, before: releases.Release | None = None) -> Summary:
+    """Build a TempEL release, or what it lacks.
 
-    Raises:
-        DesignError: there is no such release.
+    Args:
+        release: as it is to be; it is written down first, since the run reads it.
+        before: as it was, written down again when the build fails; None: there was none.
     """
     home = load_home()
-    releases.load(home, name)
+    releases.keep(home, release)
     summary = Summary()
     with dagster_at(home) as instance:
         from tempkb.automation import TEMPEL_JOB
 
-        _run(instance, TEMPEL_JOB, [name], {}, [], summary)
+        _run(instance, TEMPEL_JOB, [release.name], {}, [], summary)
+    if summary.failures and before is not None:
+        releases.keep(home, before)
+    elif summary.failures and not any_built(release):
+        releases.forget(home, release.name)
     return summary
+
+
+def any_built(release: releases.Release) -> bool:
+    """Does any snapshot of a release stand?"""
+    from tempkb.api import open_store
+    from tempkb.benchmarks.tempel.building import partition_of
+
+    lake = open_store().lake
+    return any(lake.current("tempel_mentions", partition_of(release.name, cut)) for cut in release.cuts)
 
 
 @contextmanager

@@ -11,9 +11,8 @@ from tempkb.demo.model import Clock, Name, Page
 DAY = timedelta(days=1)
 
 
-def write_stories(clock: Clock, first_id: int) -> list[Page]:
-    """Return all trap pages, numbered from `first_id` on. Needs at least eight quarters."""
-    pages = _Pages(clock, first_id)
+def write_stories(pages: "Pages", clock: Clock) -> None:
+    """Add all trap pages of entries 1 to 9. Needs at least eight quarters."""
     for story in (
         _restored_text_adds_up, _edit_war, _edit_at_the_cut, _two_in_one_second, _import_out_of_order, _in_two_elements,
         _redirect_becomes_article, _article_becomes_redirect, _draft_moved_in, _moved_out, _becomes_disambiguation,
@@ -21,15 +20,22 @@ def write_stories(clock: Clock, first_id: int) -> list[Page]:
         _blank_for_a_week, _blank_for_an_interval, _hidden_author, _second_slot, _redirects,
     ):  # fmt: skip
         story(pages, clock)
-    return pages.made
 
 
-class _Pages:
+class Pages:
+    """Makes the pages of stories, numbered one after another.
+
+    Args:
+        clock: the world's quarters.
+        first_id: number of the first page.
+    """
+
     def __init__(self, clock: Clock, first_id: int) -> None:
         self.made: list[Page] = []
         self._clock, self._next = clock, first_id
 
     def new(self, story: str, title: str, namespace: int = 0) -> Page:
+        """Add a page without a text yet."""
         page_id = self._next + len(self.made)
         born = self._clock.start(0) - 400 * DAY
         page = Page(page_id, [Name(born, namespace, title)], entity_id=f"Q{9000 + page_id}", story=story)
@@ -41,7 +47,7 @@ def _text(title: str, line: str) -> str:
     return f"'''{title}''' is a place in Varland. {line}\n\n[[Category:Places of Varland]]"
 
 
-def _restored_text_adds_up(pages: _Pages, clock: Clock) -> None:
+def _restored_text_adds_up(pages: Pages, clock: Clock) -> None:
     """1: vandalism stands longer than any one spell of the good text, but less than all of them."""
     page = pages.new("restored", "Harbour Clock")
     good, spoiled, small = (
@@ -53,7 +59,7 @@ def _restored_text_adds_up(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.before(2, 8), small, "it does", user="Cem")
 
 
-def _edit_war(pages: _Pages, clock: Clock) -> None:
+def _edit_war(pages: Pages, clock: Clock) -> None:
     """2: the winner stood less than five per cent of the interval."""
     page = pages.new("war", "Border Stone")
     page.edit(clock.start(0), _text("Border Stone", "It stands."), "new page")
@@ -64,14 +70,14 @@ def _edit_war(pages: _Pages, clock: Clock) -> None:
         at += timedelta(hours=34) if number == 17 else timedelta(hours=17, minutes=35)
 
 
-def _edit_at_the_cut(pages: _Pages, clock: Clock) -> None:
+def _edit_at_the_cut(pages: Pages, clock: Clock) -> None:
     """3: an edit exactly at a cut is not in the snapshot."""
     page = pages.new("at_the_cut", "Midnight Ferry")
     page.edit(clock.start(0), _text("Midnight Ferry", "It sails at eleven."), "new page")
     page.edit(clock.cut(2), _text("Midnight Ferry", "It sails at twelve."), "new timetable", user="Ben")
 
 
-def _two_in_one_second(pages: _Pages, clock: Clock) -> None:
+def _two_in_one_second(pages: Pages, clock: Clock) -> None:
     """3: of two edits in one second the one of the higher number stands."""
     page = pages.new("one_second", "Twin Mills")
     page.edit(clock.start(0), _text("Twin Mills", "They turn."), "new page")
@@ -80,7 +86,7 @@ def _two_in_one_second(pages: _Pages, clock: Clock) -> None:
     page.edit(when, _text("Twin Mills", "They turn right."), "right", user="Cem")
 
 
-def _import_out_of_order(pages: _Pages, clock: Clock) -> None:
+def _import_out_of_order(pages: Pages, clock: Clock) -> None:
     """3: imported revisions have high numbers and early times, so the file is not in time order."""
     page = pages.new("imported", "Old Lighthouse")
     page.edit(clock.start(2), _text("Old Lighthouse", "It is lit."), "new page")
@@ -91,7 +97,7 @@ def _import_out_of_order(pages: _Pages, clock: Clock) -> None:
         )
 
 
-def _in_two_elements(pages: _Pages, clock: Clock) -> None:
+def _in_two_elements(pages: Pages, clock: Clock) -> None:
     """3: one page exported as two `<page>` elements, far from one another."""
     page = pages.new("two_elements", "Long Causeway")
     page.in_two_elements = True
@@ -101,14 +107,14 @@ def _in_two_elements(pages: _Pages, clock: Clock) -> None:
         )
 
 
-def _redirect_becomes_article(pages: _Pages, clock: Clock) -> None:
+def _redirect_becomes_article(pages: Pages, clock: Clock) -> None:
     """4: an article only since the redirect was written over."""
     page = pages.new("redirect_first", "Salt Museum")
     page.edit(clock.start(0), "#REDIRECT [[Harbour Clock]]", "redirect")
     page.edit(clock.start(4) + 10 * DAY, _text("Salt Museum", "It shows salt."), "an article at last", user="Cem")
 
 
-def _article_becomes_redirect(pages: _Pages, clock: Clock) -> None:
+def _article_becomes_redirect(pages: Pages, clock: Clock) -> None:
     """4: an article, then a redirect, then the article again: it stays an article since its first text."""
     page = pages.new("redirect_between", "Wool Exchange")
     text = _text("Wool Exchange", "It trades wool.")
@@ -117,7 +123,7 @@ def _article_becomes_redirect(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.start(4), text, "no consensus for this", user="Cem")
 
 
-def _draft_moved_in(pages: _Pages, clock: Clock) -> None:
+def _draft_moved_in(pages: Pages, clock: Clock) -> None:
     """5: written as a draft, in the main namespace only since its move."""
     page = pages.new("draft_in", "Peat Railway", namespace=118)
     page.edit(clock.start(1), _text("Peat Railway", "It runs on peat."), "draft")
@@ -125,14 +131,14 @@ def _draft_moved_in(pages: _Pages, clock: Clock) -> None:
     page.move(clock.start(3) + 7 * DAY, 0, "Peat Railway")
 
 
-def _moved_out(pages: _Pages, clock: Clock) -> None:
+def _moved_out(pages: Pages, clock: Clock) -> None:
     """5: moved out of the main namespace again."""
     page = pages.new("moved_out", "Unfinished Tower")
     page.edit(clock.start(0), _text("Unfinished Tower", "It has no roof."), "new page")
     page.move(clock.start(4) + 3 * DAY, 118, "Unfinished Tower", user="Cem")
 
 
-def _becomes_disambiguation(pages: _Pages, clock: Clock) -> None:
+def _becomes_disambiguation(pages: Pages, clock: Clock) -> None:
     """6: a disambiguation page only later; earlier snapshots must not know."""
     page = pages.new("disambiguation", "Anvil")
     page.edit(clock.start(0), _text("Anvil", "It rings."), "new page")
@@ -140,14 +146,14 @@ def _becomes_disambiguation(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.start(5), listed, "too many anvils", user="Ben")
 
 
-def _silent_move(pages: _Pages, clock: Clock) -> None:
+def _silent_move(pages: Pages, clock: Clock) -> None:
     """6: a move that no comment tells of: only today's title is known."""
     page = pages.new("silent_move", "Green Gate")
     page.edit(clock.start(0), _text("Green Gate", "It is green."), "new page")
     page.move(clock.start(3), 0, "Emerald Gate", silent=True)
 
 
-def _swapped_titles(pages: _Pages, clock: Clock) -> None:
+def _swapped_titles(pages: Pages, clock: Clock) -> None:
     """6: two pages swap titles, by way of a third name."""
     left, right = pages.new("swap_left", "Upper Lock"), pages.new("swap_right", "Lower Lock")
     left.edit(clock.start(0), _text("Upper Lock", "It lifts boats."), "new page")
@@ -158,14 +164,14 @@ def _swapped_titles(pages: _Pages, clock: Clock) -> None:
     left.move(when + timedelta(minutes=2), 0, "Lower Lock", user="Ben")
 
 
-def _deleted_between_dumps(pages: _Pages, clock: Clock) -> None:
+def _deleted_between_dumps(pages: Pages, clock: Clock) -> None:
     """7: there in the first dump, gone in the second."""
     page = pages.new("deleted", "Paper Castle")
     page.edit(clock.start(1), _text("Paper Castle", "It burns well."), "new page")
     page.deleted_at = clock.start(len(clock.windows) - 1) + 20 * DAY
 
 
-def _suppressed_between_dumps(pages: _Pages, clock: Clock) -> None:
+def _suppressed_between_dumps(pages: Pages, clock: Clock) -> None:
     """7: a winner whose text is hidden in the second dump."""
     page = pages.new("suppressed", "Quarry Lane")
     page.edit(clock.start(1), _text("Quarry Lane", "It is steep."), "new page")
@@ -174,14 +180,14 @@ def _suppressed_between_dumps(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.start(6) + DAY, _text("Quarry Lane", "It is very steep."), "less", user="Cem")
 
 
-def _merged_item(pages: _Pages, clock: Clock) -> None:
+def _merged_item(pages: Pages, clock: Clock) -> None:
     """7: an item merged into another between the dumps."""
     page = pages.new("merged_item", "Copper Yard")
     page.edit(clock.start(2), _text("Copper Yard", "It is full of wire."), "new page")
     page.merged_into = (clock.start(len(clock.windows) - 1) + 20 * DAY, "Q9001")
 
 
-def _blank_for_a_week(pages: _Pages, clock: Clock) -> None:
+def _blank_for_a_week(pages: Pages, clock: Clock) -> None:
     """8: blanked for a week inside the interval: the text wins all the same."""
     page = pages.new("blank_week", "Windmill Row")
     text = _text("Windmill Row", "It has nine mills.")
@@ -190,7 +196,7 @@ def _blank_for_a_week(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.before(3, 13), text, "undo", user="Ben")
 
 
-def _blank_for_an_interval(pages: _Pages, clock: Clock) -> None:
+def _blank_for_an_interval(pages: Pages, clock: Clock) -> None:
     """8: blank for all of the interval: the blank wins and is flagged. White space counts as blank."""
     page = pages.new("blank_interval", "Empty Square")
     page.edit(clock.start(0), _text("Empty Square", "It is empty."), "new page")
@@ -198,7 +204,7 @@ def _blank_for_an_interval(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.cut(3) + DAY, _text("Empty Square", "It is empty again."), "undo", user="Cem")
 
 
-def _hidden_author(pages: _Pages, clock: Clock) -> None:
+def _hidden_author(pages: Pages, clock: Clock) -> None:
     """8: hidden users and hidden texts count as unknown contributors and as contents of their own."""
     page = pages.new("hidden", "Fog Horn")
     page.edit(clock.start(0), _text("Fog Horn", "It sounds."), "new page")
@@ -212,7 +218,7 @@ def _hidden_author(pages: _Pages, clock: Clock) -> None:
     page.edit(clock.before(2, 5), _text("Fog Horn", "It sounds."), "", user="Ben")
 
 
-def _second_slot(pages: _Pages, clock: Clock) -> None:
+def _second_slot(pages: Pages, clock: Clock) -> None:
     """8: a media page with a second slot, whose revision hash is not that of its text."""
     page = pages.new("slots", "Clock at dusk.jpg", namespace=6)
     for number in range(3):
@@ -220,7 +226,7 @@ def _second_slot(pages: _Pages, clock: Clock) -> None:
         page.edit(clock.start(number) + DAY, "== Summary ==\nThe [[Harbour Clock]] at dusk.", "label", extra_slot=slot)
 
 
-def _redirects(pages: _Pages, clock: Clock) -> None:
+def _redirects(pages: Pages, clock: Clock) -> None:
     """Plain redirects, in English and in another tongue, to a page and to a section elsewhere."""
     for title, text in (
         ("The Clock", "#REDIRECT [[Harbour Clock]]"),

@@ -5,18 +5,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tempkb.demo.export import write_dump
+from tempkb.demo.linking import write_links
 from tempkb.demo.model import Clock, Name, Page, World, quarters
 from tempkb.demo.prose import article, invent, vandalism
-from tempkb.demo.stories import write_stories
+from tempkb.demo.stories import Pages, write_stories
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
 
 _FIRST_STORY = 11
 _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
-_MIN_PAGES, _MIN_QUARTERS = 40, 8
+_MIN_PAGES, _MIN_QUARTERS = 110, 8
 
 
-def make_world(seed: int = 7, pages: int = 150, n_quarters: int = 12) -> World:
+def make_world(seed: int = 7, pages: int = 220, n_quarters: int = 12) -> World:
     """Return the world of a seed: traps first, then ordinary articles and their talk.
 
     Args:
@@ -34,11 +35,16 @@ def make_world(seed: int = 7, pages: int = 150, n_quarters: int = 12) -> World:
             f"at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
         )
     clock = Clock(quarters(n_quarters + 1))
-    made = write_stories(clock, _FIRST_STORY)
-    names = {name.title for page in made for name in page.names}
-    taken = set(names)
+    pages_of_stories = Pages(clock, _FIRST_STORY)
+    write_stories(pages_of_stories, clock)
+    linked = {name.title for page in pages_of_stories.made for name in page.names}
+    write_links(pages_of_stories, clock)
+    made = pages_of_stories.made
+    # What the stories about links count must not be linked from elsewhere.
+    unlinked = {name.title for page in made for name in page.names} - linked
+    taken = linked | unlinked
     subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made))]  # noqa: S311
-    titles = sorted(taken)
+    titles = sorted(taken - unlinked)
     for number, subject in enumerate(subjects):
         chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
         page_id = _FIRST_STORY + len(made)

@@ -93,7 +93,7 @@ def tempel(
     name = context.partition_key
     if config.snapshots:
         design = make_design(config.preset, read_snapshots(config.snapshots), config.changes)
-        releases.create(store.home, config.preset, design, name)
+        releases.keep(store.home, releases.create(store.home, config.preset, design, name))
     release = releases.load(store.home, name)
     build_release(store, release, context.log.info)
     publication = store.publish()

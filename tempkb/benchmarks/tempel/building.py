@@ -125,6 +125,9 @@ class _Builder:
         cuts = self.release.cuts
         if all(self._stands(cut) for cut in cuts):
             return
+        for cut in cuts:
+            if not self._stands(cut, self.release.made_from):
+                raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so nothing can be balanced")
         source = self.read_plan(cuts, self.release.made_from)
         plan = balance(source, self.design, cuts)
         for cut in cuts:
@@ -175,8 +178,8 @@ class _Builder:
                     plan.left_out[cut, page] = row["left_out_because"]
         return plan
 
-    def _stands(self, cut: date) -> bool:
-        partition = partition_of(self.release.name, cut)
+    def _stands(self, cut: date, release: str = "") -> bool:
+        partition = partition_of(release or self.release.name, cut)
         return all(
             self.store.lake.current(table.name, partition) is not None
             for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)

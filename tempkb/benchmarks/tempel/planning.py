@@ -124,9 +124,16 @@ def split_entity(design: Design, page: int, surfaces: Sequence[Surface], cuts: I
 
 
 def _continual(connection: duckdb.DuckDBPyConnection, design: Design) -> dict[int, Split]:
-    """The first entities, in an order of chance, that stand at every cut and whose surfaces can be shared."""
+    """The first entities, in an order of chance, that stand at every cut and whose surfaces can be shared.
+
+    What is new at the first snapshot stands at all of them, too; it counts as new.
+    By the paper's rule it is continual if chance takes it first.
+    """
+    begin = midnight(design.new_since(design.snapshots[0]))
+    older = "true" if design.rules == "paper" else "min(article_since) < $begin"
     found = connection.execute(
-        "SELECT page_id FROM kept GROUP BY page_id HAVING count(DISTINCT cut) = ?", [len(design.snapshots)]
+        f"SELECT page_id FROM kept GROUP BY page_id HAVING count(DISTINCT cut) = $n AND {older} AND $begin IS NOT NULL",
+        {"n": len(design.snapshots), "begin": begin},
     ).fetchall()
     order = iter(sorted((page for (page,) in found), key=lambda page: draw(design.seed, "continual", page)))
     chosen: dict[int, Split] = {}
@@ -168,9 +175,13 @@ def new_pages(connection: duckdb.DuckDBPyConnection, design: Design, cut: date, 
         if design.rules == "paper"
         else "article_since >= $since AND article_since < $cut::TIMESTAMPTZ"
     )
-    begin = datetime(since.year, since.month, since.day, tzinfo=UTC)
     query = f"SELECT DISTINCT page_id FROM kept WHERE cut = $cut AND {born} ORDER BY page_id"
-    return [page for (page,) in connection.execute(query, {"cut": cut, "since": begin}).fetchall()]
+    return [page for (page,) in connection.execute(query, {"cut": cut, "since": midnight(since)}).fetchall()]
+
+
+def midnight(day: date) -> datetime:
+    """The first instant of a day, UTC."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def surfaces_of(

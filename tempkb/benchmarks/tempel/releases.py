@@ -41,7 +41,7 @@ class Release:
 
 
 def create(home: Home, preset: str, design: Design, name: str = "") -> Release:
-    """Write down a new release; the same one again is no change.
+    """Return a new release, or the one of that name if it is of the same design.
 
     Raises:
         DesignError: the name is taken by a release of another design.
@@ -52,12 +52,11 @@ def create(home: Home, preset: str, design: Design, name: str = "") -> Release:
         if held.design != design:
             raise DesignError(f"release {release.name!r}: exists with another design; choose another --name")
         return held
-    _save(home, release)
     return release
 
 
 def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
-    """Write down snapshots that a release is to be extended by.
+    """Return a release as it is with further snapshots.
 
     Raises:
         DesignError: a snapshot is not later than all that the release has.
@@ -70,19 +69,25 @@ def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
         raise DesignError(
             f"release {name!r}: snapshot {fresh[0]} is not later than its last one, {held.cuts[-1]}; a release grows at its end"
         )
-    extended = Release(held.name, held.preset, held.design, (*held.added, *fresh), held.made_from)
-    _save(home, extended)
-    return extended
+    return Release(held.name, held.preset, held.design, (*held.added, *fresh), held.made_from)
+
+
+def keep(home: Home, release: Release) -> None:
+    """Write a release down; the run that builds it reads it from there."""
+    _save(home, release)
+
+
+def forget(home: Home, name: str) -> None:
+    """Take back a release of which nothing could be built."""
+    _path(home, name).unlink(missing_ok=True)
 
 
 def balanced(home: Home, name: str) -> Release:
-    """Write down the balanced view of an extended release, under a name of its own."""
+    """Return the balanced view of an extended release, which has a name of its own."""
     held = load(home, name)
     if not held.added:
         raise DesignError(f"release {name!r}: was never extended, so it is balanced as it is")
-    view = Release(f"{name}-balanced-{held.cuts[-1]:%Y%m%d}", held.preset, held.design, held.added, name)
-    _save(home, view)
-    return view
+    return Release(f"{name}-balanced-{held.cuts[-1]:%Y%m%d}", held.preset, held.design, held.added, name)
 
 
 def load(home: Home, name: str) -> Release:
