@@ -49,7 +49,7 @@ class Settings(BaseSettings):
     granularity: Granularity = Field(Granularity.QUARTER, description="week, month, quarter or year")
     first_window: date = Field(date(2001, 1, 1), description="a day on which a window begins, such as 2001-01-01")
     lookback_days: int = Field(30, ge=1, le=3660, description="a number of days from 1 to 3660")
-    stability_rule: Literal["standing"] = Field("standing", description="standing")
+    stability_rule: Literal["standing", "tempel"] = Field("standing", description="standing or tempel")
     dropped_sections: Annotated[tuple[str, ...] | Literal["standard"], NoDecode] = Field(
         "standard", description="the word standard, or headings of sections to leave out, such as references,see also"
     )

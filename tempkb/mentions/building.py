@@ -32,7 +32,8 @@ def write_mentions(store: Store, window: Window) -> Version:
     """Resolve the links of all articles of a window's snapshot, and write those that are mentions."""
     snapshot = _need(store, STABLE_SNAPSHOTS, window)
     # Quarters that begin at or after the cut hold no winner of it, and must not become inputs: the law.
-    quarters = [one for one in store.lake.versions(PAGE_LINKS.name) if date.fromisoformat(one.partition) < window.cut]
+    known = store.lake.versions(PAGE_LINKS.name)
+    quarters = [one for one in known if holds_winners(store, one.partition, window.cut)]
     inputs = {f"{one.table} {one.partition}": one.version for one in (snapshot, *quarters)}
     paths = [path for one in quarters for path in one.paths()]
     if not paths:
@@ -59,6 +60,12 @@ def write_mention_priors(store: Store, window: Window) -> Version:
 def write_entity_popularity(store: Store, window: Window) -> Version:
     """Work out how often each article is mentioned and edited."""
     return _derive(store, ENTITY_POPULARITY, window, ENTITY_POPULARITY_SQL, (MENTION_PRIORS, STABLE_SNAPSHOTS))
+
+
+def holds_winners(store: Store, quarter: str, cut: date) -> bool:
+    """May revisions of a quarter, named by its first day, win at a cut? By TempEL's rule also one saved at the cut."""
+    first = date.fromisoformat(quarter)
+    return first < cut or (first == cut and store.home.settings.stability_rule == "tempel")
 
 
 WRITERS: dict[str, Callable[[Store, Window], Version]] = {

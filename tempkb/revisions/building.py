@@ -150,6 +150,12 @@ class _Build:
                 "lookback_days": settings.lookback_days,
                 "namespaces": settings.namespaces,
                 "stability_rule": settings.stability_rule,
+                # That rule looks past each cut but the last, so its results hold for this list only.
+                **(
+                    {"cuts": [str(window.cut) for window in plan.windows]}
+                    if settings.stability_rule == "tempel"
+                    else {}
+                ),
             },
         )
 
@@ -182,6 +188,7 @@ class _Build:
                 namespaces=namespaces,
                 salt=self.store.home.contributor_salt,
                 strict=settings.strict,
+                rule=settings.stability_rule,
             )
             for files in group_items(self.plan.dump.history)
         ]

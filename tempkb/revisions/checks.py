@@ -14,10 +14,11 @@ from tempkb.windows import window_of_key
 def no_revision_at_or_after_its_cut(
     context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]
 ) -> dg.AssetCheckResult:
-    """No winner was saved at or after the instant that its snapshot does not include."""
+    """No winner was saved at or after the instant that its snapshot does not include; TempEL's rule includes it."""
     files = _snapshot_files(context, store)
     query = (
-        "SELECT window_start, page_id, revision_id FROM read_parquet($files) WHERE revision_timestamp >= cut::TIMESTAMP"
+        "SELECT window_start, page_id, revision_id FROM read_parquet($files) "
+        "WHERE revision_timestamp > cut::TIMESTAMP OR (revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')"
     )
     return _result(_rows(query, files=files) if files else [])
 

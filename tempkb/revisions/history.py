@@ -72,6 +72,7 @@ class PageHistory:
         ids, parents, times, contents, sizes, people, flags: one entry per revision,
             in order of arrival. `contents` names the text; `sizes` is -1 when unknown.
         sources: from which file of the item, by rank; a higher rank is newer.
+        arrival: positions in the order of arrival, once `settle` has sorted; None when they came sorted.
     """
 
     def __init__(self, page_id: int, cuts: Cuts, texts: TextStore, site: Site, who: Who, *, prune: bool = True) -> None:
@@ -83,6 +84,7 @@ class PageHistory:
         self.remarks: list[tuple[int, bytes]] = []
         self.text_numbers: dict[int, int] = {}
         self._cuts, self._texts, self._site, self._who, self._prune = cuts, texts, site, who, prune
+        self.arrival: list[int] | None = None
         self._waiting: tuple[int, bytes] | None = None
         self._ordered = True
 
@@ -168,6 +170,7 @@ class PageHistory:
         order = sorted(newest.values(), key=lambda index: (self.times[index], self.ids[index]))
         dropped = len(self.ids) - len(order)
         position = {index: at for at, index in enumerate(order)}
+        self.arrival = [position[index] for index in range(len(self.ids)) if index in position]
         # The row is the newest file's; the dump it is said to come from is the one that first brought it.
         self.sources = array("H", (min(first_source[self.ids[index]], self.sources[index]) for index in order))
         for name in ("parents", "times", "contents", "sizes", "people", "flags"):

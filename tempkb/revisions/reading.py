@@ -53,6 +53,7 @@ class Item:
         namespaces: numbers to keep in snapshots; None keeps all.
         salt: of the home.
         strict: fail on the first damage instead of keeping whole pages.
+        rule: how the winner is chosen, `standing` or `tempel`.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Item:
     namespaces: frozenset[int] | None
     salt: bytes
     strict: bool = False
+    rule: str = "standing"
 
 
 @dataclass
@@ -146,11 +148,13 @@ class _Pass:
         self.item, self._report, self._only = item, report, only
         self._folder = folder
         dump_ids = [file.dump_id for file in item.files]
-        self.staging = Staging(folder, item.wiki, item.dump_id, dump_ids, item.windows, item.asked)
+        self.staging = Staging(folder, item.wiki, item.dump_id, dump_ids, item.windows, item.asked, item.rule)
         asked = [window for window in item.windows if window.key in item.asked]
         self._cuts = [Cut(window.key, epoch_seconds(window.cut)) for window in asked]
         self._lookback = item.lookback_days * 86_400
-        self._seconds = Cuts([cut.second for cut in self._cuts], self._lookback)
+        # The rule `tempel` counts whole days, rounded down, and takes in what was saved exactly at the cut.
+        more = (1, 86_400 + 1) if item.rule == "tempel" else (0, 0)
+        self._seconds = Cuts([cut.second + more[0] for cut in self._cuts], self._lookback + more[1])
         self._who = Who(item.salt)
         self._texts = TextStore(folder)
         self.elements: Counter[str] = Counter()
@@ -258,7 +262,9 @@ class _Pass:
             return
         dropped = history.settle()
         today = Title(head.namespace, head.title)
-        snapshots = PageSnapshots(history, today, site, self._cuts, self._lookback, self.item.namespaces)
+        snapshots = PageSnapshots(
+            history, today, site, self._cuts, self._lookback, self.item.namespaces, self.item.rule
+        )
         try:
             readings = self._keep_texts(history, snapshots)
         except TextMissingError:

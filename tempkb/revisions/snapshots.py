@@ -8,6 +8,7 @@ from tempkb.dumps.elements import unescape
 from tempkb.revisions.history import ABSENT, BLANK, REDIRECT, SUPPRESSED, PageHistory
 from tempkb.revisions.moves import Naming, names_over_time, naming_at
 from tempkb.revisions.stable import Stable, select_stable
+from tempkb.revisions.stable_tempel import describe, select_tempel
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site, Title
 from tempkb.wikitext.disambiguation import is_disambiguation
@@ -57,6 +58,7 @@ class PageSnapshots:
         cuts: in time order.
         lookback: seconds.
         namespaces: numbers to keep, by the namespace at the cut; None keeps all.
+        rule: `standing`, or `tempel`, which looks past the cut and so takes all cuts together.
 
     Attributes:
         winners: one per cut at which the page is kept.
@@ -72,6 +74,7 @@ class PageSnapshots:
         cuts: Sequence[Cut],
         lookback: int,
         namespaces: frozenset[int] | None,
+        rule: str = "standing",
     ) -> None:
         self._page, self._site, self._lookback = page, site, lookback
         self._namings = names_over_time(page.told_moves(), today, site)
@@ -79,15 +82,19 @@ class PageSnapshots:
         self.elsewhere: list[int] = []
         self.not_utf8: list[tuple[int, int]] = []
         weak = bytes(1 if flags & (BLANK | SUPPRESSED) else 0 for flags in page.flags)
+        chosen = _chosen_by_tempel(page, weak, cuts, lookback) if rule == "tempel" else None
         first = page.times[0]
         for at, cut in enumerate(cuts):
-            if cut.second <= first:
+            if cut.second <= first and chosen is None:
                 continue
             naming = naming_at(self._namings, cut.second)
             if namespaces is not None and naming.title.namespace not in namespaces:
                 self.elsewhere.append(at)
                 continue
-            stable = select_stable(page.times, page.contents, weak, cut.second, lookback)
+            if chosen is None:
+                stable = select_stable(page.times, page.contents, weak, cut.second, lookback)
+            else:
+                stable = chosen[at]
             if stable is not None:
                 self.winners.append(Winner(cut, stable, naming))
 
@@ -167,6 +174,17 @@ class PageSnapshots:
                 if (end is None or start < end) and (until is None or start < until):
                     return start
         return None
+
+
+def _chosen_by_tempel(page: PageHistory, weak: bytes, cuts: Sequence[Cut], lookback: int) -> list[Stable | None]:
+    """What the rule `tempel` chooses at each cut; it reads revisions in the order of the file."""
+    order = page.arrival or range(len(page))
+    seconds = [cut.second for cut in cuts]
+    found = select_tempel([page.times[at] for at in order], [weak[at] for at in order], seconds, lookback // 86_400)
+    return [
+        None if at is None else describe(page.times, page.contents, order[at], second, lookback)
+        for at, second in zip(found, seconds, strict=True)
+    ]
 
 
 def _distinct_so_far(people: Sequence[int]) -> list[int]:

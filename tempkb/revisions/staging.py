@@ -60,6 +60,7 @@ class Staging:
         dump_ids: by rank of the source file.
         windows: all windows of the home up to the horizon, oldest first.
         asked: keys of the windows that are built.
+        rule: how winners are chosen.
     """
 
     folder: Path
@@ -68,6 +69,7 @@ class Staging:
     dump_ids: Sequence[str]
     windows: Sequence[Window]
     asked: frozenset[str]
+    rule: str = "standing"
     runs: list[Run] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -184,6 +186,7 @@ class Staging:
                 dump_id=pa.array([self.dump_ids[source] for source in sources]),
                 window_start=pa.repeat(pa.scalar(by_key[key].start), len(rows)),
                 cut=pa.repeat(pa.scalar(by_key[key].cut), len(rows)),
+                stability_rule=pa.repeat(self.rule, len(rows)),
                 entity_id=pa.nulls(len(rows), pa.string()),
                 **columns,
             )

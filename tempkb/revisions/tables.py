@@ -47,6 +47,7 @@ STABLE_SNAPSHOTS = Table(
         Column("revision_timestamp", INSTANT, "when that revision was saved"),
         Column("page_created_at", INSTANT, "first revision of the page, whatever it held"),
         Column("article_since", INSTANT, "first text in the main namespace, neither redirect nor blank; null: none"),
+        Column("stability_rule", pa.string(), "how the winner was chosen: standing, or tempel (looks past the cut)"),
         Column("standing_seconds", pa.int64(), "time the winning text stood inside the lookback interval, all spells"),
         Column("standing_share", pa.float64(), "that time as a fraction of the interval"),
         Column("last_stood_at", INSTANT, "end of its last spell, at most the cut"),
@@ -65,14 +66,18 @@ STABLE_SNAPSHOTS = Table(
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
-        Rule("before_the_cut", "no revision at or after its cut", "revision_timestamp >= cut::TIMESTAMP"),
+        # TempEL's rule lets a revision saved exactly at the cut win, and one that stood only before or behind the interval.
+        Rule("before_the_cut", "no revision at or after its cut",
+             "revision_timestamp >= cut::TIMESTAMP AND (stability_rule = 'standing' OR revision_timestamp > cut::TIMESTAMP)"),
         Rule("stood_inside", "standing time lies inside the interval and before the cut",
-             "standing_seconds <= 0 OR standing_share <= 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP"),
+             "standing_seconds < 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP OR "
+             "(standing_seconds = 0 AND stability_rule = 'standing')"),
         Rule("born_before", "a page is created no later than its winner",
              "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP"),
         Rule("counted", "counts agree with one another",
              "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions"),
     ),
+    code_version="2",
 )  # fmt: skip
 
 PAGE_WIKITEXTS = Table(

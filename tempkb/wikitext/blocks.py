@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from tempkb.wikitext.extensions import NOTHING
+
 Kind = Literal["heading", "prose", "list"]
 
 _RUN_OF_QUOTES = re.compile("'{2,}")
@@ -66,19 +68,20 @@ def _heading(line: str) -> Block | None:
 def _without_tables(lines: list[str]) -> list[str]:
     """Drop tables with all in them; of one that is never closed, the lines that look like a table's."""
     kept: list[str] = []
-    # For each open table: how many lines were kept when it began, and the lines since.
-    opened: list[tuple[int, list[str]]] = []
+    # For each open table the lines since it began.
+    opened: list[list[str]] = []
     for line in lines:
         stripped = line.lstrip(" \t:*#")
         if stripped.startswith("{|"):
-            opened.append((len(kept), []))
+            opened.append([])
+            kept.append("")  # what stands before a table and behind it are different paragraphs
         elif opened and stripped.startswith("|}") and not stripped.startswith("|}}"):
             opened.pop()
         elif opened:
-            opened[-1][1].append(line)
+            opened[-1].append(line)
         else:
             kept.append(line)
-    for _, inside in opened:
+    for inside in opened:
         kept += _behind_table(inside)
     return kept
 
@@ -115,6 +118,8 @@ def unquoted(line: str) -> str:
         length = lengths[number]
         if length == 4 or number == misread:
             pieces.append("'")
+        elif line.endswith("]]", at, run.start()):
+            pieces.append(NOTHING)  # letters behind the markup are no trail of the link before it
         elif length > 5:
             pieces.append("'" * (length - 5))
         at = run.end()

@@ -46,11 +46,15 @@ _LONGEST_NUMBER = 25
 
 @dataclass(frozen=True)
 class _Number:
-    """A number as written: how it reads, its value, and digits after the point (negative: zeros before it)."""
+    """A number as written: how it reads, its value, and digits after the point (negative: zeros before it).
+
+    A sum of two units (6 ft 2 in) is shown one digit more precisely.
+    """
 
     shown: str
     value: float
     decimals: int
+    is_sum: bool = False
 
 
 def convert(call: Call) -> str:
@@ -111,7 +115,7 @@ def _read_arguments(arguments: list[str]) -> tuple[list[_Number], list[str], lis
     if numbers and large and small and second and not between and (large.code, small.code) in _IN_ONE:
         value = numbers[0].value + second.value * small.size / large.size
         parts = [(numbers[0], large), (second, small)]
-        return [_Number("", value, second.decimals + 1)], [], codes + _codes(rest[3:]), parts
+        return [_Number("", value, second.decimals, is_sum=True)], [], codes + _codes(rest[3:]), parts
     return numbers, between, codes + _codes(rest[1:]), []
 
 
@@ -126,7 +130,7 @@ def _codes(arguments: list[str]) -> list[str]:
 def _input_in_words(
     call: Call, numbers: list[_Number], between: list[str], unit: Unit, parts: list[tuple[_Number, Unit]]
 ) -> str:
-    abbreviated = call.get("abbr") in ("on", "in", "~", "values") or unit.quantity == "temperature"
+    abbreviated = _is_short(call) or call.get("abbr") in ("in", "~", "values") or unit.quantity == "temperature"
     if parts:
         return " ".join(f"{number.shown} {_name(call, one, number.value, abbreviated)}" for number, one in parts)
     said = _joined([number.shown for number in numbers], between)
@@ -135,6 +139,11 @@ def _input_in_words(
     if call.get("adj") in ("on", "mid") and not abbreviated:
         return f"{said}-{_american(call, unit.singular)}"
     return f"{said} {_name(call, unit, numbers[-1].value, abbreviated)}"
+
+
+def _is_short(call: Call) -> bool:
+    """Are both units shown by their symbols? `{{cvt}}` does so unless it is told otherwise."""
+    return call.get("abbr") == "on" or (call.name == "cvt" and not call.get("abbr"))
 
 
 def _output_in_words(
@@ -173,7 +182,7 @@ def _decimals(call: Call, number: _Number, value: float, unit: Unit, target: Uni
         return max(number.decimals, 0)
     factor = unit.size / target.size
     like_input = number.decimals - math.floor(math.log10(factor / 0.2)) - 1 if factor else 0
-    two_digits = 1 - math.floor(math.log10(abs(value))) if value else like_input
+    two_digits = 1 + number.is_sum - math.floor(math.log10(abs(value))) if value else like_input
     return max(like_input, two_digits)
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 # A character that no page can hold begins and ends a marker; the number between says which literal it stands for.
 MARK = "\x00"
-MARKER = re.compile(f"{MARK}([0-9]{{1,9}}){MARK}")
+# A marker that stands for nothing: it keeps apart what was apart when markup between is taken out.
+NOTHING = f"{MARK}999999999{MARK}"
 
 _SHOWN_AS_WRITTEN = frozenset(("nowiki", "pre"))
 _DROPPED = (

@@ -21,6 +21,8 @@ from tempkb.wikitext.convert import convert
 
 # MediaWiki stops at a hundred; nobody nests words in prose deeper than this.
 _DEEPEST = 24
+# A text with more braces that never close than this is no article; the rest of such pieces is dropped unread.
+_MOST_MENDED = 20
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 
@@ -54,13 +56,15 @@ class Expansion:
         if not opened:
             return replace_braces(self._text, outermost, 0, len(self._text), self._shown)
         self.unclosed = len(opened)
-        pieces, at, first = [], 0, 0
+        pieces, at, first, mended = [], 0, 0, 0
         for start, end in [*unclosed_regions(self._text, outermost, opened), (len(self._text), len(self._text))]:
             last = first
             while last < len(outermost) and outermost[last].end <= start:
                 last += 1
             pieces.append(replace_braces(self._text, outermost[first:last], at, start, self._shown))
-            pieces.append(mend(self._text[start:end]))
+            if mended < _MOST_MENDED:
+                pieces.append(mend(self._text[start:end]))
+            mended += 1
             first, at = last, end
             while first < len(outermost) and outermost[first].start < end:
                 first += 1

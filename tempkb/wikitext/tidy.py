@@ -16,7 +16,7 @@ _DEBRIS = re.compile(
     + r"|(?<=[(（])\s*(?:[,;:、；]\s*)+|(?<=[(（])\s+"  # a comma or blank that opens a parenthesis
     + r"|(?<![\s,;:、；])\s*+(?:[,;:、；]\s*+)++(?=[)）])|\s+(?=[)）])"  # or closes it; tried once per run
     + r"|\s+(?=[,.](?:\s|$))"  # a blank before a comma or full stop
-    + r"|(?<=[,;])(?:\s*[,;])+(?=\s)"  # doubled commas
+    + r"|(?<=[,;])(?:\s*+[,;])++"  # doubled commas
     + r"|\s{2,}|^\s+|\s+$)"
 )  # fmt: skip
 _SIGNS_OF_DEBRIS = (

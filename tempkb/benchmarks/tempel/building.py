@@ -31,6 +31,7 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_STATISTICS,
 )
 from tempkb.errors import ContractError, DesignError
+from tempkb.mentions.building import holds_winners
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
@@ -328,7 +329,8 @@ class _Builder:
             for table in _OF_CUT:
                 name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
                 _view(connection, name, self._need(table, cut).paths())
-            quarters = [key for key in self.store.lake.partitions(PAGE_TEXTS.name) if date.fromisoformat(key) < cut]
+            known = self.store.lake.partitions(PAGE_TEXTS.name)
+            quarters = [key for key in known if holds_winners(self.store, key, cut)]
             _view(connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
             yield connection
 

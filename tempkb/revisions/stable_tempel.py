@@ -1,0 +1,88 @@
+"""The rule `tempel`: which revision TempEL's released code takes as stable, look-ahead included. Pure.
+
+For comparison only: it knows what happens after a cut, so later history changes
+earlier snapshots, and a revision exactly at the cut is in the snapshot. Told
+anew from the code's behaviour (Zaporojets et al., 2022), and held to numbers
+that the code itself gave.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tempkb.revisions.stable import Stable
+
+DAY = 86_400
+# Not in the paper: from so many days on, a later version always wins over an earlier one.
+ENOUGH_DAYS = 10
+
+
+def select_tempel(
+    times: Sequence[int], is_empty: Sequence[bool | int], cuts: Sequence[int], lookback_days: int
+) -> list[int | None]:
+    """Return for each cut the position of the chosen revision, or None where the page had none yet.
+
+    The list of cuts is one argument because it matters: what was saved after the
+    last of them is never read, so only there does the newest version end at the cut.
+
+    Args:
+        times: seconds since 1970 of one page's revisions, in the order of the file.
+        is_empty: is the text of each empty once white space is stripped?
+        cuts: each is answered in its place.
+        lookback_days: how far the window reaches back, in whole days rounded down.
+    """
+    end = _last_read(cuts)
+    return [_choose(times, _read(times, is_empty, cut, end), cut, lookback_days) for cut in cuts]
+
+
+def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int, lookback: int) -> Stable:
+    """Tell of a chosen revision what `select_stable` tells of its winners; its text may not have stood at all.
+
+    Args:
+        times, contents: of the whole history, in the order (time, revision id).
+        index: position of the chosen one in it.
+        cut, lookback: seconds.
+    """
+    begin, n_before = cut - lookback, bisect_right(times, cut)
+    seconds, last = 0, min(times[index], cut)
+    for at in range(max(bisect_left(times, begin, 0, n_before) - 1, 0), n_before):
+        start, stop = max(times[at], begin), min(times[at + 1] if at + 1 < len(times) else cut, cut)
+        if contents[at] == contents[index] and stop > start:
+            seconds, last = seconds + stop - start, stop
+    return Stable(index, seconds, last, n_before, n_before - bisect_left(times, begin, 0, n_before))
+
+
+def _last_read(cuts: Sequence[int]) -> int:
+    # Each cut is compared with the first one only, so in a list out of order the last that exceeds it counts.
+    return next((cut for cut in reversed(cuts) if cut > cuts[0]), cuts[0])
+
+
+def _read(times: Sequence[int], is_empty: Sequence[bool | int], cut: int, end: int) -> list[int]:
+    # In the order of the file: what was not blank, each younger than the one before, up to one revision after the cut.
+    # The first must not be younger than the cut; a file that begins with a younger one is read on until one is not.
+    kept: list[int] = []
+    for at, time in enumerate(times):
+        if is_empty[at] or time > end or (time <= times[kept[-1]] if kept else time > cut):
+            continue
+        kept.append(at)
+        if time > cut:
+            break
+    return kept
+
+
+def _choose(times: Sequence[int], kept: Sequence[int], cut: int, lookback_days: int) -> int | None:
+    if not kept:
+        return None
+    chosen, longest, enough = kept[0], 0, ENOUGH_DAYS * DAY
+    for before, at in pairwise(kept):
+        if (cut - times[at]) // DAY > lookback_days:
+            chosen = at  # still before the window
+            continue
+        lasted = times[at] - times[before]  # all its life, also what lies before the window or after the cut
+        if lasted > longest or lasted >= enough:
+            chosen = before
+        longest = max(longest, lasted)
+    lasted = cut - times[kept[-1]]  # negative where an edit after the cut was read
+    if lasted >= longest or lasted >= enough:
+        chosen = kept[-1]
+    return chosen

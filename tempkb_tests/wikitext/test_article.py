@@ -1,0 +1,102 @@
+"""The cleaner: cases by hand, laws by hypothesis, and that hostile input costs no more than its length."""
+
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tempkb.titles import Site
+from tempkb.wikitext.article import Section, read_article
+
+CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text("utf-8"))["case"]
+ENGLISH = Site("enwiki")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_readers_see(case):
+    article = read_article(case["wikitext"], ENGLISH, date(2013, 6, 1))
+    assert article.text == case["text"]
+    assert [[link.surface, link.target] for link in article.links] == case["links"]
+
+
+def test_spans_of_sections_and_paragraphs():
+    article = read_article("Lead [[a]].\n\nMore.\n== One ==\nx\n=== Two ===\n* y\n== Three ==\nz", ENGLISH)
+    assert article.text == "Lead a.\nMore.\nOne\nx\nTwo\ny\nThree\nz"
+    assert article.sections == (
+        Section(0, "", 0, 0, 14), Section(2, "One", 14, 18, 26), Section(3, "Two", 20, 24, 26),
+        Section(2, "Three", 26, 32, 33),
+    )  # fmt: skip
+    told = [(one.kind, article.text[one.start : one.end]) for one in article.paragraphs]
+    assert told == [("prose", "Lead a."), ("prose", "More."), ("prose", "x"), ("list", "y"), ("prose", "z")]
+
+
+def test_which_sections_are_dropped_is_a_choice():
+    wikitext = "a\n== See also ==\nb\n== Sources of joy ==\nc"
+    assert read_article(wikitext, ENGLISH).text == "a\nSources of joy\nc"
+    assert read_article(wikitext, ENGLISH, None, ()).text == "a\nSee also\nb\nSources of joy\nc"
+    assert read_article(wikitext, ENGLISH, None, ("sources of joy",)).text == "a\nSee also\nb"
+
+
+def test_other_languages_have_their_own_names_and_trails():
+    german = Site("dewiki", {0: "", 6: "Datei", 14: "Kategorie"})
+    article = read_article(
+        "[[Datei:x.jpg|mini|y]][[Bild:z.jpg]]Die [[Straße]]n und [[Fluss]]übergänge.\n== Weblinks ==\n* a\n[[Kategorie:B]]",
+        german,
+    )
+    assert article.text == "Die Straßen und Flussübergänge."
+    assert [link.surface for link in article.links] == ["Straßen", "Flussübergänge"]
+    japanese = read_article("[[東京]]は{{lang-en|Tokyo}}", Site("jawiki"))
+    assert (japanese.text, japanese.links[0].surface) == ("東京はTokyo", "東京")
+
+
+def test_dropped_templates_are_counted_by_name():
+    article = read_article("{{Cite web|a}} {{cite_web}} {{Infobox x|{{flagicon|y}}}} {{#if:a|b}} {{nowrap|c}}", ENGLISH)
+    assert article.dropped_templates == {"cite web": 2, "infobox x": 1, "#if": 1}
+    assert article.unbalanced == 0
+
+
+def test_unbalanced_markup_is_counted():
+    assert read_article("a {{b|c\n\nd [[e f", ENGLISH).unbalanced == 2
+
+
+MARKUP = st.sampled_from([
+    "[[", "]]", "{{", "}}", "{{{", "}}}", "{|", "|}", "|-", "|", "''", "'''", "'''''", "<ref>", "</ref>", "<!--", "-->", "==",
+    "\n", "\n*", "\n{|", "\n|}", " ", "a", "File:", "Category:", "<nowiki>", "</nowiki>", "&amp;", "&#1;", "\x00", "\x001\x00",
+    "http://", "[http://a ", "]", "[", "#", ":", "(", ")", ",", "{{convert|", "5", "|km", "{{birth date|", "~~~~", "__TOC__", "é",
+])  # fmt: skip
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.one_of(MARKUP, st.text(max_size=4)), max_size=40).map("".join))
+def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):
+    article = read_article(wikitext, ENGLISH, date(2020, 1, 1))
+    for link in article.links:
+        assert article.text[link.start : link.end] == link.surface
+        assert link.surface.strip() == link.surface != ""
+    starts = [link.start for link in article.links]
+    assert starts == sorted(set(starts))
+    for one in article.paragraphs:
+        assert "\n" not in article.text[one.start : one.end]
+    assert article.sections[-1].end <= len(article.text)
+    assert "\x00" not in article.text
+
+
+HOSTILE = {
+    "links": "[[", "links with pipes": "[[a|", "closing": "]]", "braces": "{{", "spaced braces": "{{ ", "nested templates": "{{nowrap|",
+    "tables": "\n{|", "bold": "'''", "apostrophes": "'' ", "comments": "<!--", "references": "<ref>", "nowiki": "<nowiki>",
+    "files": "[[File:", "external": "[http://a ", "parentheses": "(", "commas": ", ", "colons": ": ", "blanks": " ", "heading": "=",
+    "entities": "&#", "underscores": "__A", "tags": "<span ", "braces shut": "{{a}}", "mixed": "[[a|{{b|'''c", "lists": "\n*", "marks": "~",
+    "empty pairs": "()", "open and comma": "( ,", "lines of parameters": "{{a\n|", "tables open": "{|\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_input_is_read_to_the_end(piece):
+    """A step whose time grew with the square would not end here; `make bench` measures how it grows."""
+    article = read_article(piece * ((1 << 20) // len(piece)) + "\n\n== a ==\n\nb", ENGLISH)
+    assert article.text.endswith("b") or piece in ("<!--", "{{nowrap|")  # an open comment hides the rest
+    assert "[[" not in article.text
+    assert "{{" not in article.text
