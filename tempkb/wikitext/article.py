@@ -94,7 +94,7 @@ def read_article(
     """
     language = language_of(site)
     stripped = strip_extensions(_with_plain_blanks(wikitext))
-    expansion = Expansion(stripped.text, day, local_words=language in ("en", "simple"))
+    expansion = Expansion(stripped.text, day, local_words=writes_english(language))
     shown = drop_media(expansion.expand(mend), site)
     inline = Inline(site, stripped.literal, language)
     dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
@@ -151,6 +151,11 @@ def language_of(site: Site) -> str:
         if name.endswith(ending) and name != ending:
             return name.removesuffix(ending).replace("_", "-")
     return name
+
+
+def writes_english(language: str) -> bool:
+    """Does a wiki write English? Those of many languages (commons) and of none we know do."""
+    return language in ("en", "simple") or language not in words_table()["languages"]
 
 
 @cache

@@ -24,7 +24,7 @@ _LABEL = r"(?:[^\[\]]|\[(?!\[)|\](?!\]))*"
 
 @cache
 def _tokens(trail: str) -> re.Pattern[str]:
-    """All that is not plain text; alternatives are told apart by their groups.
+    """All that is not plain text; alternatives are told apart by their groups, links by the first three.
 
     Each alternative begins with a plain character, since that lets the engine skip to the next of them.
     """
@@ -79,56 +79,58 @@ class Inline:
         spans: list[Span] = []
         length = at = 0
         for token in self._pattern.finditer(text):
-            start = token.start()
+            start, end = token.span()
             if start > at:
                 pieces.append(text[at:start])
                 length += start - at
-            at = token.end()
-            kind = token.lastgroup
-            if token["target"] is not None:
-                shown, target = self._link(token, spans, length)
-                if target is not None and shown.strip():
-                    blank = len(shown) - len(shown.lstrip())
-                    spans.append(Span(length + blank, length + len(shown.rstrip()), target))
-            elif kind == "entity":
-                shown = _unescaped(token[0])
-            elif kind == "tag":
-                shown = " " if token["tag"].lower().removeprefix("/") in _BREAKS else ""
-            elif kind == "literal":
-                shown = self.literal(token["literal"])
-            elif kind == "words":
-                shown = self._plain(token["words"].strip())
-            elif kind == "bracket":
-                shown = "["
-            elif kind == "magic":
-                # Magic words are in capitals, or in a script that has none; __init__ is text.
-                shown = "" if token[0] == token[0].upper() else token[0]
+            at = end
+            written, label, trail = token.group(1, 2, 3)
+            if written is None:
+                shown = self._shown(token)
             else:
-                shown = ""
-                self.unbalanced += kind in _WITHOUT_PARTNER
+                shown, target = self._link(written, label)
+                if trail:
+                    shown += trail
+                if target and (plain := shown.strip()):
+                    left = length + (0 if plain is shown else len(shown) - len(shown.lstrip()))
+                    spans.append(Span(left, left + len(plain), target))
             if shown:
                 pieces.append(shown)
                 length += len(shown)
         pieces.append(text[at:])
         return "".join(pieces), spans
 
-    def _link(self, token: re.Match[str], spans: list[Span], length: int) -> tuple[str, str | None]:
-        """What a link shows, and its target; None when it is not a link that readers see."""
-        target, label, trail = token["target"], token["label"], token["trail"] or ""
-        if "&" in target:
-            target = html.unescape(target)
-        target = target.strip()
-        if not target or (label is None and target.startswith("#")):
-            # [[#Section]] shows its own name; [[]] and [[|x]] are no links.
-            shown = target if target else f"{label or ''}"
-            return self._plain(shown) + trail, target or None
-        if not target.startswith(":") and self.is_hidden(target):
-            return trail, None
-        if label is None:
-            return target.removeprefix(":") + trail, target
-        if not label.strip():
-            return piped(target) + trail, target
-        return self._plain(label.rpartition("|")[2] or label) + trail, target
+    def _shown(self, token: re.Match[str]) -> str:
+        """What a token that is no link shows."""
+        kind = token.lastgroup
+        if kind == "entity":
+            return _unescaped(token[0])
+        if kind == "tag":
+            return " " if token["tag"].lower().removeprefix("/") in _BREAKS else ""
+        if kind == "literal":
+            return self.literal(token["literal"])
+        if kind == "words":
+            return self._plain(token["words"].strip())
+        if kind == "bracket":
+            return "["
+        if kind == "magic":
+            # Magic words are in capitals, or in a script that has none; __init__ is text.
+            return "" if token[0] == token[0].upper() else token[0]
+        self.unbalanced += kind in _WITHOUT_PARTNER
+        return ""
+
+    def _link(self, written: str, label: str | None) -> tuple[str, str]:
+        """What a link shows, and its target as written; no target when it is no link that readers see."""
+        target = written.strip()
+        if ":" in target and target[0] != ":" and self.is_hidden(target):
+            return "", ""
+        if label is not None and target:
+            if label.strip():
+                label = label.rpartition("|")[2] or label
+                return self._plain(label), target
+            return piped(html.unescape(target)), target
+        shown = label or "" if not target else target.removeprefix(":")
+        return self._plain(shown), target
 
     def is_hidden(self, target: str) -> bool:
         """Is a link without a leading colon one that shows nothing: a file, a category, another language?"""
@@ -143,9 +145,7 @@ class Inline:
 
     def _plain(self, text: str) -> str:
         """The readable text of a label, which holds no links."""
-        if not _ANY_SIGN.search(text):
-            return text
-        return self.read(text)[0]
+        return self.read(text)[0] if _ANY_SIGN.search(text) else text
 
 
 _ANY_SIGN = re.compile(rf"[\[\]<&{MARK}{{}}]|__|~~~")

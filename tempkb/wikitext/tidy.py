@@ -19,10 +19,9 @@ _DEBRIS = re.compile(
     + r"|(?<=[,;])(?:\s*+[,;])++"  # doubled commas
     + r"|\s{2,}|^\s+|\s+$)"
 )  # fmt: skip
-_SIGNS_OF_DEBRIS = (
-    "  ", " ,", " .", "()", "( ", "(,", "(;", "(:", "(.", "（）", "（ ", "（、", "（；", "[]", "[ ", " )", ",)", ";)", ":)", " ）", "、）",
-    "；）", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,",
-)  # fmt: skip
+_OPENED = ("()", "( ", "(,", "(;", "(:", "(.", " )", ",)", ";)", ":)")
+_OPENED_WIDE = ("（）", "（ ", "（、", "（；", " ）", "、）", "；）")
+_LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")
 _PASSES = 3
 
 
@@ -38,10 +37,23 @@ def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int]]:
     """
     moved = list(positions)
     for _ in range(_PASSES):
-        if not (text[:1] == " " or text[-1:] == " " or any(map(text.__contains__, _SIGNS_OF_DEBRIS))):
+        if not _has_debris(text):
             break
         text, moved = _once(text, moved)
     return text, moved
+
+
+def _has_debris(text: str) -> bool:
+    """A quick look: most lines have none, and a search for short strings is much faster than for the pattern."""
+    holds = text.__contains__
+    return (
+        text[:1] == " "
+        or text[-1:] == " "
+        or any(map(holds, _LONELY))
+        or ("(" in text and any(map(holds, _OPENED)))
+        or ("（" in text and any(map(holds, _OPENED_WIDE)))
+        or ("[" in text and ("[]" in text or "[ " in text))
+    )
 
 
 def _once(text: str, positions: list[int]) -> tuple[str, list[int]]:

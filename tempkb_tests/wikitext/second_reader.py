@@ -1,5 +1,6 @@
 """mwparserfromhell as a second reader: what it finds in the nodes that tempkb's cleaner keeps."""
 
+import html
 import re
 from collections import Counter
 
@@ -7,7 +8,7 @@ import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Wikilink
 
 from tempkb.titles import Site
-from tempkb.wikitext.article import dropped_headings, language_of
+from tempkb.wikitext.article import language_of, writes_english
 from tempkb.wikitext.extensions import _DROPPED, strip_extensions
 from tempkb.wikitext.inline import Inline
 from tempkb.wikitext.mending import mend
@@ -17,12 +18,10 @@ WORD = re.compile(r"\w+")
 
 
 def read(wikitext: str, site: Site, day=None) -> tuple[str, list[tuple[str, str]]]:
-    """Return its readable text, and its links as (target, surface)."""
-    english = language_of(site) in ("en", "simple")
+    """Return its readable text, all sections kept, and its links as (target, surface)."""
+    english = writes_english(language_of(site))
     inline = Inline(site, lambda _: "", language_of(site))
-    tree = mwparserfromhell.parse(wikitext)
-    kept = mwparserfromhell.parse("")
-    kept.nodes[:] = _without_sections(tree.nodes)
+    kept = mwparserfromhell.parse(wikitext)
     _delete(kept, inline, day, english)
     links = [
         (str(link.title).strip(), (link.text if link.text is not None else link.title).strip_code(collapse=False))
@@ -31,15 +30,26 @@ def read(wikitext: str, site: Site, day=None) -> tuple[str, list[tuple[str, str]
     return kept.strip_code(collapse=False), links
 
 
-def _without_sections(nodes):
-    level = 0
-    for node in nodes:
-        if isinstance(node, Heading):
-            if level and node.level > level:
-                continue
-            level = node.level if node.title.strip_code().strip(" :.").lower() in dropped_headings() else 0
-        if not level:
-            yield node
+def found_links(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> tuple[int, list[tuple[str, str]]]:
+    """How many of its links are among ours, with the same target and surface, and those that are not.
+
+    White space does not count, and ours may take letters behind the brackets along, which the library does not.
+    """
+    known: dict[str, list[str]] = {}
+    for target, surface in ours:
+        known.setdefault(html.unescape(" ".join(target.split())), []).append("".join(surface.split()))
+    missing = []
+    for target, surface in theirs:
+        plain = "".join(surface.split())
+        held = known.get(html.unescape(" ".join(target.split())), [])
+        match = next(
+            (one for one in held if one == plain or (one.startswith(plain) and one[len(plain) :].isalpha())), None
+        )
+        if match is None:
+            missing.append((target, surface))
+        else:
+            held.remove(match)
+    return len(theirs) - len(missing), missing
 
 
 def _delete(code, inline: Inline, day, english: bool) -> None:

@@ -1,0 +1,105 @@
+"""Designs: presets, snapshots as people write them, and what is refused."""
+
+from datetime import date
+
+import pytest
+
+from tempkb.benchmarks.tempel.design import (
+    PRESETS,
+    Design,
+    from_json,
+    make_design,
+    read_snapshots,
+    window_ending,
+)
+from tempkb.errors import DesignError
+from tempkb.windows import Granularity
+
+YEARS = read_snapshots("2013-01-01..2022-01-01/yearly")
+
+
+def test_the_paper_preset_has_the_values_of_table_3():
+    design = make_design("paper", YEARS)
+    assert len(design.snapshots) == 10
+    assert (design.nr_ct_ents_per_cut, design.min_mens_per_ent, design.min_men_prior) == (10_000, 1, 0.0001)
+    assert (design.min_men_prior_rank, design.min_ent_prior, design.max_ent_prior) == (2, 0.0, 1.0)
+    assert (design.min_nr_inlinks, design.min_len_target_ent, design.max_mens_per_ent) == (10, 10, (500, 10, 10))
+    assert (design.ed_men_title, design.ed_men_subsets, design.stable_interval) == (0.2, 0.2, 2_592_000)
+    assert design.equal_snapshots is True
+    # The code's own: 1.0 where the paper prints 0.5, three surfaces, and new since 2012 at the first snapshot.
+    assert (design.max_men_prior, design.min_nr_distinct_mentions_per_entity) == (1.0, 3)
+    assert design.new_since(date(2013, 1, 1)) == date(2012, 1, 1)
+    assert make_design("tempkb", YEARS).max_men_prior == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2021-01-01", ["2021-01-01"]),
+        ("2022-01-01, 2021-01-01", ["2021-01-01", "2022-01-01"]),
+        ("2013-01-01T00:00:00Z,2014-01-01T00:00:00Z", ["2013-01-01", "2014-01-01"]),
+        ("2021-01-01..2021-07-01/quarterly", ["2021-01-01", "2021-04-01", "2021-07-01"]),
+        ("2021-01-01..2021-03-01/monthly", ["2021-01-01", "2021-02-01", "2021-03-01"]),
+        ("2021-01-04..2021-01-18/weekly", ["2021-01-04", "2021-01-11", "2021-01-18"]),
+        ("2021-01-01..2021-01-21/864000", ["2021-01-01", "2021-01-11", "2021-01-21"]),
+    ],
+)
+def test_snapshots_are_days_or_a_span(text, expected):
+    assert [day.isoformat() for day in read_snapshots(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("yesterday", "expected days, as 2013-01-01,2014-01-01"),
+        ("2021-01-01..2022-01-01/hourly", "the interval is 'hourly'; expected weekly, monthly"),
+        ("2021-01-05..2022-01-01/yearly", "no year begins on 2021-01-05"),
+        ("2021-01-01..2021-02-01/1000", "seconds that make whole days"),
+    ],
+)
+def test_odd_snapshots_are_refused_in_words(text, words):
+    with pytest.raises(DesignError, match=words):
+        read_snapshots(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"min_inlinks": "3"}, "min_inlinks: no such hyperparameter; known: nr_ct_ents_per_cut"),
+        ({"min_nr_inlinks": "many"}, "min_nr_inlinks: found 'many'; expected a value like 10"),
+        ({"max_mens_per_ent": "5,5"}, "expected three numbers, as 500,10,10"),
+        ({"ed_men_title": "2"}, "ed_men_title: found 2.0; expected a number from 0 to 1"),
+        ({"nr_ct_ents_per_cut": "0"}, "nr_ct_ents_per_cut: found 0; expected 1 or more"),
+        ({"rules": "mine"}, "rules: found 'mine'"),
+        ({"first_cut_from": "2014-01-01"}, "expected a day before the first snapshot 2013-01-01"),
+    ],
+)
+def test_odd_values_are_refused_in_words(changes, words):
+    with pytest.raises(DesignError, match=words):
+        make_design("tempkb", YEARS, changes)
+
+
+def test_changes_are_read_by_their_kind_and_kept_in_json():
+    changes = {"min_nr_inlinks": "5", "ed_men_title": "0.3", "equal_snapshots": "false", "max_mens_per_ent": "50/5/5",
+               "first_cut_from": "2010-01-01", "rules": "paper"}  # fmt: skip
+    design = make_design("small", YEARS, changes)
+    assert (design.min_nr_inlinks, design.ed_men_title, design.equal_snapshots) == (5, 0.3, False)
+    assert (design.max_mens_per_ent, design.first_cut_from, design.rules) == ((50, 5, 5), date(2010, 1, 1), "paper")
+    assert from_json(design.to_json()) == design
+
+
+def test_the_name_tells_the_span_and_changes_with_the_design():
+    names = {make_design(preset, YEARS).name() for preset in PRESETS}
+    assert len(names) == 3
+    assert all(name.startswith("tempel-20130101-20220101-") for name in names)
+
+
+def test_new_means_since_the_snapshot_before_or_one_interval_before_the_first():
+    design = Design((date(2021, 4, 1), date(2021, 7, 1), date(2022, 7, 1)))
+    assert [design.new_since(cut) for cut in design.snapshots] == [date(2021, 1, 1), date(2021, 4, 1), date(2021, 7, 1)]
+
+
+def test_a_snapshot_must_end_a_window_of_the_home():
+    assert window_ending(date(2022, 1, 1), Granularity.QUARTER).key == "2021-10-01"
+    with pytest.raises(DesignError, match="no quarter of the home ends at 2022-02-01"):
+        window_ending(date(2022, 2, 1), Granularity.QUARTER)

@@ -1,0 +1,154 @@
+"""The law for mentions, what is cleaned again and what is not, and what is refused."""
+
+from datetime import date
+
+import pytest
+
+from tempkb.dumps.catalogue import name_dump
+from tempkb.dumps.sites import read_site, write_namespaces
+from tempkb.errors import ContractError, SourceError
+from tempkb.mentions import cleaning
+from tempkb.mentions.building import WRITERS, is_current, write_inverted_index
+from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+from tempkb.store.drafts import Provenance
+from tempkb.windows import Granularity, Window
+from tempkb_tests.revisions.builds import build_files, export, page, revision
+
+QUARTERS = {"granularity": "quarter", "first_window": date(2020, 1, 1)}
+TABLES = ("mentions", "inverted_index", "mention_priors", "entity_popularity")
+
+
+def wiki(*, later: bool):
+    """A small wiki; with its later history when asked for."""
+    one = [revision(11, "2020-01-05T00:00:00Z", "See [[Two|the other]] and [[Three]]. {{odd|x}}")]
+    two = [revision(21, "2020-01-06T00:00:00Z", "Back to [[one]] and [[Page 4|the fourth]].")]
+    three = [revision(31, "2020-02-01T00:00:00Z", "#REDIRECT [[Two]]")]
+    if later:
+        one.append(revision(12, "2020-08-01T00:00:00Z", "Now of [[Page 4]] alone."))
+        three.append(revision(32, "2020-09-01T00:00:00Z", "'''Three''' is an article with [[Two]]."))
+    pages = [page(1, *one, title="One"), page(2, *two, title="Two"), page(3, *three, title="Three")]
+    if later:
+        pages.append(page(4, revision(41, "2020-07-15T00:00:00Z", "Of [[One]].")))
+    return export(*pages)
+
+
+def build_all(file, until, **settings):
+    """Build snapshots, texts and mentions of all quarters up to a day."""
+    store, report, windows = build_files(file, until=until, **{**QUARTERS, **settings})
+    assert not report.bad
+    write_namespaces(store, name_dump([file], None))
+    clean_quarters(store, stale_quarters(store), lambda line: None)
+    for window in windows:
+        for write in WRITERS.values():
+            write(store, window)
+    return store, windows
+
+
+def rows(store, table, cut):
+    kept = store.read(table, cut=cut).to_pylist()
+    return [{key: value for key, value in row.items() if key != "dump_id"} for row in kept]
+
+
+def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_folder, tmp_path, monkeypatch):
+    early, late = tmp_path / "early.xml", tmp_path / "late.xml"
+    early.write_bytes(wiki(later=False))
+    late.write_bytes(wiki(later=True))
+    before, _ = build_all(early, date(2020, 7, 1))
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "other"))
+    after, _ = build_all(late, date(2021, 1, 1))
+    for cut in ("2020-04-01", "2020-07-01"):
+        for table in TABLES:
+            assert rows(before, table, cut) == rows(after, table, cut) != []
+
+
+def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, tmp_path):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _ = build_all(file, date(2021, 1, 1))
+
+    def told(cut):
+        found = store.read("mentions", cut=cut).to_pylist()
+        return [(row["source_page_id"], row["surface"], row["target_page_id"], row["via_redirect"]) for row in found]
+
+    assert told("2020-04-01") == [(1, "the other", 2, False), (1, "Three", 2, True), (2, "one", 1, False)]
+    assert told("2021-01-01") == [(1, "Page 4", 4, False), (2, "one", 1, False), (2, "the fourth", 4, False),
+                                  (3, "Two", 2, False), (4, "One", 1, False)]  # fmt: skip
+    (left_out,) = store.read("exclusions", table_name="mentions", partition="2020-01-01").to_pylist()
+    assert (left_out["reason"], left_out["n"], left_out["example"]) == (
+        "red link",
+        1,
+        "2020-04-01 in Two: the fourth -> Page 4",
+    )
+
+
+def test_a_new_window_cleans_only_what_is_new(home_folder, tmp_path):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _ = build_all(file, date(2020, 7, 1))
+    first = {one.partition: one.version for one in store.lake.versions("page_texts")}
+    assert list(first) == ["2020-01-01"]
+    store, _ = build_all(file, date(2021, 1, 1))
+    second = {one.partition: one.version for one in store.lake.versions("page_texts")}
+    assert list(second) == ["2020-01-01", "2020-07-01"]
+    assert second["2020-01-01"] == first["2020-01-01"]
+    assert stale_quarters(store) == []
+    dropped = store.read("exclusions", table_name="page_texts").to_pylist()
+    assert [(row["partition"], row["reason"], row["n"]) for row in dropped] == [("2020-01-01", "template: odd", 1)]
+
+
+def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, monkeypatch):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, windows = build_all(file, date(2020, 7, 1))
+    assert all(is_current(store, table, window) for table in TABLES for window in windows)
+    monkeypatch.setattr(cleaning, "CLEANER_VERSION", cleaning.CLEANER_VERSION + 1)
+    assert stale_quarters(store) == ["2020-01-01"]
+    assert not is_current(store, "mentions", windows[0])
+
+
+def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, tmp_path):
+    import pyarrow as pa
+
+    from tempkb.revisions.tables import PAGE_WIKITEXTS
+
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _ = build_all(file, date(2020, 7, 1))
+    store.forget(PAGE_WIKITEXTS, "2020-01-01", "revision_id", pa.array([21]), Provenance())
+    clean_quarters(store, stale_quarters(store), lambda line: None)
+    assert store.read("page_texts")["revision_id"].to_pylist() == [11, 31]
+    assert set(store.read("page_links")["revision_id"].to_pylist()) == {11}
+
+
+def test_dropped_sections_are_a_setting_of_the_home(home_folder, tmp_path):
+    file = tmp_path / "sections.xml"
+    text = "Lead.\n== See also ==\n* [[Two]]\n== Joys ==\nMany."
+    file.write_bytes(export(page(1, revision(1, "2020-01-05T00:00:00Z", text), title="One")))
+    store, _ = build_all(file, date(2020, 4, 1), dropped_sections=("joys",))
+    assert store.read("page_texts").to_pylist()[0]["text"] == "Lead.\nSee also\nTwo"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_or_two_workers_give_the_same_bytes(home_folder, tmp_path, workers):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _ = build_all(file, date(2021, 1, 1), workers=workers)
+    versions = {
+        (one.table, one.partition): one.version
+        for name in ("page_texts", "page_links", *TABLES)
+        for one in store.lake.versions(name)
+    }
+    expected = test_one_or_two_workers_give_the_same_bytes.__dict__.setdefault("seen", versions)
+    assert versions == expected
+
+
+def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _, windows = build_files(file, until=date(2020, 4, 1), **QUARTERS)
+    with pytest.raises(SourceError, match="tempkb build --select namespaces"):
+        read_site(store, "testwiki-1")
+    with pytest.raises(ContractError, match="nothing is cleaned yet; build it first"):
+        WRITERS["mentions"](store, windows[0])
+    with pytest.raises(ContractError, match=r"mentions of window 2020-Q2 \(2020-04-01\) is not built"):
+        write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER))

@@ -1,0 +1,163 @@
+"""Entries 10 to 12 of the demo world, built through Dagster: mentions, priors and texts, each written by hand."""
+
+from datetime import date
+
+import pytest
+
+import tempkb
+from tempkb.demo.world import make_world
+
+
+@pytest.fixture(scope="module")
+def world():
+    return make_world()
+
+
+@pytest.fixture
+def read(demo_home, monkeypatch):
+    """Read tables of the built demo world."""
+    for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    return tempkb.read
+
+
+@pytest.fixture
+def told(read, world):
+    """What a story's page mentions at the cut of a quarter: (surface, title of the target there, via a redirect)."""
+
+    def rows(story, quarter):
+        cut = world.clock.cut(quarter).date()
+        titles = {row["page_id"]: row["title"] for row in read("stable_snapshots", cut=cut).to_pylist()}
+        found = read("mentions", cut=cut, source_page_id=world.story(story).page_id).to_pylist()
+        return [(row["surface"], titles[row["target_page_id"]], row["via_redirect"]) for row in found]
+
+    return rows
+
+
+def test_every_way_to_write_a_link(told):
+    assert told("crossroads", 2) == [
+        ("Chain One", "Twin Mills", True),
+        ("harbour_Clock", "Harbour Clock", False),
+        ("clockwork", "Harbour Clock", False),
+        ("Anvils", "Anvil", False),
+        ("a long way", "Long Causeway", False),
+        ("chimes", "Harbour Clock", False),
+        ("Long Causeway", "Long Causeway", False),
+    ]
+
+
+def test_links_that_are_no_mentions_are_counted_by_reason(read, world):
+    page = world.story("crossroads").page_id
+    links = read("page_links", page_id=page).to_pylist()
+    kinds = [(row["surface"], row["kind"], row["target_namespace"], row["target_title"]) for row in links]
+    assert ("bells", "section", 0, "Harbour Clock") in kinds
+    assert ("#Signs", "section", 0, "") in kinds
+    assert ("the French one", "interwiki", 0, "fr:Carrefour") in kinds
+    assert ("talk", "page", 1, "Harbour Clock") in kinds
+    assert not {"Twin Mills", "stone"} & {row["surface"] for row in links}  # they stand in a caption
+    cut = world.clock.cut(2).date()
+    left_out = {
+        row["reason"]: row["n"] for row in read("exclusions", table_name="mentions", partition="2021-07-01").to_pylist()
+    }
+    assert cut == date(2021, 10, 1)
+    assert set(left_out) == {
+        "leads out of the articles", "leads to another wiki", "leads to its own page", "names a section", "red link",
+        "redirect that leads nowhere",
+    }  # fmt: skip
+    assert left_out["leads to another wiki"] == 2
+    # [[#Signs]], [[Harbour Clock#Bells]]; nobody else links to sections.
+    assert left_out["names a section"] == 2
+
+
+def test_a_redirect_leads_elsewhere_once_it_was_retargeted(told):
+    assert [told("uses_retargeted", quarter)[0] for quarter in (3, 5)] == [
+        ("hall", "Twin Mills", True), ("hall", "Long Causeway", True)
+    ]  # fmt: skip
+
+
+def test_a_title_is_that_of_the_cut(told):
+    assert told("uses_renamed", 3) == [("oven", "Old Bakery", False)]
+    assert told("uses_renamed", 5) == [("chimney", "New Bakery", False)]
+
+
+def test_what_most_people_mean_changes_over_time(read, world):
+    def priors(quarter):
+        rows = read("mention_priors", cut=world.clock.cut(quarter).date(), surface="the mill").to_pylist()
+        paper = world.story("mill Paper Mill").page_id
+        return {
+            "Paper Mill" if row["target_page_id"] == paper else "Spice Mill": (
+                row["n_links"], row["prior"], row["rank_in_surface"]
+            )
+            for row in rows
+        }  # fmt: skip
+
+    assert priors(4) == {"Paper Mill": (3, 0.75, 1), "Spice Mill": (1, 0.25, 2)}
+    assert priors(6) == {"Paper Mill": (3, 0.375, 2), "Spice Mill": (5, 0.625, 1)}
+
+
+def test_popularity_counts_mentions_and_surfaces(read, world):
+    cut = world.clock.cut(3).date()
+    inn = world.story("entity Silk Road Inn").page_id
+    (row,) = read("entity_popularity", cut=cut, page_id=inn).to_pylist()
+    everything = read("mentions", cut=cut).num_rows
+    assert (row["n_inlinks"], row["n_surfaces"], row["entity_prior"]) == (7, 4, 7 / everything)
+    ranks = {
+        one["surface"]: (one["prior"], one["rank_in_entity"], one["rank_in_surface"])
+        for one in read("mention_priors", cut=cut, target_page_id=inn).to_pylist()
+    }
+    # Four say "the old port", three of them of the Grand Harbour.
+    assert ranks["the old port"] == (0.25, 2, 2)
+    assert ranks["forty beds"] == (1.0, 1, 1)
+    index = read("inverted_index", cut=cut, target_page_id=inn, surface="forty beds").to_pylist()
+    assert sum(one["n_mentions"] for one in index) == 2
+
+
+def test_all_markup_at_once_reads_well(read, world):
+    page = world.story("markup").page_id
+    (row,) = read("page_texts", page_id=page).to_pylist()
+    assert row["text"].split("\n") == [
+        "The Museum of Markup (French: Musée) was opened as of May 2019 by L'Étoile d'or. It is 12 kilometres (7.5 mi) from "
+        "the clock – or 1/2 day on foot.",
+        "Rooms",
+        "The hall of [[brackets]]",
+        "H2O, CO2 and a causeway",
+        "Open on March 4, 2021",
+        "The keeper, Ada January 2, 1970 (age 51), counts 12,345 signs, and",
+        "Behind it stands a shed and a stone. Rock 'n' roll is heard.",
+    ]
+    links = read("page_links", page_id=page).to_pylist()
+    assert [(one["surface"], one["target_title"]) for one in links] == [
+        ("the clock", "Harbour Clock"), ("causeway", "Long Causeway"), ("Ada", "Ada Stern"), ("a stone", "Border Stone"),
+    ]  # fmt: skip
+    assert [one["title"] for one in row["sections"]] == ["", "Rooms"]
+    assert row["n_unbalanced"] == 1
+
+
+def test_each_revision_is_cleaned_once(read):
+    texts, wikitexts = read("page_texts").to_pylist(), read("page_wikitexts").to_pylist()
+    keys = [(row["page_id"], row["revision_id"]) for row in texts]
+    assert len(keys) == len(set(keys))
+    assert set(keys) == {(row["page_id"], row["revision_id"]) for row in wikitexts}
+    for row in texts:
+        assert (row["n_words"], row["n_chars"]) == (len(row["text"].split()), len(row["text"]))
+
+
+def test_every_mention_agrees_with_the_worlds_own_truth(read, world):
+    """An independent reading: of each mention the target is the article that bears the title, through today's redirects."""
+    checked = 0
+    for quarter in (0, 5, 11):
+        cut = world.clock.cut(quarter)
+        rows = {row["page_id"]: row for row in read("stable_snapshots", cut=cut.date(), namespace=0).to_pylist()}
+        by_title = {}
+        for row in sorted(rows.values(), key=lambda row: (row["redirect_title"] is None, -row["page_id"])):
+            by_title[row["title"]] = row
+        for mention in read("mentions", cut=cut.date()).to_pylist():
+            row = by_title[mention["target_title"]]
+            hops = 0
+            while row["redirect_title"] is not None and hops < 9:
+                row, hops = by_title[row["redirect_title"]], hops + 1
+            assert row["page_id"] == mention["target_page_id"]
+            assert mention["via_redirect"] == (hops > 0)
+            checked += 1
+    assert checked > 1000
