@@ -1,0 +1,40 @@
+"""Building releases over the demo world without Dagster: what the tests of the room share."""
+
+import shutil
+from datetime import date
+from pathlib import Path
+
+from tempkb.api import open_store
+from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.tempel.design import make_design
+
+CUTS = (date(2022, 1, 1), date(2023, 1, 1))
+LATER = date(2024, 1, 1)
+
+
+def copy_home(demo_home: Path, folder: Path, monkeypatch) -> Path:
+    """Copy the demo home, and let the environment name the copy."""
+    home = folder / "home"
+    shutil.copytree(demo_home, home, ignore=shutil.ignore_patterns("dagster", "*.duckdb*"))
+    for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    return home
+
+
+def make_release(preset: str = "small", name: str = "r", cuts=CUTS, **changes: str):
+    """Build a release; return (store, release, what was built)."""
+    store = open_store()
+    release = releases.create(store.home, preset, make_design(preset, cuts, changes), name)
+    releases.keep(store.home, release)
+    return store, release, build_release(store, release, lambda line: None)
+
+
+def counts(store, name):
+    """{(cut, category, subset): (entities, mentions)} of a release."""
+    found = {}
+    for row in store.read("tempel_mentions", release=name).to_pylist():
+        key = (row["cut"], row["category"], row["subset"])
+        found.setdefault(key, []).append(row["target_page_id"])
+    return {key: (len(set(targets)), len(targets)) for key, targets in found.items()}

@@ -1,0 +1,314 @@
+"""Releases over the demo world: filters, categories, equality, extension with a death, checks that can fail."""
+
+from collections import Counter
+from datetime import date
+
+import pyarrow.compute as pc
+import pytest
+
+from tempkb.benchmarks.tempel import checks, releases
+from tempkb.benchmarks.tempel.building import build_release, partition_of
+from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.demo.linking import CONTINUAL, THRESHOLDS
+from tempkb.demo.world import make_world
+from tempkb.errors import ContractError, DesignError
+from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, counts, make_release
+from tempkb_tests.conftest import run_tempkb
+
+PROMISES = {
+    checks.UNEQUAL: ("mentions", "releases"), checks.UNPLANNED: ("mentions", "plans"), checks.LEAKS: ("mentions",),
+    checks.NOT_AS_DEFINED: ("mentions", "releases"), checks.MISPLACED: ("mentions", "texts"),
+    checks.WITHOUT_CANDIDATE: ("mentions", "entities"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def home(demo_home, tmp_path, monkeypatch):
+    return copy_home(demo_home, tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def world():
+    return make_world()
+
+
+def titles_of(store, release, **equal):
+    rows = store.read("tempel_mentions", release=release, **equal).to_pylist()
+    return {row["target_title"] for row in rows}
+
+
+def test_every_split_and_category_stands_at_every_cut_with_equal_numbers(home):
+    store, release, _ = make_release()
+    found = counts(store, "r")
+    assert set(found) == {
+        (cut, c, s) for cut in CUTS for c in ("continual", "new") for s in ("train", "validation", "test")
+    }
+    for category in ("continual", "new"):
+        for subset in ("train", "validation", "test"):
+            assert found[CUTS[0], category, subset] == found[CUTS[1], category, subset]
+    for query, names in PROMISES.items():
+        assert checks.broken(store, query, *names) == []
+    (row,) = store.read("tempel_releases", release="r").to_pylist()
+    assert (row["is_equal"], row["shortfall"], row["n_base_cuts"]) == (True, 0.0, 2)
+    assert row["dump_ids"] == ["demowiki-20240101"]
+
+
+def test_categories_are_what_the_world_says(home, world):
+    store, _, _ = make_release()
+    assert titles_of(store, "r", category="continual") >= set(CONTINUAL)
+    new = {cut: titles_of(store, "r", category="new", cut=cut) for cut in CUTS}
+    assert {"2021 Varland Rowing Cup", "Pier 2021 of Grand Harbour"} <= new[CUTS[0]]
+    assert new[CUTS[1]] <= {"2022 Varland Rowing Cup", "Pier 2022 of Grand Harbour", "Vorrel fever", "Zhimmavac",
+                            "Vorrel fever in Twin Mills", "Salt Museum", "Peat Railway"}  # fmt: skip
+    rows = store.read("tempel_mentions", release="r", category="new", cut=CUTS[1]).to_pylist()
+    assert all(0 <= row["age_at_cut_days"] < 365 for row in rows)
+    cup = next(
+        row for row in store.read("tempel_mentions", release="r", target_title="2021 Varland Rowing Cup").to_pylist()
+    )
+    assert cup["age_at_cut_days"] == (date(2022, 1, 1) - date(2021, 2, 10)).days
+
+
+def test_filters_part_what_stands_on_both_sides_of_each_threshold(home):
+    store, _, _ = make_release("tempkb", min_men_prior_rank="1", max_men_prior="1.0")
+    entities = titles_of(store, "r")
+    stays, goes = set(THRESHOLDS) - {"Nine Bells House", "Two Names Inn"}, {"Nine Bells House", "Two Names Inn"}
+    assert stays <= entities
+    assert not goes & entities
+    surfaces = {}
+    for row in store.read("tempel_plans", release="r").to_pylist():
+        surfaces.setdefault(row["page_id"], set()).update(row["surfaces"])
+    pages = {
+        row["target_title"]: row["target_page_id"] for row in store.read("tempel_mentions", release="r").to_pylist()
+    }
+    # Three letters of sixteen are too near, one of five is just far enough.
+    assert surfaces[pages["Candlemaker Lane"]] == {"wax alley", "the tallow street", "home of wicks"}
+    assert surfaces[pages["Stile"]] == {"stole", "over the fence", "a walker's friend", "two steps and a rail"}
+    figures = store.read("tempel_statistics", figure="figure_6", cut=CUTS[0], label="mentions").to_pylist()
+    dropped = {row["series"]: row["value"] for row in figures}
+    assert dropped["all, offered"] == dropped["all, kept"] + sum(
+        n for name, n in dropped.items() if name.endswith("in_order")
+    )
+
+
+def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
+    # With rank 2 alone nothing else is ambiguous enough for three surfaces, so one is enough here.
+    changes = {"min_men_prior_rank": "2", "min_nr_inlinks": "3", "min_nr_distinct_mentions_per_entity": "1"}
+    with pytest.raises(DesignError, match="no entity with enough surfaces for three subsets"):
+        make_release("tempkb", **changes)
+    from tempkb.api import open_store
+    from tempkb.benchmarks.tempel.building import _Builder, Built
+
+    store = open_store()
+    release = releases.load(store.home, "r")
+    with store.lake.staging() as folder:
+        builder = _Builder(store, release, folder, Built(), lambda line: None)
+        builder._judge(CUTS[0], [])
+        with builder._over_kept([CUTS[0]]) as connection:
+            kept = connection.execute(
+                "SELECT surface, title, men_prior, rank_in_surface FROM kept ORDER BY surface"
+            ).fetchall()
+    assert ("the beacon", "South Beacon", 0.375, 2) in kept
+    assert ("the old port", "Silk Road Inn", 0.25, 2) in kept
+    assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
+
+
+def test_a_mention_has_all_attributes_of_table_4(home, world):
+    store, _, _ = make_release()
+    rows = store.read("tempel_mentions", release="r", cut=CUTS[0], mention="the caravan's end").to_pylist()
+    row = rows[0]
+    text = next(one["text"] for one in store.read("page_texts", revision_id=row["anchor_revision_id"]).to_pylist())
+    assert text[row["start_char"] : row["end_char"]] == row["mention"]
+    assert text[: row["start_char"]].endswith(row["context_left"])
+    assert text[row["end_char"] :].startswith(row["context_right"])
+    assert len(row["context_left"].split()) <= 64
+    inn = world.story("entity Silk Road Inn")
+    assert (row["target_page_id"], row["target_qid"], row["target_title"]) == (
+        inn.page_id,
+        inn.entity_id,
+        "Silk Road Inn",
+    )
+    assert f"{row['snapshot']:%Y-%m-%dT%H:%M:%SZ}" == "2022-01-01T00:00:00Z"
+    assert row["target"].startswith("Silk Road Inn is a well-known part of Varland")
+    assert (row["target_len"], row["target_len_chars"]) == (len(row["target"].split()), len(row["target"]))
+    assert (row["men_prior"], row["men_prior_rank"], row["rank_in_surface"]) == (1.0, 1, 1)
+    # Three surfaces of prior 1 and one of 1/4.
+    assert row["avg_men_prior"] == pytest.approx(3.25 / 4, abs=1e-12)
+    assert (row["nr_inlinks"], row["nr_dist_mens"], row["nr_mens_per_ent"], row["nr_mens_extracted"]) == (7, 4, 2, 2)
+    assert row["ed_men_title"] == row["ed_men_bare_title"] == pytest.approx(13 / 17)
+    assert row["overlap_type"] == "LOW_OVERLAP"
+    assert row["target_creation_date"] == row["target_article_since"] == inn.edits[0].time
+    assert row["anchor_title"].startswith("Songs of Varland, book")
+
+
+def test_a_release_is_frozen_once_built(home):
+    store, release, _ = make_release()
+    before = {one.partition: one.version for one in store.lake.versions("tempel_mentions")}
+    again = build_release(store, release, lambda line: None)
+    assert {one.partition: one.version for one in store.lake.versions("tempel_mentions")} == before
+    assert not [key for key in again.versions if key[0] == "tempel_mentions"]
+    with pytest.raises(DesignError, match="exists with another design; choose another --name"):
+        make_release(seed="14")
+
+
+def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(home):
+    store, _, _ = make_release()
+    extended = releases.extend(store.home, "r", [LATER])
+    with pytest.raises(
+        DesignError, match=r"falls short of the frozen plan by 7.7% \(12 of 13 entities in continual train\)"
+    ):
+        build_release(store, extended, lambda line: None)
+    assert store.lake.current("tempel_mentions", partition_of("r", LATER)) is None
+    assert releases.load(store.home, "r").added == ()
+
+
+def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
+    store, _, _ = make_release(max_shortfall="0.1")
+    before = {(one.table, one.partition): one.version for name in ("tempel_plans", "tempel_mentions", "tempel_entities")
+              for one in store.lake.versions(name)}  # fmt: skip
+    extended = releases.extend(store.home, "r", [LATER])
+    releases.keep(store.home, extended)
+    build_release(store, extended, lambda line: None)
+    for (table, partition), version in before.items():
+        assert store.lake.current(table, partition).version == version
+    hill = world.story("entity Ember Hill").page_id
+    dead = [row for row in store.read("tempel_plans", release="r", cut=LATER).to_pylist() if row["left_out_because"]]
+    assert {(row["page_id"], row["left_out_because"], row["n_planned"]) for row in dead} == {
+        (hill, "it redirects to Glass Garden", 0)
+    }
+    (row,) = store.read("tempel_releases", release="r").to_pylist()
+    assert (row["is_equal"], row["cuts"], row["n_base_cuts"]) == (False, [*CUTS, LATER], 2)
+    assert row["shortfall"] == pytest.approx(1 / 13)
+    found = counts(store, "r")
+    # As many mentions as ever: what the dead entity lacks goes to the living.
+    for subset in ("train", "validation", "test"):
+        assert found[LATER, "continual", subset][1] == found[CUTS[0], "continual", subset][1]
+        assert found[LATER, "continual", subset][0] == 12
+    assert titles_of(store, "r", cut=LATER, category="new") <= {
+        "2023 Varland Rowing Cup", "Pier 2023 of Grand Harbour", "Quall wave", "Masks of Varland", "Quallmeter",
+    }  # fmt: skip
+    for query in (checks.UNPLANNED, checks.LEAKS, checks.MISPLACED, checks.WITHOUT_CANDIDATE, checks.NOT_AS_DEFINED):
+        assert checks.broken(store, query, *PROMISES[query]) == []
+
+    view = releases.balanced(store.home, "r")
+    assert view.name == "r-balanced-20240101"
+    build_release(store, view, lambda line: None)
+    level = counts(store, view.name)
+    assert len(level) == 18
+    for category in ("continual", "new"):
+        for subset in ("train", "validation", "test"):
+            assert len({level[cut, category, subset] for cut in (*CUTS, LATER)}) == 1
+    assert hill not in store.read("tempel_mentions", release=view.name)["target_page_id"].to_pylist()
+    (row,) = store.read("tempel_releases", release=view.name).to_pylist()
+    assert (row["made_from"], row["is_equal"]) == ("r", True)
+    theirs = {
+        (row["cut"], row["anchor_page_id"], row["start_char"], row["subset"])
+        for row in store.read("tempel_mentions", release="r").to_pylist()
+    }
+    ours = {
+        (row["cut"], row["anchor_page_id"], row["start_char"], row["subset"])
+        for row in store.read("tempel_mentions", release=view.name).to_pylist()
+    }
+    assert ours <= theirs
+    for query, names in PROMISES.items():
+        assert checks.broken(store, query, *names) == []
+
+
+def test_what_cannot_be_extended_or_balanced_is_refused(home):
+    store, _, _ = make_release()
+    with pytest.raises(DesignError, match="2022-07-01 is not later than its last one, 2023-01-01"):
+        releases.extend(store.home, "r", [date(2022, 7, 1)])
+    with pytest.raises(DesignError, match="was never extended"):
+        releases.balanced(store.home, "r")
+    with pytest.raises(DesignError, match="release 'x': no such release; there: r"):
+        releases.load(store.home, "x")
+    with pytest.raises(DesignError, match="a name has lower-case letters"):
+        make_release(name="../r")
+    with pytest.raises(
+        ContractError, match="ends at snapshot 2025-01-01, is not built; build it first: tempkb build --windows"
+    ):
+        make_release(name="late", cuts=(*CUTS, date(2025, 1, 1)))
+    with pytest.raises(DesignError, match="stable_interval: the design says 86400 seconds"):
+        make_release(name="short", stable_interval="86400")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "caught"),
+    [
+        pytest.param(lambda rows: rows.slice(1), {checks.UNEQUAL, checks.UNPLANNED}, id="a mention is lost"),
+        pytest.param(
+            lambda rows: rows.set_column(
+                rows.schema.get_field_index("start_char"), "start_char", pc.add(rows["start_char"], 1).cast("int32")
+            ).set_column(rows.schema.get_field_index("end_char"), "end_char", pc.add(rows["end_char"], 1).cast("int32")),
+            {checks.MISPLACED},
+            id="spans are off by one",
+        ),
+        pytest.param(
+            lambda rows: rows.set_column(rows.schema.get_field_index("mention"), "mention", pc.utf8_slice_codeunits(
+                pc.binary_join_element_wise(rows["subset"], rows["mention"], ""), 0, 1).combine_chunks().take(
+                [0] * rows.num_rows)).set_column(rows.schema.get_field_index("end_char"), "end_char",
+                pc.add(rows["start_char"], 1).cast("int32")),
+            {checks.LEAKS, checks.MISPLACED},
+            id="one surface for all",
+        ),
+        pytest.param(
+            lambda rows: rows.set_column(
+                rows.schema.get_field_index("target_page_id"), "target_page_id", pc.add(rows["target_page_id"], 100_000)
+            ),
+            {checks.WITHOUT_CANDIDATE, checks.UNPLANNED, checks.NOT_AS_DEFINED},
+            id="targets that nobody knows",
+        ),
+    ],
+)  # fmt: skip
+def test_the_checks_can_fail(home, spoil, caught):
+    store, _, _ = make_release()
+    rows = store.read("tempel_mentions", release="r", cut=CUTS[1])
+    store.write(TEMPEL_MENTIONS, partition_of("r", CUTS[1]), [spoil(rows)], Provenance())
+    found = {query for query, names in PROMISES.items() if checks.broken(store, query, *names)}
+    assert found == caught
+
+
+def test_the_papers_rules_keep_what_the_released_code_keeps(home):
+    changes = {
+        "nr_ct_ents_per_cut": "20",
+        "min_nr_inlinks": "3",
+        "min_men_prior_rank": "1",
+        "max_mens_per_ent": "50,5,5",
+    }
+    store, _, built = make_release("paper", **changes)
+    rows = store.read("tempel_mentions", release="r").to_pylist()
+    # Links through redirects are dropped, and what was ever a redirect is no target.
+    assert not any(row["via_redirect"] for row in rows)
+    assert "Ember Hill" in {row["target_title"] for row in rows}  # it redirects only after the last of these cuts
+    names = [name for name, how, _, _ in built.filters[CUTS[0]] if how == "in_order"]
+    assert names == ["lists", "no_item", "min_nr_inlinks", "min_ent_prior", "max_ent_prior", "min_men_prior", "min_men_prior_rank",
+                     "max_men_prior", "ed_men_title", "min_mens_per_ent", "min_len_target_ent", "redirects"]  # fmt: skip
+    pool = store.read("tempel_entities", release="r", cut=CUTS[1]).to_pylist()
+    assert any(row["is_disambiguation"] for row in pool)
+    assert all(row["entity_id"] for row in pool)
+    ours, _, _ = make_release(name="ours")
+    assert not any(
+        row["is_disambiguation"] or row["is_list"] for row in ours.read("tempel_entities", release="ours").to_pylist()
+    )
+
+
+def test_chance_depends_on_the_seed_and_on_nothing_else(home, tmp_path):
+    arguments = ("release", "tempel", "2022-01-01,2023-01-01", "--preset", "small", "--name")
+    run_tempkb(home, *arguments, "a", PYTHONHASHSEED="1", TEMPKB_WORKERS="1")
+    said = run_tempkb(home, *arguments, "b", PYTHONHASHSEED="2", TEMPKB_WORKERS="2").stdout
+    assert "release b: 2 snapshots, equal" in said
+    run_tempkb(home, *arguments, "c", "--set", "seed=14", "--set", "nr_ct_ents_per_cut=8")
+    from tempkb.api import open_store
+
+    store = open_store()
+
+    def rows(name):
+        return [{**row, "release": ""} for row in store.read("tempel_mentions", release=name).to_pylist()]
+
+    assert rows("a") == rows("b")
+    assert Counter(row["target_title"] for row in rows("a")) != Counter(row["target_title"] for row in rows("c"))
+    refused = run_tempkb(home, "release", "extend", "a", "2024-01-01", check=False)
+    assert refused.returncode == 1
+    assert "tempkb: a: snapshot 2024-01-01 falls short of the frozen plan by 7.7%" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert releases.load(store.home, "a").added == ()
