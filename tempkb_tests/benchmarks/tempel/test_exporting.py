@@ -1,0 +1,141 @@
+"""Exports: the released layout and names, a card filled from the data, and a reader that trusts no byte."""
+
+import hashlib
+import json
+from datetime import date
+
+import pyarrow.parquet as pq
+import pytest
+
+from tempkb.benchmarks.tempel.exporting import export_release, load_export
+from tempkb.errors import DesignError, SettingsError, SourceError
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home, make_release
+
+RELEASED = {  # what the loader of TempEL 1.0 reads, and table 4 of the paper
+    "mention", "context_left", "context_right", "target_qid", "target_title", "current_snapshot", "subset", "category",
+    "target_len", "anchor_len", "target_page_id", "snapshot", "target", "ed_men_title", "overlap_type", "men_prior",
+    "men_prior_rank", "avg_men_prior", "ent_prior", "nr_inlinks", "nr_dist_mens", "nr_mens_per_ent", "nr_mens_extracted",
+    "anchor_creation_date", "anchor_revision_date", "target_creation_date", "target_revision_date",
+}  # fmt: skip
+TOKENS = {"mention_bert", "context_left_bert", "context_right_bert", "target_bert", "target_title_bert"}
+
+
+@pytest.fixture
+def built(demo_home, tmp_path, monkeypatch):
+    copy_home(demo_home, tmp_path, monkeypatch)
+    return make_release()[:2]
+
+
+def test_a_release_goes_out_and_comes_back(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path / "out")
+    assert folder == tmp_path / "out" / "r"
+    rows = list(load_export(folder, "train"))
+    there = store.read("tempel_mentions", release="r", subset="train").to_pylist()
+    assert len(rows) == len(there) > 0
+    assert set(rows[0]) >= RELEASED
+    by_place = {(row["snapshot"][:10], row["anchor_page_id"], row["start_char"]): row for row in rows}
+    for row in there:
+        mine = by_place[str(row["cut"]), row["anchor_page_id"], row["start_char"]]
+        assert (mine["mention"], mine["target_title"]) == (row["mention"], row["target_title"].replace(" ", "_"))
+        assert mine["current_snapshot"] == f"{row['snapshot']:%Y-%m-%dT%H:%M:%SZ}"
+    one_cut = list(load_export(folder, "test", CUTS[1]))
+    assert {row["snapshot"] for row in one_cut} == {"2023-01-01T00:00:00Z"}
+
+    entities = [
+        json.loads(line) for line in (folder / "entities/2022-01-01_entities.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert len(entities) == store.read("tempel_entities", release="r", cut=CUTS[0]).num_rows
+    harbour = next(row for row in entities if row["target_title"] == "Grand_Harbour")
+    assert harbour["target"].startswith("Grand Harbour is a well-known part of Varland")
+    assert pq.read_table(folder / "parquet/tempel_mentions/2022-01-01.parquet").num_rows == sum(
+        row["cut"] == CUTS[0] for row in store.read("tempel_mentions", release="r").to_pylist()
+    )
+
+
+def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path)
+    card = (folder / "README.md").read_text("utf-8")
+    for heading in (
+        "Motivation",
+        "Composition",
+        "Collection process",
+        "Preprocessing",
+        "Uses",
+        "Distribution",
+        "Maintenance",
+    ):
+        assert f"## {heading}" in card
+    assert "| 2022-01-01 | continual train | 13 |" in card
+    assert "CC BY-SA 4.0" in card
+    history = next(row for row in store.read("dump_files").to_pylist() if row["kind"] == "history")
+    assert history["checksum"] in card
+    assert "| min_nr_inlinks |" in card
+    assert json.loads((folder / "design.json").read_text("utf-8"))["min_nr_inlinks"] == 3
+
+
+def test_sums_are_of_the_files_and_equal_exports_have_equal_sums(built, tmp_path):
+    store, release = built
+    first = export_release(store, release, tmp_path / "a")
+    second = export_release(store, release, tmp_path / "b")
+    sums = (first / "SHA256SUMS").read_text("utf-8")
+    assert sums == (second / "SHA256SUMS").read_text("utf-8")
+    for line in sums.splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((first / name).read_bytes()).hexdigest() == digest
+
+
+def test_a_changed_file_is_noticed(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path)
+    path = folder / "train" / "2022-01-01_train.jsonl"
+    path.write_text(path.read_text("utf-8").replace("Harbour", "Harbor"), "utf-8")
+    with pytest.raises(SourceError, match=r"2022-01-01_train.jsonl: its sha256 is .*; export the release again"):
+        list(load_export(folder, "train"))
+    path.unlink()
+    with pytest.raises(SourceError, match="2022-01-01_train.jsonl is missing"):
+        list(load_export(folder, "train"))
+    (folder / "SHA256SUMS").write_text(f"{'0' * 64}  ../../x\n", "utf-8")
+    with pytest.raises(SourceError, match="is missing"):
+        list(load_export(folder, "train"))
+    with pytest.raises(SourceError, match="no SHA256SUMS; expected the folder of an exported release"):
+        list(load_export(tmp_path, "train"))
+
+
+def test_an_export_that_fails_leaves_the_former_one(built, tmp_path, monkeypatch):
+    store, release = built
+    folder = export_release(store, release, tmp_path)
+    before = (folder / "SHA256SUMS").read_text("utf-8")
+    monkeypatch.setattr("tempkb.benchmarks.tempel.exporting.card_of", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        export_release(store, release, tmp_path)
+    assert (folder / "SHA256SUMS").read_text("utf-8") == before
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built, tmp_path):
+    store, release = built
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "old", "port", "grand", "harbour", "##s", "a", "of"]
+    vocabulary = tmp_path / "vocab.txt"
+    vocabulary.write_text("\n".join(words), "utf-8")
+    folder = export_release(store, release, tmp_path / "out", vocabulary)
+    rows = list(load_export(folder, "train"))
+    assert set(rows[0]) >= RELEASED | TOKENS
+    port = next(row for row in rows if row["mention"] == "the old port" and row["target_title"] == "Grand_Harbour")
+    assert (port["mention_bert"], port["target_title_bert"]) == (["the", "old", "port"], ["grand", "harbour"])
+    assert all(len(row["context_left_bert"]) <= 100 and len(row["target_bert"]) <= 200 for row in rows)
+    (tmp_path / "odd.json").write_text("{}", "utf-8")
+    with pytest.raises(SettingsError, match=r"odd.json: .*; expected a tokenizer.json or a BERT vocab.txt"):
+        export_release(store, release, tmp_path / "out", tmp_path / "odd.json")
+
+
+def test_what_is_not_there_is_named(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path)
+    with pytest.raises(SourceError, match="holds no train of 2030-01-01"):
+        list(load_export(folder, "train", date(2030, 1, 1)))
+    from tempkb.benchmarks.tempel.releases import Release
+
+    with pytest.raises(DesignError, match="snapshot 2022-01-01 is not built"):
+        export_release(store, Release("x", "small", release.design), tmp_path)
