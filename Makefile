@@ -16,9 +16,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
-demo: $(READY) ## write the demo world's dumps, build everything from them, and show a page
+demo: $(READY) ## write the demo world's dumps, build everything and a TempEL release, and show a page
 	TEMPKB_HOME=data/demo $(BIN)/tempkb demo
 	TEMPKB_HOME=data/demo $(BIN)/tempkb build
+	TEMPKB_HOME=data/demo $(BIN)/tempkb release tempel 2022-01-01,2023-01-01 --preset small --name demo
 	TEMPKB_HOME=data/demo $(BIN)/tempkb show "Harbour Clock" --cut 2021-10-01
 
 test: check ## ruff, mypy, then all tests

@@ -15,8 +15,8 @@ JOBS = (
     dg.define_asset_job(
         WINDOWS_JOB,
         selection=dg.AssetSelection.groups("revisions", "mentions"),
-        description="Read the histories that serve a range of windows, each once; write what stood at each cut, and who is "
-        "mentioned where.",
+        description="Read the histories that serve a range of windows, each once; write what stood at each cut, "
+        "and who is mentioned where.",
     ),
     dg.define_asset_job(
         TEMPEL_JOB,

@@ -97,7 +97,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
             "no snapshot with that cut is built; the nearest are 2021-10-01",
         ),
         (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
-        (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: dump_files, page_wikitexts"),
+        (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: dump_files, entity_popularity"),
         (["build", "--windows", "2021"], "expected A..B with two days"),
         (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),
         (["build", "--dump", "/nowhere/x.xml"], "no such file"),
@@ -195,4 +195,4 @@ def test_python_reads_what_the_command_built(demo_home):
 
     environment = {**os.environ, "TEMPKB_HOME": str(demo_home)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert "1205" in done.stdout
+    assert "1250" in done.stdout

@@ -105,8 +105,10 @@ def test_a_partition_materialised_in_the_ui_stands_in_duckdb(server):
         r=REPOSITORY,
     )
     assert added["addDynamicPartition"]["__typename"] == "AddDynamicPartitionSuccess"
-    materialise(address, ["dump_files", "pages"], "demowiki-20240101")
+    materialise(address, ["dump_files", "pages", "namespaces"], "demowiki-20240101")
     materialise(address, ["revision_log", "stable_snapshots", "page_wikitexts"], "2021-07-01")
+    made = ["page_texts", "page_links", "mentions", "inverted_index", "mention_priors", "entity_popularity"]
+    materialise(address, made, "2021-07-01")
     query = "SELECT cut, count(*) AS n, count(entity_id) AS items FROM stable_snapshots GROUP BY cut"
     (row,) = [json.loads(line) for line in run_tempkb(home, "sql", query, "--json").stdout.splitlines()]
     assert row["cut"] == "2021-10-01"
@@ -121,10 +123,13 @@ def test_a_partition_materialised_in_the_ui_stands_in_duckdb(server):
         check["name"]: (check["executionForLatestMaterialization"] or {}).get("status")
         for node in checks
         for check in node["assetChecksOrError"].get("checks", [])
+        if not node["assetKey"]["path"][-1].startswith("tempel_")
     }
     assert told == {
         "keeps_its_promises": "SUCCEEDED", "every_revision_element_is_accounted_for": "SUCCEEDED",
         "no_revision_at_or_after_its_cut": "SUCCEEDED", "winners_are_in_the_log": "SUCCEEDED",
+        "surfaces_stand_in_their_texts": "SUCCEEDED", "priors_of_a_surface_add_up": "SUCCEEDED",
+        "the_index_counts_every_mention": "SUCCEEDED",
     }  # fmt: skip
     assert listening_on(int(address.rpartition(":")[2])) == {"127.0.0.1"}
 

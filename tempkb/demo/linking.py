@@ -6,6 +6,7 @@ Ordinary articles do not link here, so every count is known.
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 
 from tempkb.demo.model import Clock
 from tempkb.demo.stories import Pages
@@ -59,7 +60,8 @@ def _crossroads(pages: Pages, clock: Clock) -> None:
         "There is [[harbour_Clock]] and its [[Harbour Clock#Bells|bells]], [[#Signs]] and the [[Crossroads]] itself.",
         "Abroad lie [[:fr:Carrefour|the French one]], [[wikt:crossroads|the word]] and [[Category:Places of Varland]].",
         "A [[Harbour Clock|clock]]work ticks, [[Anvil]]s ring, and [[Anvil (village)|]] sleeps.",
-        "[[File:Crossroads.jpg|thumb|A sign at [[Twin Mills]] in [[Border Stone|stone]]]]The sign says [[Long Causeway|a\nlong way]].",
+        "[[File:Crossroads.jpg|thumb|A sign at [[Twin Mills]] in [[Border Stone|stone]]]]"
+        "The sign says [[Long Causeway|a\nlong way]].",
         "The [[Talk:Harbour Clock|talk]] is of [[Harbour%20Clock|chimes]] &amp; [[Long&nbsp;Causeway]].",
     )
     pages.new("crossroads", "Crossroads").edit(clock.start(0), "\n\n".join(lines), "new page")
@@ -105,43 +107,10 @@ def _the_mill(pages: Pages, clock: Clock) -> None:
         pages.new(f"tale {number}", name).edit(clock.start(quarter), text, "new page")
 
 
-MARKUP = """{{Infobox museum
-| name = Museum of Markup
-| area = {{convert|12|ha}}
-| founder = [[Nobody Here]]
-}}<!-- do not change -->
-[[File:Museum.jpg|thumb|The ''hall'' with [[Twin Mills|mills]] {{small|in [[Border Stone|stone]]}}]]
-The '''Museum of Markup''' ({{lang-fr|Musée}}; {{IPA-fr|myze}}) was opened {{As of|2019|5|lc=y}} by '''L'Étoile'' d'or''.<ref name="a">{{cite web|title=x|url=http://example.org}}</ref> It is {{convert|12|km|mi}} from [[Harbour Clock|the clock]] ({{IPA|x}}) &ndash; or {{frac|1|2}}&nbsp;day on foot{{cn|date=May 2021}}.
-
-{| class="wikitable"
-! Room !! Size
-|-
-| Hall || {{convert|3|m}} [[Anvil|heavy]]
-|}
-== Rooms ==
-* The hall of <nowiki>[[brackets]]</nowiki>
-* H<sub>2</sub>O, {{chem|C|O|2}} and {{nowrap|a [[Long Causeway|causeway]]}}
-*: Open on {{start date|2021|3|4}}
-<gallery>
-File:One.jpg|One [[Twin Mills]]
-</gallery>
-The keeper, [[Ada Stern|Ada]] {{birth date and age|1970|1|2}}, counts {{formatnum:12345}} signs, {{unknown thing|x}} and {{nowrap|one more.
-
-Behind it stands [http://example.org a shed] and [[Border Stone|a stone]]. ''Rock 'n' roll'' is heard ~~~~.
-__NOTOC__
-== See also ==
-* [[Twin Mills]]
-
-== References ==
-{{reflist}}
-[[Category:Museums]]
-[[de:Museum]]
-"""
-
-
 def _markup(pages: Pages, clock: Clock) -> None:
     """12: all markup at once."""
-    pages.new("markup", "Museum of Markup").edit(clock.start(1), MARKUP, "new page")
+    text = (Path(__file__).parent / "museum.wikitext").read_text("utf-8")
+    pages.new("markup", "Museum of Markup").edit(clock.start(1), text, "new page")
 
 
 def _quotations(pages: Pages, clock: Clock) -> None:

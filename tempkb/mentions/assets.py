@@ -29,9 +29,10 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
             owners=["team:tempkb"], code_version=table.code_version,
         )
         for table, description, deps in (
-            (PAGE_TEXTS, "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in the "
-             "lake by the quarter the revision was saved in.", _OF_WIKITEXTS),
-            (PAGE_LINKS, "Links in the readable texts as written, with exact spans. Key `page_id, revision_id, start_char`.",
+            (PAGE_TEXTS, "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in "
+             "the lake by the quarter the revision was saved in.", _OF_WIKITEXTS),
+            (PAGE_LINKS, "Links in the readable texts as written, with exact spans. "
+             "Key `page_id, revision_id, start_char`.",
              [PAGE_TEXTS.name]),
         )
     ],
@@ -108,7 +109,8 @@ mentions = _window_asset(
 )
 inverted_index = _window_asset(
     INVERTED_INDEX,
-    "For each entity and surface at the cut, the articles that mention it so. Key `target_page_id, surface, source_page_id`.",
+    "For each entity and surface at the cut, the articles that mention it so. "
+    "Key `target_page_id, surface, source_page_id`.",
     [MENTIONS.name],
 )
 mention_priors = _window_asset(

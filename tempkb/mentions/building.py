@@ -20,7 +20,7 @@ from tempkb.mentions.resolution import (
     rows_of,
 )
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS
-from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
@@ -36,9 +36,12 @@ def write_mentions(store: Store, window: Window) -> Version:
     quarters = [one for one in known if holds_winners(store, one.partition, window.cut)]
     inputs = {f"{one.table} {one.partition}": one.version for one in (snapshot, *quarters)}
     paths = [path for one in quarters for path in one.paths()]
-    if not paths:
+    cleaned = {one.partition for one in quarters}
+    wanted = [key for key in store.lake.partitions(PAGE_WIKITEXTS.name) if holds_winners(store, key, window.cut)]
+    if not cleaned.issuperset(wanted):
         raise ContractError(
-            f"{PAGE_LINKS.name}: nothing is cleaned yet; build it first: tempkb build --select page_links"
+            f"{PAGE_LINKS.name}: {len(set(wanted) - cleaned)} quarters of {PAGE_WIKITEXTS.name} are not cleaned yet; "
+            f"clean them first: tempkb build --select {PAGE_LINKS.name}"
         )
     with _connected(store, snapshot=snapshot.paths(), links=paths) as connection:
         resolve(connection)

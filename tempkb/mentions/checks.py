@@ -26,7 +26,8 @@ def priors_of_a_surface_add_up(store: dg.ResourceParam[Store]) -> dg.AssetCheckR
     """At each cut the priors of a surface sum to one, and links are as many as mentions."""
     return _result(
         """
-        SELECT cut, surface, sum(prior) FROM read_parquet($priors) GROUP BY cut, surface HAVING abs(sum(prior) - 1) > 1e-9
+        SELECT cut, surface, sum(prior) FROM read_parquet($priors) GROUP BY cut, surface
+        HAVING abs(sum(prior) - 1) > 1e-9
         UNION ALL
         SELECT cut, 'links', sum(n) FROM (
             SELECT cut, sum(n_links) AS n FROM read_parquet($priors) GROUP BY cut

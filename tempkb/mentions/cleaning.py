@@ -96,12 +96,12 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
     sources = {quarter: store.lake.current(PAGE_WIKITEXTS.name, quarter) for quarter in quarters}
     total = sum(file.bytes for source in sources.values() if source for file in source.files)
     with store.lake.staging() as folder, Meter("cleaning texts", total, log) as meter:
-        before = 0.0
+        before, sites = 0.0, _Sites(store)
         for quarter, source in sources.items():
             if source is not None:
                 own = folder / quarter
                 own.mkdir()
-                versions |= _clean(store, source, own, _from(before, meter))
+                versions |= _clean(store, source, sites, own, _from(before, meter))
                 before += sum(file.bytes for file in source.files)
     return versions
 
@@ -110,8 +110,20 @@ def _from(base: float, meter: Meter) -> Callable[[float], None]:
     return lambda done: meter.at(base + done)
 
 
+class _Sites(dict[str, Site]):
+    """The wiki as each dump's head describes it, read when first asked for."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+
+    def __missing__(self, dump_id: str) -> Site:
+        self[dump_id] = read_site(self._store, dump_id)
+        return self[dump_id]
+
+
 def _clean(
-    store: Store, source: Version, folder: Path, report: Callable[[float], None]
+    store: Store, source: Version, sites: _Sites, folder: Path, report: Callable[[float], None]
 ) -> dict[tuple[str, str], Version]:
     quarter = source.partition
     settings = cleaner_settings(store)
@@ -119,7 +131,7 @@ def _clean(
     is_fresh = all(one is not None and _made_from(one, settings) for one in held.values())
     done = _revisions_in(held[PAGE_TEXTS]) if is_fresh else frozenset()
     wanted = _revisions_in(source)
-    items = _items(store, source, done)
+    items = _items(store, source, sites, done)
     pieces = []
     for outcome in map_items(clean_item, items, folder, store.home.settings.workers, report, _PRELOAD):
         if outcome.result is None:
@@ -145,22 +157,20 @@ def _clean(
     return written
 
 
-def _items(store: Store, source: Version, done: frozenset[int]) -> list[CleaningItem]:
-    sites: dict[str, Site] = {}
+def _items(store: Store, source: Version, sites: _Sites, done: frozenset[int]) -> list[CleaningItem]:
     asked = store.home.settings.dropped_sections
     dropped = None if asked == "standard" else frozenset(asked)
     items = []
     for path in source.paths():
         with pq.ParquetFile(path) as file:
-            for dump_id in sorted(_distinct(file, "dump_id")):
-                sites.setdefault(dump_id, read_site(store, dump_id))
+            named = {dump_id: sites[dump_id] for dump_id in sorted(set(_distinct(file, "dump_id")))}
             groups: list[int] = []
             size = 0
             for group in range(file.metadata.num_row_groups):
                 groups.append(group)
                 size += file.metadata.row_group(group).total_byte_size
                 if size >= _ITEM_BYTES or group + 1 == file.metadata.num_row_groups:
-                    items.append(CleaningItem(path, tuple(groups), size, done, sites, dropped))
+                    items.append(CleaningItem(path, tuple(groups), size, done, named, dropped))
                     groups, size = [], 0
     return items
 

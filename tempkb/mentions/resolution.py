@@ -11,23 +11,37 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.store.drafts import Exclusion
 from tempkb.store.memory import in_memory
 
 # MediaWiki follows one redirect and bots mend the rest; longer chains are read as the mended ones would be.
 LONGEST_CHAIN = 8
 _BATCH_ROWS = 1 << 16
+# Columns of what may have no files yet: a wiki without texts, or a window before the first of them.
+EMPTY = {"links": PAGE_LINKS.schema, "texts": PAGE_TEXTS.schema}
 
 
 @contextmanager
 def over_files(spill: Path, **files: Sequence[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with a view per name over Parquet files; what does not fit in memory goes to `spill`."""
+    """Give a connection with a view per name over Parquet files; what does not fit in memory goes to `spill`.
+
+    A name without files is a table without rows, with the columns of `EMPTY`.
+    """
     with in_memory() as connection:
         connection.execute(f"SET temp_directory = '{_quoted(spill)}'; SET preserve_insertion_order = false")
         for name, paths in files.items():
-            listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
-            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
+            view_files(connection, name, paths)
         yield connection
+
+
+def view_files(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path]) -> None:
+    """Make a view over Parquet files, or without any a table without rows."""
+    if not paths:
+        connection.register(name, EMPTY[name].empty_table())
+        return
+    listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
+    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
 
 
 def resolve(connection: duckdb.DuckDBPyConnection) -> None:

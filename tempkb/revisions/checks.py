@@ -18,7 +18,8 @@ def no_revision_at_or_after_its_cut(
     files = _snapshot_files(context, store)
     query = (
         "SELECT window_start, page_id, revision_id FROM read_parquet($files) "
-        "WHERE revision_timestamp > cut::TIMESTAMP OR (revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')"
+        "WHERE revision_timestamp > cut::TIMESTAMP "
+        "OR (revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')"
     )
     return _result(_rows(query, files=files) if files else [])
 

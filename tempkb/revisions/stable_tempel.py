@@ -39,9 +39,11 @@ def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int
     """Tell of a chosen revision what `select_stable` tells of its winners; its text may not have stood at all.
 
     Args:
-        times, contents: of the whole history, in the order (time, revision id).
-        index: position of the chosen one in it.
-        cut, lookback: seconds.
+        times: of the whole history, in the order (time, revision id).
+        contents: of each revision a number that names its content.
+        index: position of the chosen one.
+        cut: seconds since 1970.
+        lookback: seconds.
     """
     begin, n_before = cut - lookback, bisect_right(times, cut)
     seconds, last = 0, min(times[index], cut)

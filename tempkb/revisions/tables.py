@@ -66,9 +66,10 @@ STABLE_SNAPSHOTS = Table(
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
-        # TempEL's rule lets a revision saved exactly at the cut win, and one that stood only before or behind the interval.
+        # TempEL's rule lets a revision saved exactly at the cut win, and one that did not stand in the interval.
         Rule("before_the_cut", "no revision at or after its cut",
-             "revision_timestamp >= cut::TIMESTAMP AND (stability_rule = 'standing' OR revision_timestamp > cut::TIMESTAMP)"),
+             "revision_timestamp > cut::TIMESTAMP OR "
+             "(revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')"),
         Rule("stood_inside", "standing time lies inside the interval and before the cut",
              "standing_seconds < 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP OR "
              "(standing_seconds = 0 AND stability_rule = 'standing')"),

@@ -29,16 +29,19 @@ class Unit:
 
 
 _ALIASES = {
-    "metre": "m", "metres": "m", "meter": "m", "meters": "m", "kilometre": "km", "kilometres": "km", "kilometer": "km",
-    "kilometers": "km", "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft", "inch": "in", "inches": "in", "yard": "yd",
-    "yards": "yd", "acres": "acre", "hectare": "ha", "hectares": "ha", "km²": "km2", "m²": "m2", "sqkm": "km2", "sqm": "m2",
-    "ft2": "sqft", "mi2": "sqmi", "sq mi": "sqmi", "sq ft": "sqft", "lbs": "lb", "pound": "lb", "pounds": "lb", "tonnes": "t",
-    "tons": "ST", "kph": "km/h", "°C": "C", "°F": "F", "litre": "L", "litres": "L", "gal": "USgal", "U.S.gal": "USgal",
-    "impgal": "impgal", "knots": "kn", "knot": "kn", "hectopascal": "hPa", "long ton": "LT", "short ton": "ST", "kilogram": "kg",
-    "kilograms": "kg", "µm": "um", "μm": "um", "lb-ft": "lbft", "lb.ft": "lbft", "lb·ft": "lbft", "nautical mile": "nmi",
+    "metre": "m", "metres": "m", "meter": "m", "meters": "m", "kilometre": "km", "kilometres": "km",
+    "kilometer": "km", "kilometers": "km", "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft", "inch": "in",
+    "inches": "in", "yard": "yd", "yards": "yd", "acres": "acre", "hectare": "ha", "hectares": "ha", "km²": "km2",
+    "m²": "m2", "sqkm": "km2", "sqm": "m2", "ft2": "sqft", "mi2": "sqmi", "sq mi": "sqmi", "sq ft": "sqft",
+    "lbs": "lb", "pound": "lb", "pounds": "lb", "tonnes": "t", "tons": "ST", "kph": "km/h", "°C": "C", "°F": "F",
+    "litre": "L", "litres": "L", "gal": "USgal", "U.S.gal": "USgal", "impgal": "impgal", "knots": "kn", "knot": "kn",
+    "hectopascal": "hPa", "long ton": "LT", "short ton": "ST", "kilogram": "kg", "kilograms": "kg", "µm": "um",
+    "μm": "um", "lb-ft": "lbft", "lb.ft": "lbft", "lb·ft": "lbft", "nautical mile": "nmi",
 }  # fmt: skip
-_BETWEEN = {"-": "–", "–": "–", "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "*": " × ",
-            "+/-": " ± ", "±": " ± ", "to(-)": " to ", ",": ", ", "to about": " to about ", "xx": " × "}  # fmt: skip
+_BETWEEN = {
+    "-": "–", "–": "–", "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "*": " × ",
+    "+/-": " ± ", "±": " ± ", "to(-)": " to ", ",": ", ", "to about": " to about ", "xx": " × ",
+}  # fmt: skip
 _IN_ONE = {("ft", "in"), ("lb", "oz"), ("st", "lb"), ("mi", "yd"), ("yd", "ft")}
 _NUMBER = re.compile(r"([+\-−]?)\s*(?:(\d[\d,]*(?:\.\d+)?|\.\d+)(?:[+⁄ ]?)(?:(\d+)[/⁄](\d+))?|(\d+)[/⁄](\d+))")
 _LONGEST_NUMBER = 25

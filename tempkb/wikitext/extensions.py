@@ -14,14 +14,15 @@ MARK = "\x00"
 NOTHING = f"{MARK}999999999{MARK}"
 
 _SHOWN_AS_WRITTEN = frozenset(("nowiki", "pre"))
-_DROPPED = (
-    "ref", "references", "math", "chem", "ce", "gallery", "timeline", "score", "imagemap", "syntaxhighlight", "source",
-    "hiero", "graph", "mapframe", "maplink", "templatedata", "templatestyles", "inputbox", "categorytree", "includeonly",
-    "table", "style", "script", "indicator", "section", "charinsert", "listing",
+# Tags that go with all they hold.
+DROPPED = (
+    "ref", "references", "math", "chem", "ce", "gallery", "timeline", "score", "imagemap", "syntaxhighlight",
+    "source", "hiero", "graph", "mapframe", "maplink", "templatedata", "templatestyles", "inputbox", "categorytree",
+    "includeonly", "table", "style", "script", "indicator", "section", "charinsert", "listing",
 )  # fmt: skip
-_NAMES = "|".join((*_DROPPED, *_SHOWN_AS_WRITTEN))
+_NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
 _OPENER = re.compile(rf"<!--|<({_NAMES})(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)
-_CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*_DROPPED, *_SHOWN_AS_WRITTEN)}
+_CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*DROPPED, *_SHOWN_AS_WRITTEN)}
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,11 @@ def drop_media(text: str, site: Site) -> str:
             if start in openers:
                 openers.discard(start)
                 spans.append((start, _caption_end(text, start, bracket.end())))
-    spans += [(start, _line_end(text, start)) for start in openers]
+    line_end = -1
+    for start in sorted(openers):
+        if start > line_end:
+            line_end = _line_end(text, start)
+        spans.append((start, line_end))
     pieces, at = [], 0
     for start, end in sorted(spans):
         if start >= at:

@@ -56,15 +56,15 @@ class Expansion:
         if not opened:
             return replace_braces(self._text, outermost, 0, len(self._text), self._shown)
         self.unclosed = len(opened)
-        pieces, at, first, mended = [], 0, 0, 0
-        for start, end in [*unclosed_regions(self._text, outermost, opened), (len(self._text), len(self._text))]:
+        pieces, at, first = [], 0, 0
+        regions = [*unclosed_regions(self._text, outermost, opened), (len(self._text), len(self._text))]
+        for mended, (start, end) in enumerate(regions):
             last = first
             while last < len(outermost) and outermost[last].end <= start:
                 last += 1
             pieces.append(replace_braces(self._text, outermost[first:last], at, start, self._shown))
             if mended < _MOST_MENDED:
                 pieces.append(mend(self._text[start:end]))
-            mended += 1
             first, at = last, end
             while first < len(outermost) and outermost[first].start < end:
                 first += 1

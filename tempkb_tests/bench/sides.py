@@ -3,8 +3,13 @@
 decompress FILE                    only the plain bytes, by tempkb's own reader
 select HOME FILES GRANULARITY      winners, log and texts as Parquet, by tempkb; GRANULARITY year or quarter
 mwxml FILE GRANULARITY OUT         the same selection on top of the library mwxml
+texts FILE OUT                     the last text of every page, as JSON lines
+clean READER TEXTS                 readable text and links of those, by tempkb or a library
+chain HOME FILE OUT                all from a dump to a TempEL release, with CPU seconds by stage
+growth HOME PAGES OUT              mentions and a release of a demo world of so many pages
 """
 
+import json
 import os
 import sys
 from datetime import UTC, date, datetime
@@ -82,5 +87,121 @@ def mwxml(file: str, granularity: str, out: str) -> None:
     print(len(winners))
 
 
+def texts(file: str, out: str) -> None:
+    """Write the last text of each page."""
+    from tempkb.dumps.elements import unescape
+    from tempkb.dumps.files import open_dump
+    from tempkb.dumps.xml import PageStream
+
+    stream = PageStream(open_dump(Path(file)), file)
+    with Path(out).open("w", encoding="utf-8") as lines:
+        while stream.next_page() is not None:
+            for revision in list(stream.revisions())[-4:]:
+                lines.write(json.dumps(unescape(revision.text).decode()) + "\n")
+
+
+def clean(reader: str, file: str) -> None:
+    """Read every text by one of the readers."""
+    import mwparserfromhell
+    import wikitextparser
+
+    from tempkb.titles import Site
+    from tempkb.wikitext.article import read_article
+
+    site = Site("enwiki")
+
+    def by_mwparserfromhell(text: str) -> int:
+        code = mwparserfromhell.parse(text)
+        links = [(str(link.title), str(link.text)) for link in code.ifilter_wikilinks()]
+        return len(links) + len(code.strip_code())
+
+    def by_wikitextparser(text: str) -> int:
+        code = wikitextparser.parse(text)
+        links = [(link.title, link.text) for link in code.wikilinks]
+        return len(links) + len(code.plain_text())
+
+    readers = {
+        "nothing": len, "tempkb": lambda text: len(read_article(text, site).text), "mwparserfromhell": by_mwparserfromhell,
+        "wikitextparser": by_wikitextparser,
+    }  # fmt: skip
+    with Path(file).open(encoding="utf-8") as lines:
+        print(sum(readers[reader](json.loads(line)) for line in lines))
+
+
+def chain(home: str, file: str, out: str) -> None:
+    """Go all the way, and note the CPU seconds of each stage."""
+    stages: dict[str, float] = {}
+
+    def noted(stage: str, began: float) -> float:
+        now = sum(os.times()[:4])
+        stages[stage] = now - began
+        return now
+
+    began = 0.0
+    select(home, file, "year")
+    from tempkb.api import TABLES
+    from tempkb.dumps.catalogue import Dump, DumpFile
+    from tempkb.dumps.sites import write_namespaces
+    from tempkb.settings import load_home
+    from tempkb.store.store import Store
+    from tempkb.windows import epoch_seconds
+
+    began = noted("start, reading, choosing, writing snapshots and texts", began)
+    store = Store(load_home(workers=1), TABLES)
+    days = date(2022, 2, 1)
+    write_namespaces(
+        store, Dump("benchwiki-20220201", "benchwiki", days, (DumpFile(Path(file), "history"),), epoch_seconds(days))
+    )
+    began = noted("reading the head again for the namespaces", began)
+    _finish(store, [date(year, 1, 1) for year in range(2013, 2023)], noted, began)
+    Path(out).write_text(json.dumps(stages))
+
+
+def growth(home: str, pages: str, out: str) -> None:
+    """Measure mentions and a release of a demo world."""
+    os.environ["TEMPKB_HOME"] = home
+    from tempkb.demo.world import write_demo
+    from tempkb.run import Request, build
+
+    write_demo(7, int(pages), 12)
+    build(Request(select=("dump_files", "pages", "namespaces", "revision_log", "stable_snapshots", "page_wikitexts")))
+    from tempkb.api import open_store
+
+    stages: dict[str, float] = {}
+
+    def noted(stage: str, began: float) -> float:
+        now = sum(os.times()[:4])
+        stages[stage] = now - began
+        return now
+
+    store = open_store()
+    _finish(store, [date(2022, 1, 1), date(2023, 1, 1), date(2024, 1, 1)], noted, sum(os.times()[:4]))
+    links = sum(one.rows for one in store.lake.versions("mentions"))
+    Path(out).write_text(
+        json.dumps({"links": links, "mentions": stages["mentions, priors, popularity"], "release": stages["release"]})
+    )
+
+
+def _finish(store, cuts, noted, began: float) -> None:
+    from tempkb.benchmarks.tempel import releases
+    from tempkb.benchmarks.tempel.building import build_release
+    from tempkb.benchmarks.tempel.design import make_design, window_ending
+    from tempkb.mentions.building import WRITERS
+    from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+
+    clean_quarters(store, stale_quarters(store), lambda line: None)
+    began = noted("cleaning, links", began)
+    for cut in cuts:
+        for write in WRITERS.values():
+            write(store, window_ending(cut, store.home.settings.granularity))
+    began = noted("mentions, priors, popularity", began)
+    design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
+    release = releases.create(store.home, "small", design, "bench")
+    build_release(store, release, lambda line: None)
+    noted("release", began)
+    print(sum(one.rows for one in store.lake.versions("tempel_mentions")))
+
+
 if __name__ == "__main__":
-    {"decompress": decompress, "select": select, "mwxml": mwxml}[sys.argv[1]](*sys.argv[2:])
+    sides = (decompress, select, mwxml, texts, clean, chain, growth)
+    {side.__name__: side for side in sides}[sys.argv[1]](*sys.argv[2:])

@@ -148,7 +148,10 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
     store, _, windows = build_files(file, until=date(2020, 4, 1), **QUARTERS)
     with pytest.raises(SourceError, match="tempkb build --select namespaces"):
         read_site(store, "testwiki-1")
-    with pytest.raises(ContractError, match="nothing is cleaned yet; build it first"):
+    with pytest.raises(
+        ContractError,
+        match="1 quarters of page_wikitexts are not cleaned yet; clean them first: tempkb build --select page_links",
+    ):
         WRITERS["mentions"](store, windows[0])
     with pytest.raises(ContractError, match=r"mentions of window 2020-Q2 \(2020-04-01\) is not built"):
         write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER))

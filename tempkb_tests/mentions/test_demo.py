@@ -66,7 +66,7 @@ def test_links_that_are_no_mentions_are_counted_by_reason(read, world):
         "redirect that leads nowhere",
     }  # fmt: skip
     assert left_out["leads to another wiki"] == 2
-    # [[#Signs]], [[Harbour Clock#Bells]]; nobody else links to sections.
+    # The one to "Signs" and the one to "Bells"; nobody else links to sections.
     assert left_out["names a section"] == 2
 
 

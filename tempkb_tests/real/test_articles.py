@@ -23,7 +23,33 @@ pytestmark = [
     pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
 ]
 DUMPS = Path(FOLDER or ".").resolve() / "dumps"
-LANGUAGES = "ar ca cs de el en es fi fr he hu id it ja ko nl pl pt ro ru sv tr uk vi zh".split()
+LANGUAGES = [
+    "ar",
+    "ca",
+    "cs",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fi",
+    "fr",
+    "he",
+    "hu",
+    "id",
+    "it",
+    "ja",
+    "ko",
+    "nl",
+    "pl",
+    "pt",
+    "ro",
+    "ru",
+    "sv",
+    "tr",
+    "uk",
+    "vi",
+    "zh",
+]
 SETS = {
     "gensim 2016": ("piskvorky+gensim/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2", "enwiki"),
     "wp2txt 2014": ("yohasebe+wp2txt/ad8949a2dd/testdata_en.bz2", "enwiki"),

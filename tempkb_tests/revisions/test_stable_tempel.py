@@ -9,8 +9,8 @@ import pytest
 
 from tempkb.revisions.stable_tempel import DAY, describe, select_tempel
 from tempkb_tests.bench.history import write_history
-from tempkb_tests.revisions.builds import build_files, export, page, revision
 from tempkb_tests.peer.stress_history import write_stress
+from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 PEER = Path(__file__).parents[1] / "peer"
 # The fixture holds for these bytes only (README.md beside it).

@@ -9,7 +9,7 @@ from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag
 
 from tempkb.titles import Site
 from tempkb.wikitext.article import language_of, writes_english
-from tempkb.wikitext.extensions import _DROPPED, strip_extensions
+from tempkb.wikitext.extensions import DROPPED, strip_extensions
 from tempkb.wikitext.inline import Inline
 from tempkb.wikitext.mending import mend
 from tempkb.wikitext.templates import Expansion
@@ -53,41 +53,39 @@ def found_links(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> t
 
 
 def _delete(code, inline: Inline, day, english: bool) -> None:
-    kept = []
-    for node in code.nodes:
-        if isinstance(node, (Comment, Argument)):
-            continue
-        if isinstance(node, Template):
-            text = strip_extensions(str(node)).text
-            shown = Expansion(text, day, local_words=english).expand(mend)
-            inner = mwparserfromhell.parse(shown)
-            _delete(inner, inline, day, english)
-            kept += inner.nodes
-            continue
-        if isinstance(node, Tag):
-            if str(node.tag).strip().lower() in _DROPPED:
-                continue
-            if node.contents is not None:
-                _delete(node.contents, inline, day, english)
-            if str(node.tag).strip().lower() in ("br", "li", "dd", "dt"):
-                kept += mwparserfromhell.parse(" ").nodes
-                if not node.contents:
-                    continue
-        if isinstance(node, Wikilink):
-            target = str(node.title).strip()
-            if not target.startswith(":") and inline.is_hidden(target):
-                continue
-            if node.text is not None:
-                _delete(node.text, inline, day, english)
-        if isinstance(node, ExternalLink):
-            if node.brackets and node.title is None:
-                continue
-            if node.title is not None:
-                _delete(node.title, inline, day, english)
-        if isinstance(node, Heading):
-            _delete(node.title, inline, day, english)
-        kept.append(node)
-    code.nodes[:] = kept
+    """Take out of a tree what the cleaner drops, and put in what it shows for templates."""
+    code.nodes[:] = [kept for node in code.nodes for kept in _kept(node, inline, day, english)]
+
+
+def _kept(node, inline: Inline, day, english: bool):
+    if isinstance(node, (Comment, Argument)):
+        return []
+    if isinstance(node, Template):
+        text = strip_extensions(str(node)).text
+        shown = mwparserfromhell.parse(Expansion(text, day, local_words=english).expand(mend))
+        _delete(shown, inline, day, english)
+        return shown.nodes
+    before = []
+    if isinstance(node, Tag):
+        name = str(node.tag).strip().lower()
+        if name in DROPPED:
+            return []
+        before = mwparserfromhell.parse(" ").nodes if name in ("br", "li", "dd", "dt") else []
+        inside = node.contents
+    elif isinstance(node, Wikilink):
+        target = str(node.title).strip()
+        if not target.startswith(":") and inline.is_hidden(target):
+            return []
+        inside = node.text
+    elif isinstance(node, (ExternalLink, Heading)):
+        if isinstance(node, ExternalLink) and node.brackets and node.title is None:
+            return []
+        inside = node.title
+    else:
+        inside = None
+    if inside is not None:
+        _delete(inside, inline, day, english)
+    return [*before, node]
 
 
 def word_f1(left: str, right: str) -> float:

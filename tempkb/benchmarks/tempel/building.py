@@ -32,6 +32,7 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
+from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
@@ -145,7 +146,8 @@ class _Builder:
         )
         snapshots = [self._need(STABLE_SNAPSHOTS, cut) for cut in cuts]
         row = {
-            "wiki": self.wiki, "release": release.name, "made_from": release.made_from or None, "preset": release.preset,
+            "wiki": self.wiki, "release": release.name, "made_from": release.made_from or None,
+            "preset": release.preset,
             "granularity": str(self.store.home.settings.granularity), "cuts": list(cuts),
             "n_base_cuts": len(self.design.snapshots), "dump_ids": _dump_ids(snapshots),
             "design": json.dumps(self.design.to_json(), sort_keys=True),
@@ -246,7 +248,8 @@ class _Builder:
                 SELECT m.* REPLACE ('{self.release.name}' AS release, quota.n AS nr_mens_extracted)
                 FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
                 QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
-                    ORDER BY md5(concat_ws('|', {self.design.seed}, anchor_page_id, start_char)), anchor_page_id, start_char
+                    ORDER BY md5(concat_ws('|', {self.design.seed}, anchor_page_id, start_char)), anchor_page_id,
+                        start_char
                 ) <= quota.n
                 ORDER BY target_page_id, anchor_page_id, start_char
                 """,
@@ -266,8 +269,8 @@ class _Builder:
         with self._connected() as connection:
             for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
                 files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
-                _view(connection, name, files)
-            _view(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
+                view_files(connection, name, files)
+            view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
             yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
@@ -328,16 +331,16 @@ class _Builder:
         with self._connected() as connection:
             for table in _OF_CUT:
                 name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
-                _view(connection, name, self._need(table, cut).paths())
+                view_files(connection, name, self._need(table, cut).paths())
             known = self.store.lake.partitions(PAGE_TEXTS.name)
             quarters = [key for key in known if holds_winners(self.store, key, cut)]
-            _view(connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
+            view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
             yield connection
 
     @contextmanager
     def _over_kept(self, cuts: Sequence[date]) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._connected() as connection:
-            _view(connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
+            view_files(connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
             yield connection
 
     def _need(self, table: Table, cut: date) -> Version:
@@ -345,8 +348,8 @@ class _Builder:
         version = self.store.lake.current(table.name, window.key)
         if version is None:
             raise ContractError(
-                f"{table.name} of the window {window.label}, which ends at snapshot {cut}, is not built; build it first: "
-                f"tempkb build --windows {window.start}..{window.end}"
+                f"{table.name} of the window {window.label}, which ends at snapshot {cut}, is not built; "
+                f"build it first: tempkb build --windows {window.start}..{window.end}"
             )
         return version
 
@@ -380,8 +383,8 @@ def _check(store: Store, release: Release) -> None:
     lookback = settings.lookback_days * 86_400
     if release.design.stable_interval != lookback:
         raise DesignError(
-            f"stable_interval: the design says {release.design.stable_interval} seconds, but the home's texts are the most "
-            f"stable of {lookback} (lookback_days = {settings.lookback_days}); change one of them"
+            f"stable_interval: the design says {release.design.stable_interval} seconds, but the home's texts are the "
+            f"most stable of {lookback} (lookback_days = {settings.lookback_days}); change one of them"
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
@@ -390,8 +393,9 @@ def _check(store: Store, release: Release) -> None:
 def _need_entities(plan: Plan, design: Design) -> None:
     if not plan.splits["continual"] and not plan.splits["new"]:
         raise DesignError(
-            "the filters leave no entity with enough surfaces for three subsets; lower min_nr_inlinks, min_men_prior_rank "
-            f"(now {design.min_nr_inlinks} and {design.min_men_prior_rank}) or ed_men_title, or try the preset small"
+            "the filters leave no entity with enough surfaces for three subsets; lower min_nr_inlinks or "
+            f"min_men_prior_rank (now {design.min_nr_inlinks} and {design.min_men_prior_rank}) or ed_men_title, or try "
+            "the preset small"
         )
 
 
@@ -406,8 +410,3 @@ def _dump_ids(snapshots: Sequence[Version]) -> list[str]:
         files = [str(path) for one in snapshots for path in one.paths()]
         query = "SELECT DISTINCT dump_id FROM read_parquet($files) ORDER BY dump_id"
         return [dump for (dump,) in connection.execute(query, {"files": files}).fetchall()]
-
-
-def _view(connection: duckdb.DuckDBPyConnection, name: str, files: Sequence[Path]) -> None:
-    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
-    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")

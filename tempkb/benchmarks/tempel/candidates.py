@@ -148,8 +148,8 @@ def kept_sql(design: Design) -> str:
     """The rows that pass every filter, of entities with enough surfaces left."""
     passes = _none_of([one.name for one in filters_of(design)])
     return f"""
-        SELECT page_id, surface, n_links, n_usable, men_prior, rank_in_entity, rank_in_surface, nr_inlinks, avg_men_prior,
-               ent_prior, title, entity_id, article_since, page_created_at
+        SELECT page_id, surface, n_links, n_usable, men_prior, rank_in_entity, rank_in_surface, nr_inlinks,
+               avg_men_prior, ent_prior, title, entity_id, article_since, page_created_at
         FROM judged WHERE {passes}
         QUALIFY count(*) OVER (PARTITION BY page_id) >= {design.min_nr_distinct_mentions_per_entity}
         ORDER BY page_id, surface

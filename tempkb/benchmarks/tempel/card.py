@@ -30,8 +30,8 @@ candidates of each snapshot with their texts. `parquet/` holds the same as table
 
 {table}
 
-Lengths (`target_len`, `anchor_len`) are in words between white space; `*_len_chars` in Unicode code points, which is what
-the files of TempEL 1.0 hold. `target_title` has underscores, as there. A mention's surface stands at
+Lengths (`target_len`, `anchor_len`) are in words between white space; `*_len_chars` in Unicode code points, which is
+what the files of TempEL 1.0 hold. `target_title` has underscores, as there. A mention's surface stands at
 [`start_char`, `end_char`) in the readable text of revision `anchor_revision_id`.
 
 ## Collection process
@@ -49,12 +49,13 @@ before had left):
 The design, every hyperparameter by its name in table 3 of the paper, is in `design.json`.
 
 ## Uses
-Training and evaluating entity linkers across time. Not for judging people or places: texts are as volunteers wrote them.
+Training and evaluating entity linkers across time. Not for judging people or places: texts are as volunteers wrote
+them.
 
 ## Distribution
 Texts are from {wiki} and under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/), and so is this dataset;
-authors are named by the histories of the pages, found by page and revision number. Surfaces, spans and counts were made by
-a program.
+authors are named by the histories of the pages, found by page and revision number. Surfaces, spans and counts were
+made by a program.
 
 ## Maintenance
 The release is frozen. Built again from the same dumps with the same design it has the same bytes; later snapshots are
@@ -101,8 +102,9 @@ def _filters(figures: list[dict[str, object]], release: Release) -> str:
             dropped.setdefault(name, {})[one["label"]] = one["value"]
     lines = ["| filter | surfaces of entities | mentions |", "| --- | ---: | ---: |"]
     lines += [
-        f"| {name} | {told['surfaces of entities']:,.0f} | {told['mentions']:,.0f} |"
-        for name, told in sorted(dropped.items())
+        f"| {name} | {dropped[name]['surfaces of entities']:,.0f} | {dropped[name]['mentions']:,.0f} |"
+        for name in (one.name for one in filters_of(release.design))
+        if name in dropped
     ]
     return "\n".join(lines)
 

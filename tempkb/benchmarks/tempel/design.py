@@ -16,7 +16,8 @@ CATEGORIES = ("continual", "new")
 
 Rules = Literal["tempkb", "paper"]
 _INTERVALS = {
-    "weekly": Granularity.WEEK, "monthly": Granularity.MONTH, "quarterly": Granularity.QUARTER, "yearly": Granularity.YEAR,
+    "weekly": Granularity.WEEK, "monthly": Granularity.MONTH, "quarterly": Granularity.QUARTER,
+    "yearly": Granularity.YEAR,
 }  # fmt: skip
 _DAY = 86_400
 
@@ -83,19 +84,21 @@ class Design:
             raise DesignError(
                 f"snapshots: found {_days(self.snapshots)}; expected one day or more, oldest first, none twice"
             )
-        for name in ("min_men_prior", "max_men_prior", "min_ent_prior", "max_ent_prior", "ed_men_title", "ed_men_subsets",
-                     "max_shortfall"):  # fmt: skip
+        for name in ("min_men_prior", "max_men_prior", "min_ent_prior", "max_ent_prior", "ed_men_title",
+                     "ed_men_subsets", "max_shortfall"):  # fmt: skip
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a number from 0 to 1")
-        for name in ("nr_ct_ents_per_cut", "min_mens_per_ent", "min_men_prior_rank", "min_nr_distinct_mentions_per_entity",
-                     "stable_interval", "context_words", "target_words"):  # fmt: skip
+        for name in ("nr_ct_ents_per_cut", "min_mens_per_ent", "min_men_prior_rank",
+                     "min_nr_distinct_mentions_per_entity", "stable_interval", "context_words",
+                     "target_words"):  # fmt: skip
             if getattr(self, name) < 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected 1 or more")
         if len(self.max_mens_per_ent) != len(SUBSETS) or min(self.max_mens_per_ent) < 1:
             raise DesignError(f"max_mens_per_ent: found {self.max_mens_per_ent}; expected three numbers, as 500,10,10")
         if self.first_cut_from is not None and self.first_cut_from >= self.snapshots[0]:
             raise DesignError(
-                f"first_cut_from: found {self.first_cut_from}; expected a day before the first snapshot {self.snapshots[0]}"
+                f"first_cut_from: found {self.first_cut_from}; expected a day before the first snapshot "
+                f"{self.snapshots[0]}"
             )
 
     def new_since(self, cut: date) -> date:
@@ -197,7 +200,8 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
         return [start + step * number for number in range((end - start) // step + 1)]
     if interval not in _INTERVALS:
         raise DesignError(
-            f"snapshots: the interval is {interval!r}; expected {', '.join(_INTERVALS)}, or seconds that make whole days"
+            f"snapshots: the interval is {interval!r}; expected {', '.join(_INTERVALS)}, or "
+            "seconds that make whole days"
         )
     granularity = _INTERVALS[interval]
     if window_of(start, granularity).start != start:

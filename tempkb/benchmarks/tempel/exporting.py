@@ -93,8 +93,8 @@ def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces
     files = [str(path) for path in store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)])]
     with in_memory() as connection:
         query = """
-            SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files) WHERE subset = $subset
-            ORDER BY target_page_id, anchor_page_id, start_char
+            SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files)
+            WHERE subset = $subset ORDER BY target_page_id, anchor_page_id, start_char
         """
         reader = connection.sql(query, params={"files": files, "subset": subset}).to_arrow_reader(_BATCH_ROWS)
         for batch in reader:

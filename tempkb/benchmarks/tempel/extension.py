@@ -30,7 +30,8 @@ def extend_plan(
         connection: with the view `kept` of the cut.
         design: of the release.
         frozen: the plan of its base cuts.
-        cut, before: the added snapshot and the one before it.
+        cut: the added snapshot.
+        before: the one before it.
         reasons: page_id -> why an entity cannot be there, as far as the snapshot tells.
     """
     plan = Plan({category: {} for category in CATEGORIES})

@@ -22,7 +22,8 @@ def equalise(counts: Mapping[date, Counts], seed: int, subset: str) -> dict[date
 
     Args:
         counts: per cut, as many entities in each.
-        seed, subset: what is drawn depends on them.
+        seed: what is drawn depends on it,
+        subset: and on this.
     """
     poorest = min(counts, key=lambda cut: (sum(counts[cut].values()), cut))
     curve = sorted(counts[poorest].values(), reverse=True)

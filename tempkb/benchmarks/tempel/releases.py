@@ -67,7 +67,8 @@ def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
     fresh = [cut for cut in sorted(set(cuts)) if cut not in held.cuts]
     if fresh and fresh[0] <= held.cuts[-1]:
         raise DesignError(
-            f"release {name!r}: snapshot {fresh[0]} is not later than its last one, {held.cuts[-1]}; a release grows at its end"
+            f"release {name!r}: snapshot {fresh[0]} is not later than its last one, {held.cuts[-1]}; "
+            "a release grows at its end"
         )
     return Release(held.name, held.preset, held.design, (*held.added, *fresh), held.made_from)
 

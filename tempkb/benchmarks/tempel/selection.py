@@ -40,7 +40,8 @@ def choose_mentions(
         ), in_surface AS (
             SELECT *, row_number() OVER (
                 PARTITION BY target_page_id, subset, key
-                ORDER BY nth_in_source, md5(concat_ws('|', {design.seed}, target_page_id, source_page_id)), source_page_id
+                ORDER BY nth_in_source, md5(concat_ws('|', {design.seed}, target_page_id, source_page_id)),
+                         source_page_id
             ) AS nth_of_surface
             FROM in_source
         ), in_subset AS (
@@ -68,7 +69,8 @@ def choose_mentions(
         JOIN surfaces_left ON surfaces_left.page_id = m.target_page_id
         JOIN snapshot AS target ON target.page_id = m.target_page_id
         JOIN snapshot AS anchor ON anchor.page_id = m.source_page_id
-        JOIN texts AS anchor_text ON anchor_text.page_id = anchor.page_id AND anchor_text.revision_id = anchor.revision_id
+        JOIN texts AS anchor_text
+             ON anchor_text.page_id = anchor.page_id AND anchor_text.revision_id = anchor.revision_id
         LEFT JOIN texts AS target_text
              ON target_text.page_id = target.page_id AND target_text.revision_id = target.revision_id
         WHERE m.nth <= m.quota

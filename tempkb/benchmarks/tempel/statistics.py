@@ -28,7 +28,8 @@ def figures_of(
 
     Args:
         connection: with the views `release_mentions`, `release_entities` and `texts`.
-        wiki, release: go into each row.
+        wiki: goes into each row,
+        release: and so does this.
         cuts: snapshots, oldest first.
         filters: per cut what each filter dropped, in surfaces of entities and in mentions.
     """

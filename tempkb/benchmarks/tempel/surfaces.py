@@ -31,13 +31,14 @@ def split_surfaces(
         surfaces: surface -> cuts at which it has mentions of the entity.
         cuts: at which each subset needs one.
         threshold: normalised edit distance.
-        seed, entity: decide among equals.
+        seed: decides among equals,
+        entity: together with this.
     """
     wanted = frozenset(cuts)
     groups = near_groups(sorted(surfaces), threshold)
     spread = [frozenset().union(*(surfaces[one] for one in group)) & wanted for group in groups]
     order = sorted(range(len(groups)), key=lambda at: (-len(spread[at]), draw(seed, "surfaces", entity, *groups[at])))
-    lacking = {subset: wanted for subset in SUBSETS}
+    lacking = dict.fromkeys(SUBSETS, wanted)
     sizes = dict.fromkeys(SUBSETS, 0)
     shared: dict[str, str] = {}
     for at in order:

@@ -97,7 +97,7 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     with pytest.raises(DesignError, match="no entity with enough surfaces for three subsets"):
         make_release("tempkb", **changes)
     from tempkb.api import open_store
-    from tempkb.benchmarks.tempel.building import _Builder, Built
+    from tempkb.benchmarks.tempel.building import Built, _Builder
 
     store = open_store()
     release = releases.load(store.home, "r")
