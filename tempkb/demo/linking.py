@@ -139,7 +139,11 @@ def _entities(pages: Pages, clock: Clock) -> None:
     """15: entities that the books of songs mention, from the beginning."""
     for title in (*CONTINUAL, *THRESHOLDS):
         line = "People come from far away to see it, and poets have praised it in many verses."
-        pages.new(f"entity {title}", title).edit(clock.start(0) - 300 * DAY, _place(title, line), "new page")
+        page = pages.new(f"entity {title}", title)
+        page.edit(clock.start(0) - 300 * DAY, _place(title, line), "new page")
+        if title in LATER:
+            more = "A new wing was built for those who came by rail, and the old one was let to painters."
+            page.edit(clock.start(5) + 2 * DAY, _place(title, f"{line} {more}"), "a new wing", user="Dora")
 
 
 def _books(pages: Pages, clock: Clock) -> None:
