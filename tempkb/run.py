@@ -287,6 +287,10 @@ def _select(names: Sequence[str]) -> set[str]:
     for name in names:
         if name not in known:
             raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(known))}")
+        if name in _OF_RELEASES:
+            raise SettingsError(
+                f"--select {name}: belongs to a release, not to a window; make one: tempkb release tempel SNAPSHOTS"
+            )
     return set(names) or known
 
 

@@ -97,6 +97,10 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
             "no snapshot with that cut is built; the nearest are 2021-10-01",
         ),
         (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
+        (
+            ["build", "--select", "tempel_plans"],
+            "belongs to a release, not to a window; make one: tempkb release tempel",
+        ),
         (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: dump_files, entity_popularity"),
         (["build", "--windows", "2021"], "expected A..B with two days"),
         (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),

@@ -34,24 +34,27 @@ from tempkb.wikitext.templates import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
 CLEANER_VERSION = 1
-_ITEM_BYTES = 64 << 20
+_BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.cleaning",)
 _NAMES_COUNTED = 500
 Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class CleaningItem:
+class Piece:
     """Row groups of one file of `page_wikitexts`.
 
     Attributes:
+        quarter: partition it belongs to.
         path: the file.
         row_groups: which of its row groups.
+        n_bytes: their size, not compressed.
         done: numbers of revisions that are clean already.
         sites: per dump, the wiki as its head describes it.
         dropped_sections: headings whose sections are left out; None the standard ones.
     """
 
+    quarter: str
     path: Path
     row_groups: tuple[int, ...]
     n_bytes: int
@@ -62,14 +65,18 @@ class CleaningItem:
 
 @dataclass
 class Cleaned:
-    """What a worker left: files in key order, and counts."""
+    """What a worker made of a piece: files in key order, and counts."""
 
+    quarter: str
     texts: Path
     links: Path
     dropped: Counter[str] = field(default_factory=Counter)
-    n_pages: int = 0
     n_unbalanced: int = 0
     unbalanced_example: str = ""
+
+
+Batch = tuple[Piece, ...]
+"""What a worker does at a time: pieces of one quarter or of several small ones."""
 
 
 def stale_quarters(store: Store) -> list[str]:
@@ -90,24 +97,33 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
         the versions written, by table and quarter.
 
     Raises:
-        ContractError: a worker failed; the quarters already written stay.
+        ContractError: a worker failed; its quarters keep what they had, the others are written.
     """
-    versions: dict[tuple[str, str], Version] = {}
-    sources = {quarter: store.lake.current(PAGE_WIKITEXTS.name, quarter) for quarter in quarters}
-    total = sum(file.bytes for source in sources.values() if source for file in source.files)
+    sites = _Sites(store)
+    plans = [_plan(store, source) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
+    batches = _batches([piece for plan in plans for piece in _pieces(store, plan, sites)])
+    total = sum(piece.n_bytes for batch in batches for piece in batch)
+    cleaned: dict[str, list[Cleaned]] = {plan.source.partition: [] for plan in plans}
+    failed: dict[str, str] = {}
     with store.lake.staging() as folder, Meter("cleaning texts", total, log) as meter:
-        before, sites = 0.0, _Sites(store)
-        for quarter, source in sources.items():
-            if source is not None:
-                own = folder / quarter
-                own.mkdir()
-                versions |= _clean(store, source, sites, own, _from(before, meter))
-                before += sum(file.bytes for file in source.files)
+        done: dict[int, list[Cleaned]] = {}
+        for outcome in map_items(clean_batch, batches, folder, store.home.settings.workers, meter.at, _PRELOAD):
+            if outcome.result is None:
+                failed |= {piece.quarter: outcome.failure for piece in outcome.item}
+            else:
+                done[batches.index(outcome.item)] = outcome.result
+        # In the order of the pieces, whatever the order in which workers ended.
+        for number in sorted(done):
+            for one in done[number]:
+                cleaned[one.quarter].append(one)
+        versions: dict[tuple[str, str], Version] = {}
+        for plan in plans:
+            if plan.source.partition not in failed:
+                versions |= _write(store, plan, cleaned[plan.source.partition])
+    if failed:
+        why = "; ".join(f"quarter {quarter}: {said}" for quarter, said in sorted(failed.items()))
+        raise ContractError(f"{PAGE_TEXTS.name}: {why}. These quarters keep what they had.")
     return versions
-
-
-def _from(base: float, meter: Meter) -> Callable[[float], None]:
-    return lambda done: meter.at(base + done)
 
 
 class _Sites(dict[str, Site]):
@@ -122,24 +138,27 @@ class _Sites(dict[str, Site]):
         return self[dump_id]
 
 
-def _clean(
-    store: Store, source: Version, sites: _Sites, folder: Path, report: Callable[[float], None]
-) -> dict[tuple[str, str], Version]:
-    quarter = source.partition
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be done in a quarter: all anew, or only what is not done yet."""
+
+    source: Version
+    is_fresh: bool
+    done: frozenset[int]
+
+
+def _plan(store: Store, source: Version) -> _Plan:
     settings = cleaner_settings(store)
-    held = {table: store.lake.current(table.name, quarter) for table in (PAGE_TEXTS, PAGE_LINKS)}
-    is_fresh = all(one is not None and _made_from(one, settings) for one in held.values())
-    done = _revisions_in(held[PAGE_TEXTS]) if is_fresh else frozenset()
-    wanted = _revisions_in(source)
-    items = _items(store, source, sites, done)
-    pieces = []
-    for outcome in map_items(clean_item, items, folder, store.home.settings.workers, report, _PRELOAD):
-        if outcome.result is None:
-            raise ContractError(f"{PAGE_TEXTS.name}, quarter {quarter}: {outcome.failure}. Nothing was written.")
-        pieces.append((items.index(outcome.item), outcome.result))
-    pieces.sort(key=lambda pair: pair[0])
-    cleaned = [piece for _, piece in pieces]
-    provenance = Provenance({f"{PAGE_WIKITEXTS.name} {quarter}": source.version}, settings)
+    held = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
+    is_fresh = all(one is not None and _made_from(one, settings) for one in held)
+    return _Plan(source, is_fresh, _revisions_in(held[0]) if is_fresh else frozenset())
+
+
+def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[str, str], Version]:
+    """Write a quarter: what is new beside what stands, or all of it; what is gone from the wikitexts goes here, too."""
+    quarter = plan.source.partition
+    provenance = Provenance({f"{PAGE_WIKITEXTS.name} {quarter}": plan.source.version}, cleaner_settings(store))
+    gone = pa.array(sorted(plan.done - _revisions_in(plan.source)) if plan.done else [], pa.int64())
     written = {}
     for table, paths in (
         (PAGE_TEXTS, [piece.texts for piece in cleaned]),
@@ -147,8 +166,7 @@ def _clean(
     ):
         rows = read_files(paths)
         exclusions = _exclusions(cleaned) if table is PAGE_TEXTS else []
-        if is_fresh:
-            gone = pa.array(sorted(done - wanted), pa.int64())
+        if plan.is_fresh:
             if len(gone):
                 store.forget(table, quarter, "revision_id", gone, provenance)
             written[table.name, quarter] = store.add(table, quarter, rows, provenance, exclusions=exclusions)
@@ -157,11 +175,10 @@ def _clean(
     return written
 
 
-def _items(store: Store, source: Version, sites: _Sites, done: frozenset[int]) -> list[CleaningItem]:
+def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
     asked = store.home.settings.dropped_sections
     dropped = None if asked == "standard" else frozenset(asked)
-    items = []
-    for path in source.paths():
+    for path in plan.source.paths():
         with pq.ParquetFile(path) as file:
             named = {dump_id: sites[dump_id] for dump_id in sorted(set(_distinct(file, "dump_id")))}
             groups: list[int] = []
@@ -169,36 +186,57 @@ def _items(store: Store, source: Version, sites: _Sites, done: frozenset[int]) -
             for group in range(file.metadata.num_row_groups):
                 groups.append(group)
                 size += file.metadata.row_group(group).total_byte_size
-                if size >= _ITEM_BYTES or group + 1 == file.metadata.num_row_groups:
-                    items.append(CleaningItem(path, tuple(groups), size, done, named, dropped))
+                if size >= _BATCH_BYTES or group + 1 == file.metadata.num_row_groups:
+                    yield Piece(plan.source.partition, path, tuple(groups), size, plan.done, named, dropped)
                     groups, size = [], 0
-    return items
 
 
-def clean_item(item: CleaningItem, folder: Path, report: Callable[[float], None] = lambda _done: None) -> Cleaned:
-    """Clean the revisions of an item that are not clean yet, and leave texts and links in `folder`."""
-    cleaned = Cleaned(folder / "texts.parquet", folder / "links.parquet")
+def _batches(pieces: Sequence[Piece]) -> list[Batch]:
+    """Put small pieces together: starting a process costs more than cleaning a small quarter."""
+    batches: list[Batch] = []
+    gathered: list[Piece] = []
+    for piece in pieces:
+        if gathered and sum(one.n_bytes for one in gathered) + piece.n_bytes > _BATCH_BYTES:
+            batches.append(tuple(gathered))
+            gathered = []
+        gathered.append(piece)
+    return [*batches, tuple(gathered)] if gathered else batches
+
+
+def clean_batch(batch: Batch, folder: Path, report: Callable[[float], None] = lambda _done: None) -> list[Cleaned]:
+    """Clean the revisions of some pieces that are not clean yet, and leave texts and links in `folder`."""
+    cleaned, before = [], 0
+    for number, piece in enumerate(batch):
+        own = folder / str(number)
+        own.mkdir()
+        cleaned.append(_clean_piece(piece, own))
+        before += piece.n_bytes
+        report(before)
+    return cleaned
+
+
+def _clean_piece(piece: Piece, folder: Path) -> Cleaned:
+    cleaned = Cleaned(piece.quarter, folder / "texts.parquet", folder / "links.parquet")
     other_wikis = frozenset(words_table()["interwiki"]) | frozenset(words_table()["languages"])
     with (
-        pq.ParquetFile(item.path) as source,
+        pq.ParquetFile(piece.path) as source,
         pq.ParquetWriter(cleaned.texts, PAGE_TEXTS.schema, compression="lz4") as texts,
         pq.ParquetWriter(cleaned.links, PAGE_LINKS.schema, compression="lz4") as links,
     ):
-        for at, group in enumerate(item.row_groups):
+        for group in piece.row_groups:
             rows = source.read_row_group(group)
-            if item.done:
-                is_done = pc.is_in(rows["revision_id"], pa.array(sorted(item.done), pa.int64()))
+            if piece.done:
+                is_done = pc.is_in(rows["revision_id"], pa.array(sorted(piece.done), pa.int64()))
                 rows = rows.filter(pc.invert(is_done))
             if rows.num_rows:
-                read = _read_rows(rows, item, other_wikis, cleaned)
-                texts.write_table(read[0])
-                links.write_table(read[1])
-            report(item.path.stat().st_size * (at + 1) / max(len(item.row_groups), 1))
+                of_texts, of_links = _read_rows(rows, piece, other_wikis, cleaned)
+                texts.write_table(of_texts)
+                links.write_table(of_links)
     return cleaned
 
 
 def _read_rows(
-    rows: pa.Table, item: CleaningItem, other_wikis: frozenset[str], cleaned: Cleaned
+    rows: pa.Table, piece: Piece, other_wikis: frozenset[str], cleaned: Cleaned
 ) -> tuple[pa.Table, pa.Table]:
     """Read some wikitexts; return the rows of texts and of links."""
     articles: list[Article] = []
@@ -206,18 +244,17 @@ def _read_rows(
     dumps = rows["dump_id"].to_pylist()
     pages = rows["page_id"].to_pylist()
     for number, wikitext in enumerate(rows["wikitext"].to_pylist()):
-        site = item.sites[dumps[number]]
+        site = piece.sites[dumps[number]]
         if redirect_target(wikitext, site) is not None:
             articles.append(_EMPTY)
             continue
-        article = read_article(wikitext, site, days[number].date(), item.dropped_sections)
+        article = read_article(wikitext, site, days[number].date(), piece.dropped_sections)
         articles.append(article)
         cleaned.dropped.update(article.dropped_templates)
         if article.unbalanced:
             cleaned.n_unbalanced += 1
             cleaned.unbalanced_example = cleaned.unbalanced_example or f"page {pages[number]}"
-    cleaned.n_pages += len(articles)
-    return _texts(rows, articles), _links(rows, articles, item.sites, other_wikis)
+    return _texts(rows, articles), _links(rows, articles, piece.sites, other_wikis)
 
 
 _EMPTY = Article("", (), (), ())
