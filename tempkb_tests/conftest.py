@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import tempkb
+from tempkb.demo.world import make_world
 from tempkb.settings import load_home
-from tempkb.windows import Window, windows_until
 
 
 @pytest.fixture
@@ -44,9 +45,19 @@ def demo_home(tmp_path_factory) -> Path:
     return home
 
 
-def windows_of(home_settings, until) -> list[Window]:
-    """All windows of a home's settings that end by a day."""
-    return windows_until(home_settings.first_window, until, home_settings.granularity)
+@pytest.fixture(scope="session")
+def world():
+    """The demo world, which knows the truth."""
+    return make_world()
+
+
+@pytest.fixture
+def read(demo_home, monkeypatch):
+    """Read tables of the built demo world."""
+    for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    return tempkb.read
 
 
 @pytest.fixture

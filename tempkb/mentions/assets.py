@@ -78,7 +78,8 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
         bad, versions = {}, {}
         for window in _asked(context, store):
             try:
-                versions[window.key] = WRITERS[table.name](store, window)
+                version = versions[window.key] = WRITERS[table.name](store, window)
+                context.log.info(f"{window.label}: {version.rows:,} rows")
             except TempkbError as error:
                 bad[window.key] = str(error)
         publication = store.publish()

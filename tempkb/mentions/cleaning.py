@@ -21,7 +21,7 @@ from tempkb.dumps.sites import read_site
 from tempkb.engine.local import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
+from tempkb.mentions.tables import CLEANER_VERSION, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -32,8 +32,6 @@ from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.redirects import redirect_target, words_table
 from tempkb.wikitext.templates import table_version
 
-# Raised when the cleaner gives other texts for the same wikitext.
-CLEANER_VERSION = 1
 _BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.cleaning",)
 _NAMES_COUNTED = 500

@@ -4,6 +4,11 @@ import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import INSTANT, Column, Rule, Table
+from tempkb.wikitext.templates import table_version
+
+# Raised when the cleaner gives other texts for the same wikitext.
+CLEANER_VERSION = 1
+_TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 _QUARTER = Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved")
 _WINDOW = Column("window_start", pa.date32(), "first day of the window that ends at the cut")
@@ -37,6 +42,7 @@ PAGE_TEXTS = Table(
     partition_columns=("quarter",),
     persist="view",
     row_group_rows=1024,
+    code_version=_TEXTS_VERSION,
 )
 
 PAGE_LINKS = Table(
@@ -66,6 +72,7 @@ PAGE_LINKS = Table(
         Rule("known_kind", "kind is page, section, interwiki or invalid",
              "kind NOT IN ('page', 'section', 'interwiki', 'invalid')"),
     ),
+    code_version=_TEXTS_VERSION,
 )  # fmt: skip
 
 MENTIONS = Table(

@@ -3,6 +3,7 @@
 import re
 
 import mwparserfromhell
+from mwparserfromhell.parser import ParserError
 
 # The library's time grows faster than the text when nothing closes; nobody's prose depends on more than this.
 _LONGEST = 4000
@@ -23,8 +24,10 @@ def mend(piece: str) -> str:
     del first_line  # name and parameters of the template that lost its end
     if not newline:
         return ""
-    read = mwparserfromhell.parse(rest)
-    shown = str(read.strip_code(collapse=False))
+    try:
+        shown = str(mwparserfromhell.parse(rest).strip_code(collapse=False))
+    except ParserError:  # the library gives up on what it takes for a bug of its own
+        return ""
     return "\n".join(
         line for line in shown.split("\n") if not _BRACES.search(line) and "|" not in line and "=" not in line
     )

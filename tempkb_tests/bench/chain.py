@@ -10,7 +10,7 @@ from pathlib import Path
 from tempkb.titles import Site
 from tempkb.wikitext.article import read_article
 from tempkb_tests.bench.measuring import PAIRS, Side, measure, ratios, row, speed, spread
-from tempkb_tests.wikitext.test_article import HOSTILE
+from tempkb_tests.wikitext.hostile import HOSTILE
 
 
 def measure_all(folder: Path, raw: Path, packed: dict[str, Path], megabytes: float) -> None:

@@ -12,20 +12,6 @@ from tempkb.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 
 
-@pytest.fixture(scope="module")
-def world():
-    return make_world()
-
-
-@pytest.fixture
-def read(demo_home, monkeypatch):
-    """Read tables of the built demo world."""
-    for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    return tempkb.read
-
-
 @pytest.fixture
 def at(read, world):
     """The snapshot row of a story's page at the cut of a quarter, counted from 0."""

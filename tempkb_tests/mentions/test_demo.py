@@ -4,23 +4,6 @@ from datetime import date
 
 import pytest
 
-import tempkb
-from tempkb.demo.world import make_world
-
-
-@pytest.fixture(scope="module")
-def world():
-    return make_world()
-
-
-@pytest.fixture
-def read(demo_home, monkeypatch):
-    """Read tables of the built demo world."""
-    for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    return tempkb.read
-
 
 @pytest.fixture
 def told(read, world):

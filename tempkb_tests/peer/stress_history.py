@@ -6,7 +6,7 @@ Versions last ten days, a second more or less, or exactly as long as their
 neighbours; edits fall on the cut and on the border of the window before it.
 Texts are blanked and reverted, clocks go backwards or stand still, pages move
 back and forth, and some are born inside the window or after the last cut.
-Only the standard library is used, and the same seed gives the same bytes.
+The same seed gives the same bytes.
 """
 
 import argparse
@@ -19,13 +19,8 @@ from pathlib import Path
 from typing import TextIO
 from xml.sax.saxutils import escape
 
-HEAD = (
-    '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n  <siteinfo>\n'
-    "    <sitename>Bench</sitename>\n    <dbname>benchwiki</dbname>\n    <base>https://bench.example.org/wiki/Main</base>\n"
-    "    <generator>tempkb bench</generator>\n    <case>first-letter</case>\n    <namespaces>\n"
-    '      <namespace key="0" case="first-letter" />\n      <namespace key="1" case="first-letter">Talk</namespace>\n'
-    '      <namespace key="14" case="first-letter">Category</namespace>\n    </namespaces>\n  </siteinfo>\n'
-)
+from tempkb_tests.bench.history import HEAD
+
 HOUR, DAY = 3600, 86400
 CUTS = [int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in range(2013, 2023)]
 ABOUT_TEN_DAYS = [855_360, 864_000 - 1, 864_000, 864_000 + 1, 872_640]  # 9.9 days, ten and a second around, 10.1 days

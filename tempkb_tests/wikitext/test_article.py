@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tempkb.titles import Site
 from tempkb.wikitext.article import Section, read_article
+from tempkb_tests.wikitext.hostile import HOSTILE
 
 CASES = tomllib.loads((Path(__file__).parent / "cases.toml").read_text("utf-8"))["case"]
 ENGLISH = Site("enwiki")
@@ -82,15 +83,6 @@ def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):
         assert "\n" not in article.text[one.start : one.end]
     assert article.sections[-1].end <= len(article.text)
     assert "\x00" not in article.text
-
-
-HOSTILE = {
-    "links": "[[", "links with pipes": "[[a|", "closing": "]]", "braces": "{{", "spaced braces": "{{ ", "nested templates": "{{nowrap|",
-    "tables": "\n{|", "bold": "'''", "apostrophes": "'' ", "comments": "<!--", "references": "<ref>", "nowiki": "<nowiki>",
-    "files": "[[File:", "external": "[http://a ", "parentheses": "(", "commas": ", ", "colons": ": ", "blanks": " ", "heading": "=",
-    "entities": "&#", "underscores": "__A", "tags": "<span ", "braces shut": "{{a}}", "mixed": "[[a|{{b|'''c", "lists": "\n*", "marks": "~",
-    "empty pairs": "()", "open and comma": "( ,", "lines of parameters": "{{a\n|", "tables open": "{|\n",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)

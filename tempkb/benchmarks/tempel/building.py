@@ -196,6 +196,8 @@ class _Builder:
             self.built.filters[cut] = filter_counts(connection, self.design)
             path = self.folder / f"kept-{cut}.parquet"
             connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
+        counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
+        self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write(TEMPEL_PLANS, cut, _batches(plan.rows(cut, self.release.name, self.wiki), TEMPEL_PLANS), {})
@@ -211,6 +213,7 @@ class _Builder:
             connection.register("assigned", assigned)
             rows = choose_mentions(connection, self.design, self.release.name, cut)
             self._write(TEMPEL_MENTIONS, cut, rows, self._inputs(cut), counts)
+        self.log(f"{cut}: mentions of {assigned.num_rows:,} surfaces are written")
         with self._over_cut(cut) as connection:
             of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
             connection.register("of_plan", of_plan)

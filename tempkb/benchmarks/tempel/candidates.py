@@ -72,7 +72,7 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     Needs the table `usable`, and the views `mention_priors`, `snapshot` and `texts` of the cut;
     `redirects` are pages that were a redirect at any cut of the release.
     """
-    _define_functions(connection)
+    _define_title_distance(connection)
     is_paper = design.rules == "paper"
     connection.register("redirect_pages", pa.table({"page_id": pa.array(redirects, pa.int64())}))
     # TempEL drops links through redirects, so there they count for nothing.
@@ -160,7 +160,16 @@ def _none_of(names: Sequence[str]) -> str:
     return " AND ".join(f"NOT drops_{name}" for name in names) or "true"
 
 
-def _define_functions(connection: duckdb.DuckDBPyConnection) -> None:
+def define_distance(connection: duckdb.DuckDBPyConnection) -> None:
+    """Give SQL `distance`: the normalised edit distance of two strings, in code points."""
+
+    def distance(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.Array:
+        return pa.array(normalised_distances(left.to_pylist(), right.to_pylist()), pa.float64())
+
+    connection.create_function("distance", distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW)
+
+
+def _define_title_distance(connection: duckdb.DuckDBPyConnection) -> None:
     """Give SQL the distance of a surface and a title, computed in C++ over whole columns."""
 
     def title_distance(surfaces: pa.ChunkedArray, titles: pa.ChunkedArray) -> pa.Array:
