@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.errors import SourceError
+from tempkb.errors import SettingsError, SourceError
 
 SUMS = "SHA256SUMS"
 
@@ -65,7 +65,13 @@ class ExportFolder:
 
 @contextmanager
 def export_folder(target: Path) -> Iterator[ExportFolder]:
-    """Give a folder to write to that takes the place of `target` when all is well, and vanishes otherwise."""
+    """Give a folder to write to that takes the place of `target` when all is well, and vanishes otherwise.
+
+    Raises:
+        SettingsError: `target` holds something else than a former export.
+    """
+    if target.exists() and not (target / SUMS).is_file():
+        raise SettingsError(f"{target}: exists and is no export, so it is left alone; choose another folder")
     draft = target.with_name(f".{target.name}.draft")
     if draft.exists():
         shutil.rmtree(draft)

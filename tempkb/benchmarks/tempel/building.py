@@ -100,6 +100,11 @@ class _Builder:
         with self._over_kept(cuts) as connection:
             plan = make_plan(connection, self.design)
         _need_entities(plan, self.design)
+        for category, splits in plan.splits.items():
+            if not splits:
+                self.log(
+                    f"{self.release.name}: no {category} entity stands at every snapshot that needs one; it has none"
+                )
         for cut in cuts:
             self._write_cut(cut, plan)
 

@@ -25,13 +25,12 @@ def choose_mentions(
     Needs the table `usable`, the views `kept` (of this cut), `snapshot` and `texts`,
     and the registered table `assigned`. An entity's quota goes round its surfaces,
     a surface's share round the articles that use it, so no surface or article
-    stands for all; what has no text is passed over for the next.
+    stands for all.
     """
     query = f"""
         WITH offered AS (
             SELECT usable.*, assigned.subset, assigned.category, assigned.quota
             FROM usable JOIN assigned ON assigned.page_id = usable.target_page_id AND assigned.surface = usable.key
-            SEMI JOIN texts ON texts.page_id = usable.source_page_id AND texts.revision_id = usable.source_revision_id
         ), in_source AS (
             SELECT *, row_number() OVER (
                 PARTITION BY target_page_id, subset, key, source_page_id

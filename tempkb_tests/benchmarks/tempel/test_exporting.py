@@ -114,6 +114,15 @@ def test_an_export_that_fails_leaves_the_former_one(built, tmp_path, monkeypatch
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_a_folder_that_is_no_export_is_left_alone(built, tmp_path):
+    store, release = built
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "thesis.txt").write_text("mine", "utf-8")
+    with pytest.raises(SettingsError, match="exists and is no export, so it is left alone"):
+        export_release(store, release, tmp_path)
+    assert (tmp_path / "r" / "thesis.txt").read_text("utf-8") == "mine"
+
+
 def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built, tmp_path):
     store, release = built
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "old", "port", "grand", "harbour", "##s", "a", "of"]

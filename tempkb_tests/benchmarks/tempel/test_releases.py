@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import date
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -11,6 +12,7 @@ from tempkb.benchmarks.tempel.building import build_release, partition_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.demo.linking import CONTINUAL, THRESHOLDS
 from tempkb.errors import ContractError, DesignError
+from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, counts, make_release
 from tempkb_tests.conftest import run_tempkb
@@ -133,6 +135,24 @@ def test_a_mention_has_all_attributes_of_table_4(home, world):
     assert row["overlap_type"] == "LOW_OVERLAP"
     assert row["target_creation_date"] == row["target_article_since"] == inn.edits[0].time
     assert row["anchor_title"].startswith("Songs of Varland, book")
+
+
+def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(home):
+    store, _, _ = make_release()
+    harbour = store.read("tempel_mentions", release="r", cut=CUTS[0], target_title="Grand Harbour", subset="train")
+    (lost,) = {row["anchor_revision_id"] for row in harbour.slice(0, 1).to_pylist()}
+    for quarter in store.lake.partitions("page_texts"):
+        store.forget(PAGE_TEXTS, quarter, "revision_id", pa.array([lost]), Provenance())
+    again, _, _ = make_release(name="again")
+    rows = again.read("tempel_mentions", release="again").to_pylist()
+    assert lost not in {row["anchor_revision_id"] for row in rows}
+    found = counts(again, "again")
+    assert {key[1:]: value for key, value in found.items() if key[0] == CUTS[0]} == {
+        key[1:]: value for key, value in found.items() if key[0] == CUTS[1]
+    }
+    (row,) = again.read("tempel_releases", release="again").to_pylist()
+    assert row["is_equal"]
+    assert [one for one in checks.broken(again, checks.UNPLANNED, "mentions", "plans") if one[0] == "again"] == []
 
 
 def test_a_release_is_frozen_once_built(home):
