@@ -200,17 +200,46 @@ def _begins_media(prefix: str, site: Site) -> bool:
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 _LONGEST_CAPTION = 3000
+# A caption with more brackets than this has lost one; all brackets of the text are then matched together.
+_MOST_BRACKETS = 200
 
 
 def drop_media(text: str, site: Site) -> str:
     """Return the text without links to files, with their captions and all that is linked in those.
 
-    Every bracket is looked at once. A file whose brackets do not close, or only
-    behind a heading, loses the rest of its line.
+    A file whose brackets do not close, or only behind a heading, loses the rest of
+    its line. What lies in a file that is dropped is not looked at again, so the
+    time is that of one reading.
     """
+    pieces, at = [], 0
+    for found in _PREFIXED.finditer(text):
+        start = found.start()
+        if start < at or not _begins_media(found[1], site):
+            continue
+        end = _closing(text, start)
+        if end is None:
+            return _drop_unclosed_media(text, site)
+        pieces.append(text[at:start])
+        at = _caption_end(text, start, end)
+    pieces.append(text[at:])
+    return "".join(pieces) if at else text
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Where the link that begins at `start` ends; None when it does not within reach."""
+    depth = 0
+    for number, bracket in enumerate(_BRACKETS.finditer(text, start)):
+        depth += 1 if bracket[0] == "[[" else -1
+        if not depth:
+            return bracket.end()
+        if number > _MOST_BRACKETS:
+            break
+    return None
+
+
+def _drop_unclosed_media(text: str, site: Site) -> str:
+    """The same for a text in which some file does not close: all brackets are matched, each looked at once."""
     openers = {found.start() for found in _PREFIXED.finditer(text) if _begins_media(found[1], site)}
-    if not openers:
-        return text
     stack: list[int] = []
     spans: list[tuple[int, int]] = []
     for bracket in _BRACKETS.finditer(text, min(openers)):
