@@ -8,7 +8,7 @@ import dagster as dg
 
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.errors import ContractError, TempkbError
-from tempkb.mentions.building import WRITERS
+from tempkb.mentions.building import WRITERS, connected
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
@@ -76,12 +76,13 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
     def made(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
         began = time.monotonic()
         bad, versions = {}, {}
-        for window in _asked(context, store):
-            try:
-                version = versions[window.key] = WRITERS[table.name](store, window)
-                context.log.info(f"{window.label}: {version.rows:,} rows")
-            except TempkbError as error:
-                bad[window.key] = str(error)
+        with connected(store) as connection:
+            for window in _asked(context, store):
+                try:
+                    version = versions[window.key] = WRITERS[table.name](store, window, connection)
+                    context.log.info(f"{window.label}: {version.rows:,} rows")
+                except TempkbError as error:
+                    bad[window.key] = str(error)
         publication = store.publish()
         if bad:
             for key, version in versions.items():

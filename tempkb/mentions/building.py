@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
-from pathlib import Path
 
 import duckdb
 
@@ -15,9 +14,10 @@ from tempkb.mentions.resolution import (
     MENTION_PRIORS_SQL,
     MENTIONS_SQL,
     links_left_out,
-    over_files,
     resolve,
     rows_of,
+    spilling_to,
+    view_files,
 )
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
@@ -27,8 +27,10 @@ from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import Window
 
+Connection = duckdb.DuckDBPyConnection
 
-def write_mentions(store: Store, window: Window) -> Version:
+
+def write_mentions(store: Store, window: Window, connection: Connection) -> Version:
     """Resolve the links of all articles of a window's snapshot, and write those that are mentions."""
     snapshot = _need(store, STABLE_SNAPSHOTS, window)
     # Quarters that begin at or after the cut hold no winner of it, and must not become inputs: the law.
@@ -43,26 +45,29 @@ def write_mentions(store: Store, window: Window) -> Version:
             f"{PAGE_LINKS.name}: {len(set(wanted) - cleaned)} quarters of {PAGE_WIKITEXTS.name} are not cleaned yet; "
             f"clean them first: tempkb build --select {PAGE_LINKS.name}"
         )
-    with _connected(store, snapshot=snapshot.paths(), links=paths) as connection:
-        resolve(connection)
-        left_out = links_left_out(connection)
-        provenance = Provenance(inputs, cleaner_settings(store))
-        return store.write(MENTIONS, window.key, rows_of(connection, MENTIONS_SQL), provenance, left_out)
+    view_files(connection, "snapshot", snapshot.paths())
+    view_files(connection, "links", paths)
+    resolve(connection)
+    left_out = links_left_out(connection)
+    provenance = Provenance(inputs, cleaner_settings(store))
+    return store.write(MENTIONS, window.key, rows_of(connection, MENTIONS_SQL), provenance, left_out)
 
 
-def write_inverted_index(store: Store, window: Window) -> Version:
+def write_inverted_index(store: Store, window: Window, connection: Connection) -> Version:
     """Count the mentions of a window by entity, surface and article."""
-    return _derive(store, INVERTED_INDEX, window, INVERTED_INDEX_SQL, (MENTIONS,))
+    return _derive(store, connection, INVERTED_INDEX, window, INVERTED_INDEX_SQL, (MENTIONS,))
 
 
-def write_mention_priors(store: Store, window: Window) -> Version:
+def write_mention_priors(store: Store, window: Window, connection: Connection) -> Version:
     """Work out P(entity | surface) at a window's cut."""
-    return _derive(store, MENTION_PRIORS, window, MENTION_PRIORS_SQL, (INVERTED_INDEX,))
+    return _derive(store, connection, MENTION_PRIORS, window, MENTION_PRIORS_SQL, (INVERTED_INDEX,))
 
 
-def write_entity_popularity(store: Store, window: Window) -> Version:
+def write_entity_popularity(store: Store, window: Window, connection: Connection) -> Version:
     """Work out how often each article is mentioned and edited."""
-    return _derive(store, ENTITY_POPULARITY, window, ENTITY_POPULARITY_SQL, (MENTION_PRIORS, STABLE_SNAPSHOTS))
+    return _derive(
+        store, connection, ENTITY_POPULARITY, window, ENTITY_POPULARITY_SQL, (MENTION_PRIORS, STABLE_SNAPSHOTS)
+    )
 
 
 def holds_winners(store: Store, quarter: str, cut: date) -> bool:
@@ -71,13 +76,28 @@ def holds_winners(store: Store, quarter: str, cut: date) -> bool:
     return first < cut or (first == cut and store.home.settings.stability_rule == "tempel")
 
 
-WRITERS: dict[str, Callable[[Store, Window], Version]] = {
+WRITERS: dict[str, Callable[[Store, Window, Connection], Version]] = {
     MENTIONS.name: write_mentions,
     INVERTED_INDEX.name: write_inverted_index,
     MENTION_PRIORS.name: write_mention_priors,
     ENTITY_POPULARITY.name: write_entity_popularity,
 }
-"""What writes each table of a window, in the order of the data."""
+"""What writes each table of a window, in the order of the data; given a connection, since opening one takes longer than
+the queries of a small window."""
+
+
+def write_window(store: Store, window: Window) -> None:
+    """Write all tables of a window."""
+    with connected(store) as connection:
+        for write in WRITERS.values():
+            write(store, window, connection)
+
+
+@contextmanager
+def connected(store: Store) -> Iterator[Connection]:
+    """Give a connection for the windows of a run; what does not fit in memory goes to the lake's staging."""
+    with store.lake.staging() as spill, spilling_to(spill) as connection:
+        yield connection
 
 
 def is_current(store: Store, table: str, window: Window) -> bool:
@@ -91,12 +111,14 @@ def is_current(store: Store, table: str, window: Window) -> bool:
     return is_from_snapshot and was_cleaned_with(mentions, cleaner_settings(store))
 
 
-def _derive(store: Store, table: Table, window: Window, query: str, sources: tuple[Table, ...]) -> Version:
+def _derive(
+    store: Store, connection: Connection, table: Table, window: Window, query: str, sources: tuple[Table, ...]
+) -> Version:
     versions = [_need(store, source, window) for source in sources]
-    files = {"snapshot" if one.table == STABLE_SNAPSHOTS.name else one.table: one.paths() for one in versions}
+    for one in versions:
+        view_files(connection, "snapshot" if one.table == STABLE_SNAPSHOTS.name else one.table, one.paths())
     inputs = {f"{one.table} {one.partition}": one.version for one in versions}
-    with _connected(store, **files) as connection:
-        return store.write(table, window.key, rows_of(connection, query), Provenance(inputs))
+    return store.write(table, window.key, rows_of(connection, query), Provenance(inputs))
 
 
 def _need(store: Store, table: Table, window: Window) -> Version:
@@ -107,9 +129,3 @@ def _need(store: Store, table: Table, window: Window) -> Version:
             f"tempkb build --select {table.name} --windows {window.start}..{window.end}"
         )
     return version
-
-
-@contextmanager
-def _connected(store: Store, **files: list[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
-    with store.lake.staging() as spill, over_files(spill, **files) as connection:
-        yield connection

@@ -23,25 +23,25 @@ EMPTY = {"links": PAGE_LINKS.schema, "texts": PAGE_TEXTS.schema}
 
 
 @contextmanager
-def over_files(spill: Path, **files: Sequence[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with a view per name over Parquet files; what does not fit in memory goes to `spill`.
-
-    A name without files is a table without rows, with the columns of `EMPTY`.
-    """
+def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection that moves to `folder` what does not fit in memory."""
     with in_memory() as connection:
-        connection.execute(f"SET temp_directory = '{_quoted(spill)}'; SET preserve_insertion_order = false")
-        for name, paths in files.items():
-            view_files(connection, name, paths)
+        connection.execute(f"SET temp_directory = '{_quoted(folder)}'; SET preserve_insertion_order = false")
         yield connection
 
 
 def view_files(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path]) -> None:
-    """Make a view over Parquet files, or without any a table without rows."""
+    """Make a view over Parquet files, in place of one of that name; without files a table without rows.
+
+    The columns of what may have no files are in `EMPTY`.
+    """
+    connection.unregister(name)
+    connection.execute(f"DROP VIEW IF EXISTS {name}")
     if not paths:
         connection.register(name, EMPTY[name].empty_table())
         return
     listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
-    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
+    connection.execute(f"CREATE TEMP VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
 
 
 def resolve(connection: duckdb.DuckDBPyConnection) -> None:
@@ -52,7 +52,7 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
     """
     connection.execute(
         """
-        CREATE TEMP TABLE page AS
+        CREATE OR REPLACE TEMP TABLE page AS
         SELECT wiki, dump_id, window_start, cut, page_id, revision_id, namespace, title, redirect_namespace,
                redirect_title, is_blank, is_disambiguation, entity_id,
                redirect_title IS NULL AND NOT is_blank AND namespace = 0 AS is_article
@@ -62,14 +62,14 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
     # Two pages may bear one title at a cut, when a move left no comment: an article goes before a redirect, then age.
     connection.execute(
         """
-        CREATE TEMP TABLE named AS
+        CREATE OR REPLACE TEMP TABLE named AS
         SELECT namespace, title, arg_min(page_id, (NOT is_article, is_blank, page_id)) AS page_id
         FROM page GROUP BY namespace, title
         """
     )
     connection.execute(
         f"""
-        CREATE TEMP TABLE redirected AS
+        CREATE OR REPLACE TEMP TABLE redirected AS
         WITH RECURSIVE chain(page_id, stop, hops) AS (
             SELECT page_id, page_id, 0 FROM page WHERE redirect_title IS NOT NULL
             UNION ALL
@@ -84,7 +84,7 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
     )
     connection.execute(
         """
-        CREATE TEMP TABLE links_at_cut AS
+        CREATE OR REPLACE TEMP TABLE links_at_cut AS
         SELECT source.wiki, source.dump_id, source.window_start, source.cut,
                source.page_id AS source_page_id, source.revision_id AS source_revision_id, source.title AS source_title,
                links.start_char, links.end_char, links.surface, links.target_title,

@@ -186,14 +186,15 @@ def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.building import build_release
     from tempkb.benchmarks.tempel.design import make_design, window_ending
-    from tempkb.mentions.building import WRITERS
+    from tempkb.mentions.building import WRITERS, connected
     from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 
     clean_quarters(store, stale_quarters(store), lambda line: None)
     began = noted("cleaning, links", began)
-    for cut in cuts:
-        for write in WRITERS.values():
-            write(store, window_ending(cut, store.home.settings.granularity))
+    for write in WRITERS.values():
+        with connected(store) as connection:
+            for cut in cuts:
+                write(store, window_ending(cut, store.home.settings.granularity), connection)
     began = noted("mentions, priors, popularity", began)
     design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
     release = releases.create(store.home, "small", design, "bench")

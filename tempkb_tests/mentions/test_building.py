@@ -8,7 +8,7 @@ from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
 from tempkb.mentions import cleaning
-from tempkb.mentions.building import WRITERS, is_current, write_inverted_index
+from tempkb.mentions.building import connected, is_current, write_inverted_index, write_window
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.store.drafts import Provenance
 from tempkb.windows import Granularity, Window
@@ -39,8 +39,7 @@ def build_all(file, until, **settings):
     write_namespaces(store, name_dump([file], None))
     clean_quarters(store, stale_quarters(store), lambda line: None)
     for window in windows:
-        for write in WRITERS.values():
-            write(store, window)
+        write_window(store, window)
     return store, windows
 
 
@@ -152,6 +151,7 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
         ContractError,
         match="1 quarters of page_wikitexts are not cleaned yet; clean them first: tempkb build --select page_links",
     ):
-        WRITERS["mentions"](store, windows[0])
-    with pytest.raises(ContractError, match=r"mentions of window 2020-Q2 \(2020-04-01\) is not built"):
-        write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER))
+        write_window(store, windows[0])
+    words = r"mentions of window 2020-Q2 \(2020-04-01\) is not built"
+    with connected(store) as connection, pytest.raises(ContractError, match=words):
+        write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER), connection)

@@ -6,7 +6,6 @@ its base cuts decides what later ones may hold.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -32,7 +31,7 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
-from tempkb.mentions.resolution import view_files
+from tempkb.mentions.resolution import spilling_to, view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
@@ -69,8 +68,8 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
     """
     _check(store, release)
     built = Built()
-    with store.lake.staging() as folder:
-        builder = _Builder(store, release, folder, built, log)
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        builder = _Builder(store, release, folder, connection, built, log)
         if release.made_from:
             builder.write_balanced()
         else:
@@ -82,10 +81,19 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
 
 
 class _Builder:
-    """Builds one release; files of what the filters keep lie in `folder`."""
+    """Builds one release; files of what the filters keep lie in `folder`, and one connection serves all of its cuts."""
 
-    def __init__(self, store: Store, release: Release, folder: Path, built: Built, log: Log) -> None:
+    def __init__(
+        self,
+        store: Store,
+        release: Release,
+        folder: Path,
+        connection: duckdb.DuckDBPyConnection,
+        built: Built,
+        log: Log,
+    ) -> None:
         self.store, self.release, self.folder, self.built, self.log = store, release, folder, built, log
+        self.connection = connection
         self.design, self.wiki = release.design, store.home.wiki or ""
 
     def write_base(self) -> None:
@@ -97,8 +105,8 @@ class _Builder:
         redirects = self._redirects(cuts) if self.design.rules == "paper" else []
         for cut in cuts:
             self._judge(cut, redirects)
-        with self._over_kept(cuts) as connection:
-            plan = make_plan(connection, self.design)
+        connection = self._over_kept(cuts)
+        plan = make_plan(connection, self.design)
         _need_entities(plan, self.design)
         for category, splits in plan.splits.items():
             if not splits:
@@ -117,8 +125,8 @@ class _Builder:
         redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
         self._judge(cut, redirects)
         reasons = self._reasons(cut, frozen)
-        with self._over_kept([cut]) as connection:
-            plan = extend_plan(connection, self.design, frozen, cut, self.release.before(cut), reasons)
+        connection = self._over_kept([cut])
+        plan = extend_plan(connection, self.design, frozen, cut, self.release.before(cut), reasons)
         lacking, where = shortfall_of(plan, frozen, self.design, cut)
         if lacking > self.design.max_shortfall:
             raise DesignError(
@@ -195,12 +203,12 @@ class _Builder:
 
     def _judge(self, cut: date, redirects: Sequence[int]) -> None:
         """Apply the filters at a cut, count them, and leave what they keep in a file."""
-        with self._over_cut(cut) as connection:
-            use_mentions(connection, self.design)
-            judge(connection, self.design, redirects)
-            self.built.filters[cut] = filter_counts(connection, self.design)
-            path = self.folder / f"kept-{cut}.parquet"
-            connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
+        connection = self._over_cut(cut)
+        use_mentions(connection, self.design)
+        judge(connection, self.design, redirects)
+        self.built.filters[cut] = filter_counts(connection, self.design)
+        path = self.folder / f"kept-{cut}.parquet"
+        connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
         counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
         self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
@@ -212,18 +220,18 @@ class _Builder:
             if how == "in_order"
         ]
         assigned = plan.assignments(cut)
-        with self._over_cut(cut) as connection:
-            use_mentions(connection, self.design)
-            connection.execute(f"CREATE VIEW kept AS FROM '{self.folder / f'kept-{cut}.parquet'}'")
-            connection.register("assigned", assigned)
-            rows = choose_mentions(connection, self.design, self.release.name, cut)
-            self._write(TEMPEL_MENTIONS, cut, rows, self._inputs(cut), counts)
+        connection = self._over_cut(cut)
+        use_mentions(connection, self.design)
+        self._over_kept([cut])
+        connection.register("assigned", assigned)
+        rows = choose_mentions(connection, self.design, self.release.name, cut)
+        self._write(TEMPEL_MENTIONS, cut, rows, self._inputs(cut), counts)
         self.log(f"{cut}: mentions of {assigned.num_rows:,} surfaces are written")
-        with self._over_cut(cut) as connection:
-            of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
-            connection.register("of_plan", of_plan)
-            pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
-            self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool), self._inputs(cut))
+        connection = self._over_cut(cut)
+        of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
+        connection.register("of_plan", of_plan)
+        pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
+        self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool), self._inputs(cut))
 
     def _write(
         self,
@@ -274,12 +282,12 @@ class _Builder:
 
     def _statistics(self) -> Iterator[dict[str, Any]]:
         cuts = self.release.cuts
-        with self._connected() as connection:
-            for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
-                files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
-                view_files(connection, name, files)
-            view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
-            yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
+        connection = self.connection
+        for name, table in (("release_mentions", TEMPEL_MENTIONS), ("release_entities", TEMPEL_ENTITIES)):
+            files = self.store.lake.files(table.name, [partition_of(self.release.name, cut) for cut in cuts])
+            view_files(connection, name, files)
+        view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name))
+        yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
         """What the filters dropped: of cuts built now as counted, of others as their statistics say."""
@@ -299,20 +307,20 @@ class _Builder:
     def _reasons(self, cut: date, frozen: Plan) -> dict[int, str]:
         """Why entities of the frozen plan cannot be there at a cut, as far as the snapshot tells."""
         pages = sorted(frozen.splits["continual"])
-        with self._over_cut(cut) as connection:
-            rows = connection.execute(
-                """
-                SELECT wanted.page_id, CASE
-                    WHEN snapshot.page_id IS NULL THEN 'the page is gone'
-                    WHEN snapshot.redirect_title IS NOT NULL THEN 'it redirects to ' || snapshot.redirect_title
-                    WHEN snapshot.namespace <> 0 THEN 'it left the articles'
-                    WHEN snapshot.is_blank THEN 'its page is blank'
-                    WHEN snapshot.is_disambiguation THEN 'it is a disambiguation'
-                END AS reason
-                FROM (SELECT unnest($pages::BIGINT[]) AS page_id) AS wanted LEFT JOIN snapshot USING (page_id)
-                """,
-                {"pages": pages},
-            ).fetchall()
+        connection = self._over_cut(cut)
+        rows = connection.execute(
+            """
+            SELECT wanted.page_id, CASE
+                WHEN snapshot.page_id IS NULL THEN 'the page is gone'
+                WHEN snapshot.redirect_title IS NOT NULL THEN 'it redirects to ' || snapshot.redirect_title
+                WHEN snapshot.namespace <> 0 THEN 'it left the articles'
+                WHEN snapshot.is_blank THEN 'its page is blank'
+                WHEN snapshot.is_disambiguation THEN 'it is a disambiguation'
+            END AS reason
+            FROM (SELECT unnest($pages::BIGINT[]) AS page_id) AS wanted LEFT JOIN snapshot USING (page_id)
+            """,
+            {"pages": pages},
+        ).fetchall()
         return {page: reason for page, reason in rows if reason is not None}
 
     def _redirects(self, cuts: Sequence[date]) -> list[int]:
@@ -325,31 +333,20 @@ class _Builder:
             ).fetchall()
         return [page for (page,) in rows]
 
-    @contextmanager
-    def _connected(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        spill = self.folder / "spill"
-        spill.mkdir(exist_ok=True)
-        with in_memory() as connection:
-            connection.execute(f"SET temp_directory = '{spill}'")
-            yield connection
+    def _over_cut(self, cut: date) -> duckdb.DuckDBPyConnection:
+        """Point the connection to the tables of a cut, and to the texts of all quarters that hold its winners."""
+        for table in _OF_CUT:
+            name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
+            view_files(self.connection, name, self._need(table, cut).paths())
+        known = self.store.lake.partitions(PAGE_TEXTS.name)
+        quarters = [key for key in known if holds_winners(self.store, key, cut)]
+        view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
+        return self.connection
 
-    @contextmanager
-    def _over_cut(self, cut: date) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Give a connection with the tables of a cut, and the texts of all quarters that begin before it."""
-        with self._connected() as connection:
-            for table in _OF_CUT:
-                name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
-                view_files(connection, name, self._need(table, cut).paths())
-            known = self.store.lake.partitions(PAGE_TEXTS.name)
-            quarters = [key for key in known if holds_winners(self.store, key, cut)]
-            view_files(connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
-            yield connection
-
-    @contextmanager
-    def _over_kept(self, cuts: Sequence[date]) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self._connected() as connection:
-            view_files(connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
-            yield connection
+    def _over_kept(self, cuts: Sequence[date]) -> duckdb.DuckDBPyConnection:
+        """Point the connection to what the filters kept at some cuts."""
+        view_files(self.connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
+        return self.connection
 
     def _need(self, table: Table, cut: date) -> Version:
         window = window_ending(cut, self.store.home.settings.granularity)

@@ -54,7 +54,7 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     is_paper = design.rules == "paper"
     connection.execute(
         f"""
-        CREATE TEMP TABLE usable AS
+        CREATE OR REPLACE TEMP TABLE usable AS
         SELECT mentions.*, lower(mentions.surface) AS key
         FROM mentions JOIN snapshot AS source ON source.page_id = mentions.source_page_id
         SEMI JOIN texts ON texts.page_id = mentions.source_page_id AND texts.revision_id = mentions.source_revision_id
@@ -82,7 +82,7 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     lists = _lists_of(design)
     connection.execute(
         f"""
-        CREATE TEMP TABLE priors AS
+        CREATE OR REPLACE TEMP TABLE priors AS
         WITH shared AS (
             SELECT surface, target_page_id AS page_id, {counted} AS n_links,
                    {counted}::DOUBLE / sum({counted}) OVER (PARTITION BY surface)::DOUBLE AS men_prior
@@ -96,7 +96,7 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     # Means of priors are taken of whole numbers, so that no order of summing shows in the last digit.
     connection.execute(
         """
-        CREATE TEMP TABLE entity AS
+        CREATE OR REPLACE TEMP TABLE entity AS
         WITH linked AS (
             SELECT page_id, sum(n_links)::BIGINT AS nr_inlinks,
                    (sum((men_prior * 1e15)::BIGINT)::DOUBLE / 1e15) / count(*)::DOUBLE AS avg_men_prior
@@ -108,7 +108,7 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     judged = ", ".join(f"({one.drops}) AS drops_{one.name}" for one in filters_of(design))
     connection.execute(
         f"""
-        CREATE TEMP TABLE judged AS
+        CREATE OR REPLACE TEMP TABLE judged AS
         WITH offered AS (
             SELECT target_page_id AS page_id, key AS surface, count(*) AS n_usable FROM usable GROUP BY ALL
         ), described AS (
@@ -179,6 +179,10 @@ def _define_title_distance(connection: duckdb.DuckDBPyConnection) -> None:
         right = [bare_title(one) for one in titles.to_pylist()]
         return pa.array(normalised_distances(left, right), pa.float64())
 
-    connection.create_function(
-        "title_distance", title_distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW
-    )
+    known = connection.execute(
+        "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'title_distance'"
+    ).fetchall()
+    if not known[0][0]:
+        connection.create_function(
+            "title_distance", title_distance, ["VARCHAR", "VARCHAR"], "DOUBLE", type=PythonUDFType.ARROW
+        )

@@ -17,7 +17,7 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
-from tempkb.mentions.building import WRITERS
+from tempkb.mentions.building import write_window
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.store.memory import in_memory
 from tempkb_tests.peer.stress_history import write_stress
@@ -42,8 +42,7 @@ def test_equal_what_the_peers_alias_table_gives(home_folder, tmp_path):
         theirs = list(csv.DictReader(lines))
     compared = 0
     for window in windows[-3:]:
-        for write in WRITERS.values():
-            write(store, window)
+        write_window(store, window)
         own = [row for row in theirs if row["cut"].startswith(str(window.cut))]
         compared += compare(store, window, own)
     assert compared > 280

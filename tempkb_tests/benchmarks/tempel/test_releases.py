@@ -14,6 +14,7 @@ from tempkb.demo.linking import CONTINUAL, THRESHOLDS
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
+from tempkb.store.memory import in_memory
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, counts, make_release
 from tempkb_tests.conftest import run_tempkb
 
@@ -97,13 +98,11 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
 
     store = open_store()
     release = releases.load(store.home, "r")
-    with store.lake.staging() as folder:
-        builder = _Builder(store, release, folder, Built(), lambda line: None)
+    with store.lake.staging() as folder, in_memory() as connection:
+        builder = _Builder(store, release, folder, connection, Built(), lambda line: None)
         builder._judge(CUTS[0], [])
-        with builder._over_kept([CUTS[0]]) as connection:
-            kept = connection.execute(
-                "SELECT surface, title, men_prior, rank_in_surface FROM kept ORDER BY surface"
-            ).fetchall()
+        builder._over_kept([CUTS[0]])
+        kept = connection.execute("SELECT surface, title, men_prior, rank_in_surface FROM kept").fetchall()
     assert ("the beacon", "South Beacon", 0.375, 2) in kept
     assert ("the old port", "Silk Road Inn", 0.25, 2) in kept
     assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
