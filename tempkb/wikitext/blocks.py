@@ -68,22 +68,21 @@ def _heading(line: str) -> Block | None:
 def _without_tables(lines: list[str]) -> list[str]:
     """Drop tables with all in them; of one that is never closed, the lines that look like a table's."""
     kept: list[str] = []
-    # For each open table the lines since it began.
-    opened: list[list[str]] = []
+    inside: list[str] = []  # lines since the outermost open table began
+    begins: list[int] = []  # for each open table, how many of these there were before it
     for line in lines:
         stripped = line.lstrip(" \t:*#")
         if stripped.startswith("{|"):
-            opened.append([])
-            kept.append("")  # what stands before a table and behind it are different paragraphs
-        elif opened and stripped.startswith("|}") and not stripped.startswith("|}}"):
-            opened.pop()
-        elif opened:
-            opened[-1].append(line)
+            if not begins:
+                kept.append("")  # what stands before a table and behind it are different paragraphs
+            begins.append(len(inside))
+        elif begins and stripped.startswith("|}") and not stripped.startswith("|}}"):
+            del inside[begins.pop() :]
+        elif begins:
+            inside.append(line)
         else:
             kept.append(line)
-    for inside in opened:
-        kept += _behind_table(inside)
-    return kept
+    return kept + _behind_table(inside) if begins else kept
 
 
 def _behind_table(lines: list[str]) -> list[str]:

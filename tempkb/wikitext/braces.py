@@ -35,7 +35,7 @@ class Braces:
 class _Open:
     at: int
     count: int
-    inside: list[Braces] = field(default_factory=list)
+    inside: list[Braces] | None = None
 
 
 def match_braces(text: str) -> tuple[list[Braces], list[int]]:
@@ -51,15 +51,20 @@ def match_braces(text: str) -> tuple[list[Braces], list[int]]:
             top = stack[-1]
             width = 3 if count >= 3 and top.count >= 3 else 2
             top.count -= width
-            found = Braces(top.at + top.count, at + width, width, top.inside)
+            found = Braces(top.at + top.count, at + width, width, top.inside or [])
             at, count = at + width, count - width
             if top.count >= 2:
                 top.inside = [found]
             else:
                 stack.pop()
-                (stack[-1].inside if stack else outermost).append(found)
+                if not stack:
+                    outermost.append(found)
+                elif stack[-1].inside is None:
+                    stack[-1].inside = [found]
+                else:
+                    stack[-1].inside.append(found)
     for left in stack:
-        outermost.extend(left.inside)
+        outermost.extend(left.inside or ())
     return outermost, [left.at for left in stack]
 
 
