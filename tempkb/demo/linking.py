@@ -174,7 +174,7 @@ def _verses(surfaces: Surfaces) -> Iterator[str]:
     for title, counts in surfaces.items():
         for surface, n in counts.items():
             for _ in range(n):
-                yield forms[at % len(forms)].format(title, surface)
+                yield forms[(at + at // _BOOKS) % len(forms)].format(title, surface)
                 at += 1
 
 
