@@ -140,7 +140,7 @@ def build_tempel(release: releases.Release, before: releases.Release | None = No
 def any_built(release: releases.Release) -> bool:
     """Does any snapshot of a release stand?"""
     from tempkb.api import open_store
-    from tempkb.benchmarks.tempel.building import partition_of
+    from tempkb.benchmarks.tempel.frozen import partition_of
 
     lake = open_store().lake
     return any(lake.current("tempel_mentions", partition_of(release.name, cut)) for cut in release.cuts)

@@ -8,8 +8,9 @@ import dagster as dg
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.tempel import releases
-from tempkb.benchmarks.tempel.building import build_release, partition_of
+from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design, read_snapshots
+from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.plots import plot_figures
 from tempkb.benchmarks.tempel.tables import (
     TEMPEL_ENTITIES,

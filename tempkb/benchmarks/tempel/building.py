@@ -5,7 +5,7 @@ its base cuts decides what later ones may hold.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
-from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design, window_ending
-from tempkb.benchmarks.tempel.extension import balance, extend_plan, shortfall_of
+from tempkb.benchmarks.tempel.design import Design, window_ending
+from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
+from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
@@ -52,11 +53,6 @@ class Built:
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
     filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
-
-
-def partition_of(release: str, cut: date) -> str:
-    """The lake's partition of a release and cut."""
-    return f"{release}.{cut:%Y-%m-%d}"
 
 
 def build_release(store: Store, release: Release, log: Log) -> Built:
@@ -121,7 +117,7 @@ class _Builder:
         if self._stands(cut):
             return
         # Also surfaces that an earlier extension has met stay where it put them.
-        frozen = self.read_plan(self.release.cuts[: self.release.cuts.index(cut)])
+        frozen = self._frozen_plan(self.release.cuts[: self.release.cuts.index(cut)])
         redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
         self._judge(cut, redirects)
         reasons = self._reasons(cut, frozen)
@@ -143,17 +139,22 @@ class _Builder:
         for cut in cuts:
             if not self._stands(cut, self.release.made_from):
                 raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so nothing can be balanced")
-        source = self.read_plan(cuts, self.release.made_from)
+        source = read_plan(self.store.lake, self.release.made_from, cuts)
         plan = balance(source, self.design, cuts)
         for cut in cuts:
-            self._write(TEMPEL_PLANS, cut, _batches(plan.rows(cut, self.release.name, self.wiki), TEMPEL_PLANS), {})
-            self._copy_mentions(cut, plan)
-            self._copy(TEMPEL_ENTITIES, cut, "ORDER BY page_id")
+            partition = partition_of(self.release.made_from, cut)
+            mentions, entities = (
+                self.store.lake.files(table.name, [partition]) for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+            )
+            chosen = balanced_mentions(mentions, plan, cut, self.release.name, self.design.seed)
+            self._write_plan(cut, plan)
+            self._write(TEMPEL_MENTIONS, cut, iter([chosen]))
+            self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
 
     def write_release(self) -> None:
         """Write the release's own row and its statistics, from what stands now."""
         release, cuts = self.release, self.release.cuts
-        plan = self.read_plan(cuts)
+        plan = self._frozen_plan(cuts)
         lacking = (
             max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts) if self.design.equal_snapshots else 0.0
         )
@@ -174,25 +175,8 @@ class _Builder:
         told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
         self._note(self.store.write(TEMPEL_STATISTICS, release.name, told, provenance))
 
-    def read_plan(self, cuts: Sequence[date], release: str = "") -> Plan:
-        """Read the plan of some cuts back from `tempel_plans`."""
-        name = release or self.release.name
-        plan = Plan({category: {} for category in CATEGORIES})
-        for category in CATEGORIES:
-            for subset in SUBSETS:
-                plan.available[category, subset] = {cut: {} for cut in cuts}
-                plan.planned[category, subset] = {cut: {} for cut in cuts}
-        for cut in cuts:
-            version = self.store.lake.current(TEMPEL_PLANS.name, partition_of(name, cut))
-            for row in pq.read_table(version.paths()).to_pylist() if version else ():
-                page, key = row["page_id"], (row["category"], row["subset"])
-                split = plan.splits[row["category"]].setdefault(page, {})
-                split |= dict.fromkeys(row["surfaces"], row["subset"])
-                plan.available[key][cut][page] = row["n_available"]
-                plan.planned[key][cut][page] = row["n_planned"]
-                if row["left_out_because"]:
-                    plan.left_out[cut, page] = row["left_out_because"]
-        return plan
+    def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
+        return read_plan(self.store.lake, self.release.name, cuts)
 
     def _stands(self, cut: date, release: str = "") -> bool:
         partition = partition_of(release or self.release.name, cut)
@@ -213,7 +197,7 @@ class _Builder:
         self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
-        self._write(TEMPEL_PLANS, cut, _batches(plan.rows(cut, self.release.name, self.wiki), TEMPEL_PLANS), {})
+        self._write_plan(cut, plan)
         counts = [
             Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
             for name, how, n, mentions in self.built.filters[cut]
@@ -225,60 +209,22 @@ class _Builder:
         self._over_kept([cut])
         connection.register("assigned", assigned)
         rows = choose_mentions(connection, self.design, self.release.name, cut)
-        self._write(TEMPEL_MENTIONS, cut, rows, self._inputs(cut), counts)
+        self._write(TEMPEL_MENTIONS, cut, rows, counts)
         self.log(f"{cut}: mentions of {assigned.num_rows:,} surfaces are written")
         connection = self._over_cut(cut)
         of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
         connection.register("of_plan", of_plan)
         pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
-        self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool), self._inputs(cut))
+        self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool))
 
-    def _write(
-        self,
-        table: Table,
-        cut: date,
-        rows: Iterator[pa.Table],
-        inputs: Mapping[str, str],
-        left_out: Sequence[Exclusion] = (),
-    ) -> None:
-        provenance = Provenance(inputs or self._inputs(cut), self.design.to_json())
+    def _write_plan(self, cut: date, plan: Plan) -> None:
+        rows = plan_rows(plan, cut, self.release.name, self.wiki)
+        self._write(TEMPEL_PLANS, cut, _batches(rows, TEMPEL_PLANS))
+
+    def _write(self, table: Table, cut: date, rows: Iterator[pa.Table], left_out: Sequence[Exclusion] = ()) -> None:
+        provenance = Provenance(self._inputs(cut), self.design.to_json())
         partition = partition_of(self.release.name, cut)
         self._note(self.store.write(table, partition, rows, provenance, left_out))
-
-    def _copy_mentions(self, cut: date, plan: Plan) -> None:
-        """Take the planned number of each entity's mentions over from the release that is balanced."""
-        source = self.store.lake.files(TEMPEL_MENTIONS.name, [partition_of(self.release.made_from, cut)])
-        with in_memory() as connection:
-            quotas = [
-                (page, subset, n)
-                for (_, subset), by_cut in plan.planned.items()
-                for page, n in by_cut.get(cut, {}).items()
-            ]
-            columns = list(zip(*quotas, strict=True)) or [(), (), ()]
-            connection.register("quota", pa.table({
-                "target_page_id": pa.array(columns[0], pa.int64()), "subset": pa.array(columns[1], pa.string()),
-                "n": pa.array(columns[2], pa.int64()),
-            }))  # fmt: skip
-            rows = connection.sql(
-                f"""
-                SELECT m.* REPLACE ('{self.release.name}' AS release, quota.n AS nr_mens_extracted)
-                FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
-                QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
-                    ORDER BY md5(concat_ws('|', {self.design.seed}, anchor_page_id, start_char)), anchor_page_id,
-                        start_char
-                ) <= quota.n
-                ORDER BY target_page_id, anchor_page_id, start_char
-                """,
-                params={"files": [str(path) for path in source]},
-            ).to_arrow_table()
-        self._write(TEMPEL_MENTIONS, cut, iter([rows.select(TEMPEL_MENTIONS.schema.names)]), self._inputs(cut))
-
-    def _copy(self, table: Table, cut: date, order: str) -> None:
-        files = self.store.lake.files(table.name, [partition_of(self.release.made_from, cut)])
-        with in_memory() as connection:
-            query = f"SELECT * REPLACE ('{self.release.name}' AS release) FROM read_parquet($files) {order}"
-            rows = connection.sql(query, params={"files": [str(path) for path in files]}).to_arrow_table()
-        self._write(table, cut, iter([rows]), self._inputs(cut))
 
     def _statistics(self) -> Iterator[dict[str, Any]]:
         cuts = self.release.cuts

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.export import export_folder, verified_files
-from tempkb.benchmarks.tempel.building import partition_of
 from tempkb.benchmarks.tempel.card import card_of
 from tempkb.benchmarks.tempel.design import SUBSETS
+from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
 from tempkb.errors import DesignError, SettingsError, SourceError

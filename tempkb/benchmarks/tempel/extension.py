@@ -6,14 +6,18 @@ everything anew.
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS, Design
 from tempkb.benchmarks.tempel.planning import Plan, Split, Surface, count_usable, new_pages, split_entity, surfaces_of
 from tempkb.benchmarks.tempel.quotas import equalise, fill_to
 from tempkb.benchmarks.tempel.surfaces import nearby_subsets
+from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.store.memory import in_memory
 
 
 def extend_plan(
@@ -102,6 +106,37 @@ def balance(source: Plan, design: Design, cuts: Sequence[date]) -> Plan:
             is_filled = any(held.values())
             plan.planned[category, subset] = equalise(held, design.seed, f"{category} {subset}") if is_filled else held
     return plan
+
+
+def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str, seed: int) -> pa.Table:
+    """Return, of a release's mentions at a cut, as many of each entity as the balanced plan says, under its name."""
+    quotas = [
+        (page, subset, n) for (_, subset), by_cut in plan.planned.items() for page, n in by_cut.get(cut, {}).items()
+    ]
+    columns = list(zip(*quotas, strict=True)) or [(), (), ()]
+    kinds = {"target_page_id": pa.int64(), "subset": pa.string(), "n": pa.int64()}
+    with in_memory() as connection:
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
+        connection.register("quota", pa.table(dict(zip(kinds, arrays, strict=True))))
+        rows = connection.sql(
+            f"""
+            SELECT m.* REPLACE ('{release}' AS release, quota.n AS nr_mens_extracted)
+            FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
+            QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
+                ORDER BY md5(concat_ws('|', {seed}, anchor_page_id, start_char)), anchor_page_id, start_char
+            ) <= quota.n
+            ORDER BY target_page_id, anchor_page_id, start_char
+            """,
+            params={"files": [str(path) for path in files]},
+        ).to_arrow_table()
+    return rows.select(TEMPEL_MENTIONS.schema.names)
+
+
+def renamed(files: Sequence[Path], release: str) -> pa.Table:
+    """Return the candidates of a release at a cut under another release's name."""
+    with in_memory() as connection:
+        query = f"SELECT * REPLACE ('{release}' AS release) FROM read_parquet($files) ORDER BY page_id"
+        return connection.sql(query, params={"files": [str(path) for path in files]}).to_arrow_table()
 
 
 def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:

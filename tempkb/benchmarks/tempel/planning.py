@@ -40,20 +40,6 @@ class Plan:
     planned: dict[tuple[str, str], Quotas] = field(default_factory=dict)
     left_out: dict[tuple[date, int], str] = field(default_factory=dict)
 
-    def rows(self, cut: date, release: str, wiki: str) -> Iterator[dict[str, object]]:
-        """Yield the rows of `tempel_plans` for a cut, in key order."""
-        by_key = {}
-        for (category, subset), quotas in self.available.items():
-            for page, n in quotas.get(cut, {}).items():
-                surfaces = sorted(one for one, where in self.splits[category][page].items() if where == subset)
-                planned = self.planned[category, subset].get(cut, {}).get(page, 0)
-                by_key[page, SUBSETS.index(subset)] = {
-                    "wiki": wiki, "release": release, "cut": cut, "page_id": page, "subset": subset,
-                    "category": category, "surfaces": surfaces, "n_available": n, "n_planned": planned,
-                    "left_out_because": self.left_out.get((cut, page)),
-                }  # fmt: skip
-        yield from sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
-
     def assignments(self, cut: date) -> pa.Table:
         """Which surfaces of which entities count at a cut: page_id, surface, subset, category, quota."""
         rows = [

@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 import pytest
 
 from tempkb.benchmarks.tempel import checks, releases
-from tempkb.benchmarks.tempel.building import build_release, partition_of
+from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.demo.linking import CONTINUAL, THRESHOLDS
 from tempkb.errors import ContractError, DesignError

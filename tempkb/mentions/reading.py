@@ -1,0 +1,174 @@
+"""What a worker does: wikitexts in, clean texts and links out, as files. Pure but for those."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
+from tempkb.titles import Site
+from tempkb.wikitext.article import Article, read_article
+from tempkb.wikitext.redirects import redirect_target, words_table
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Row groups of one file of `page_wikitexts`.
+
+    Attributes:
+        quarter: partition it belongs to.
+        path: the file.
+        row_groups: which of its row groups.
+        n_bytes: their size, not compressed.
+        done: numbers of revisions that are clean already.
+        sites: per dump, the wiki as its head describes it.
+        dropped_sections: headings whose sections are left out; None the standard ones.
+    """
+
+    quarter: str
+    path: Path
+    row_groups: tuple[int, ...]
+    n_bytes: int
+    done: frozenset[int]
+    sites: Mapping[str, Site]
+    dropped_sections: frozenset[str] | None
+
+
+@dataclass
+class Cleaned:
+    """What a worker made of a piece: files in key order, and counts."""
+
+    quarter: str
+    texts: Path
+    links: Path
+    dropped: Counter[str] = field(default_factory=Counter)
+    n_unbalanced: int = 0
+    unbalanced_example: str = ""
+
+
+Batch = tuple[Piece, ...]
+"""What a worker does at a time: pieces of one quarter or of several small ones."""
+
+
+def clean_batch(batch: Batch, folder: Path, report: Callable[[float], None] = lambda _done: None) -> list[Cleaned]:
+    """Clean the revisions of some pieces that are not clean yet, and leave texts and links in `folder`."""
+    cleaned, before = [], 0
+    for number, piece in enumerate(batch):
+        own = folder / str(number)
+        own.mkdir()
+        cleaned.append(_clean_piece(piece, own))
+        before += piece.n_bytes
+        report(before)
+    return cleaned
+
+
+def _clean_piece(piece: Piece, folder: Path) -> Cleaned:
+    cleaned = Cleaned(piece.quarter, folder / "texts.parquet", folder / "links.parquet")
+    other_wikis = frozenset(words_table()["interwiki"]) | frozenset(words_table()["languages"])
+    with (
+        pq.ParquetFile(piece.path) as source,
+        pq.ParquetWriter(cleaned.texts, PAGE_TEXTS.schema, compression="lz4") as texts,
+        pq.ParquetWriter(cleaned.links, PAGE_LINKS.schema, compression="lz4") as links,
+    ):
+        for group in piece.row_groups:
+            rows = source.read_row_group(group)
+            if piece.done:
+                is_done = pc.is_in(rows["revision_id"], pa.array(sorted(piece.done), pa.int64()))
+                rows = rows.filter(pc.invert(is_done))
+            if rows.num_rows:
+                of_texts, of_links = _read_rows(rows, piece, other_wikis, cleaned)
+                texts.write_table(of_texts)
+                links.write_table(of_links)
+    return cleaned
+
+
+def _read_rows(
+    rows: pa.Table, piece: Piece, other_wikis: frozenset[str], cleaned: Cleaned
+) -> tuple[pa.Table, pa.Table]:
+    """Read some wikitexts; return the rows of texts and of links."""
+    articles: list[Article] = []
+    days: list[datetime] = rows["revision_timestamp"].to_pylist()
+    dumps = rows["dump_id"].to_pylist()
+    pages = rows["page_id"].to_pylist()
+    for number, wikitext in enumerate(rows["wikitext"].to_pylist()):
+        site = piece.sites[dumps[number]]
+        if redirect_target(wikitext, site) is not None:
+            articles.append(_EMPTY)
+            continue
+        article = read_article(wikitext, site, days[number].date(), piece.dropped_sections)
+        articles.append(article)
+        cleaned.dropped.update(article.dropped_templates)
+        if article.unbalanced:
+            cleaned.n_unbalanced += 1
+            cleaned.unbalanced_example = cleaned.unbalanced_example or f"page {pages[number]}"
+    return _texts(rows, articles), _links(rows, articles, piece.sites, other_wikis)
+
+
+_EMPTY = Article("", (), (), ())
+
+
+def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
+    sections = [section for article in articles for section in article.sections]
+    paragraphs = [paragraph for article in articles for paragraph in article.paragraphs]
+    columns: dict[str, Any] = {name: rows[name] for name in rows.schema.names if name != "wikitext"}
+    columns["text"] = pa.array([article.text for article in articles], pa.string())
+    columns["n_chars"] = pa.array([len(article.text) for article in articles], pa.int32())
+    columns["n_words"] = pa.array([len(article.text.split()) for article in articles], pa.int32())
+    columns["sections"] = _lists(
+        SECTION, [len(article.sections) for article in articles], list(zip(*sections, strict=True)), _SECTION_ORDER
+    )
+    columns["paragraphs"] = _lists(
+        PARAGRAPH, [len(article.paragraphs) for article in articles], list(zip(*paragraphs, strict=True)), (0, 1, 2)
+    )
+    columns["n_unbalanced"] = pa.array([article.unbalanced for article in articles], pa.int32())
+    return pa.table({name: columns[name] for name in PAGE_TEXTS.schema.names}).cast(PAGE_TEXTS.schema)
+
+
+_SECTION_ORDER = (0, 1, 2, 3, 4)
+
+
+def _lists(
+    kind: pa.StructType, lengths: Sequence[int], columns: Sequence[Sequence[Any]], order: Sequence[int]
+) -> pa.Array:
+    """Lists of structs from columns: much faster than from a dictionary per struct."""
+    offsets = [0]
+    for length in lengths:
+        offsets.append(offsets[-1] + length)
+    arrays = [pa.array(columns[at] if columns else [], kind[number].type) for number, at in enumerate(order)]
+    values = pa.StructArray.from_arrays(arrays, fields=list(kind))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
+
+
+def _links(
+    rows: pa.Table, articles: Sequence[Article], sites: Mapping[str, Site], other_wikis: frozenset[str]
+) -> pa.Table:
+    at = [number for number, article in enumerate(articles) for _ in article.links]
+    links = [link for article in articles for link in article.links]
+    dumps = rows["dump_id"].to_pylist()
+    # Most targets come again and again.
+    known: dict[tuple[str, str], tuple[Any, ...]] = {}
+    targets = []
+    for number, link in zip(at, links, strict=True):
+        key = (dumps[number], link.target)
+        found = known.get(key)
+        if found is None:
+            target = sites[key[0]].read_target(link.target, other_wikis)
+            found = known[key] = (target.kind, target.namespace, target.title, target.section)
+        targets.append(found)
+    kinds, namespaces, titles, sections = zip(*targets, strict=True) if targets else ((), (), (), ())
+    taken = rows.select(["wiki", "dump_id", "quarter", "page_id", "revision_id"]).take(pa.array(at, pa.int64()))
+    columns: dict[str, Any] = {name: taken[name] for name in taken.schema.names}
+    starts, ends, surfaces, written = zip(*links, strict=True) if links else ((), (), (), ())
+    columns |= {
+        "start_char": pa.array(starts, pa.int32()), "end_char": pa.array(ends, pa.int32()),
+        "surface": pa.array(surfaces, pa.string()), "target": pa.array(written, pa.string()),
+        "kind": pa.array(kinds, pa.string()), "target_namespace": pa.array(namespaces, pa.int32()),
+        "target_title": pa.array(titles, pa.string()), "target_section": pa.array(sections, pa.string()),
+    }  # fmt: skip
+    return pa.table({name: columns[name] for name in PAGE_LINKS.schema.names}).cast(PAGE_LINKS.schema)
