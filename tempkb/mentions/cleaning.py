@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -96,25 +95,28 @@ class _Sites(dict[str, Site]):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done in a quarter: all anew, or only what is not done yet."""
+    """What is to be done in a quarter: what is not done yet; all of it, anew, when nothing is."""
 
     source: Version
-    is_fresh: bool
     done: frozenset[int]
 
 
 def _plan(store: Store, source: Version) -> _Plan:
     settings = cleaner_settings(store)
     held = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
-    is_fresh = all(one is not None and _made_from(one, settings) for one in held)
-    return _Plan(source, is_fresh, _revisions_in(held[0]) if is_fresh else frozenset())
+    made_from = {_made_from(one, settings) if one is not None else "" for one in held}
+    # A run killed between the two tables leaves them made from different wikitexts: then nothing is taken as done.
+    if len(made_from) > 1 or "" in made_from:
+        return _Plan(source, frozenset())
+    done = _revisions_in(held[0])
+    # Texts that were taken back are rare, and go by writing the quarter anew.
+    return _Plan(source, done if done <= _revisions_in(source) else frozenset())
 
 
 def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[str, str], Version]:
-    """Write a quarter: what is new beside what stands, or all of it; what is gone from the wikitexts goes here, too."""
+    """Write a quarter: what is new beside what stands, or all of it."""
     quarter = plan.source.partition
     provenance = Provenance({f"{PAGE_WIKITEXTS.name} {quarter}": plan.source.version}, cleaner_settings(store))
-    gone = pa.array(sorted(plan.done - _revisions_in(plan.source)) if plan.done else [], pa.int64())
     written = {}
     for table, paths in (
         (PAGE_TEXTS, [piece.texts for piece in cleaned]),
@@ -122,9 +124,7 @@ def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[
     ):
         rows = read_files(paths)
         exclusions = _exclusions(cleaned) if table is PAGE_TEXTS else []
-        if plan.is_fresh:
-            if len(gone):
-                store.forget(table, quarter, "revision_id", gone, provenance)
+        if plan.done:
             written[table.name, quarter] = store.add(table, quarter, rows, provenance, exclusions=exclusions)
         else:
             written[table.name, quarter] = store.write(table, quarter, rows, provenance, exclusions)

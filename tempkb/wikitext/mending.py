@@ -20,9 +20,9 @@ def mend(piece: str) -> str:
     >>> mend("{{Infobox|name=[[Ada]]")
     ''
     """
-    first_line, newline, rest = piece[:_LONGEST].partition("\n")
-    del first_line  # name and parameters of the template that lost its end
-    if not newline:
+    # The first line is name and parameters of the template that lost its end.
+    rest = piece[:_LONGEST].partition("\n")[2]
+    if not rest:
         return ""
     try:
         shown = str(mwparserfromhell.parse(rest).strip_code(collapse=False))

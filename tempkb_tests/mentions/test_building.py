@@ -2,16 +2,20 @@
 
 from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
 from tempkb.mentions import cleaning
-from tempkb.mentions.building import connected, is_current, write_inverted_index, write_window
+from tempkb.mentions.building import connected, is_current, write_inverted_index
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.windows import Granularity, Window
+from tempkb_tests.mentions.windows_for_tests import write_window
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 QUARTERS = {"granularity": "quarter", "first_window": date(2020, 1, 1)}
@@ -105,11 +109,59 @@ def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, m
     assert not is_current(store, "mentions", windows[0])
 
 
+def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, tmp_path, monkeypatch):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, _ = build_all(file, date(2020, 7, 1))
+    whole = {name: store.read(name).to_pylist() for name in ("page_texts", "page_links")}
+    # As before the second revision was known: both tables hold the others only.
+    for table in (PAGE_TEXTS, PAGE_LINKS):
+        store.forget(
+            table,
+            "2020-01-01",
+            "revision_id",
+            pa.array([21]),
+            Provenance({"page_wikitexts 2020-01-01": "old"}, cleaning.cleaner_settings(store)),
+        )
+    real, written = type(store).add, []
+
+    def killed_at_the_second(self, table, *arguments, **more):
+        written.append(table.name)
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        return real(self, table, *arguments, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store), "add", killed_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            clean_quarters(store, stale_quarters(store), lambda line: None)
+    assert written == ["page_texts", "page_links"]
+    assert stale_quarters(store) == ["2020-01-01"]
+    clean_quarters(store, stale_quarters(store), lambda line: None)
+    assert {name: store.read(name).to_pylist() for name in ("page_texts", "page_links")} == whole
+    assert stale_quarters(store) == []
+
+
+def test_priors_of_other_mentions_are_stale(home_folder, tmp_path):
+    file = tmp_path / "late.xml"
+    file.write_bytes(wiki(later=True))
+    store, windows = build_all(file, date(2020, 7, 1))
+    rows = store.read("mentions", cut="2020-04-01")
+    assert is_current(store, "entity_popularity", windows[0])
+    store.write(MENTIONS, windows[0].key, [rows.slice(1)], provenance_of(store, windows[0]))
+    assert is_current(store, "mentions", windows[0])
+    assert not is_current(store, "inverted_index", windows[0])
+    assert not is_current(store, "entity_popularity", windows[0])
+
+
+def provenance_of(store, window):
+    """What the manifest of a window's mentions says."""
+    told = store.lake.current("mentions", window.key).side_rows("manifest")
+    inputs = {row["name"]: row["sha256"] for row in told if row["role"] == "input"}
+    return Provenance(inputs, cleaning.cleaner_settings(store))
+
+
 def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, tmp_path):
-    import pyarrow as pa
-
-    from tempkb.revisions.tables import PAGE_WIKITEXTS
-
     file = tmp_path / "late.xml"
     file.write_bytes(wiki(later=True))
     store, _ = build_all(file, date(2020, 7, 1))

@@ -17,9 +17,9 @@ from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
-from tempkb.mentions.building import write_window
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.store.memory import in_memory
+from tempkb_tests.mentions.windows_for_tests import write_window
 from tempkb_tests.peer.stress_history import write_stress
 from tempkb_tests.revisions.builds import build_files
 
