@@ -211,7 +211,6 @@ class _Builder:
         rows = choose_mentions(connection, self.design, self.release.name, cut)
         self._write(TEMPEL_MENTIONS, cut, rows, counts)
         self.log(f"{cut}: mentions of {assigned.num_rows:,} surfaces are written")
-        connection = self._over_cut(cut)
         of_plan = assigned.group_by(["page_id", "category"]).aggregate([])
         connection.register("of_plan", of_plan)
         pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
