@@ -8,6 +8,7 @@ stability rule are written to `home.toml` at the first write and defended after.
 import difflib
 import json
 import os
+import re
 import secrets
 import tomllib
 from dataclasses import dataclass
@@ -53,6 +54,13 @@ class Settings(BaseSettings):
     dropped_sections: Annotated[tuple[str, ...] | Literal["standard"], NoDecode] = Field(
         "standard", description="the word standard, or headings of sections to leave out, such as references,see also"
     )
+    languages: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="codes of languages, such as en,de; empty for the wiki's own"
+    )
+    wikidata_items: Literal["linked", "all"] = Field("linked", description="linked or all")
+    classes: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("Q5", "Q4167410", "Q13406463", "Q4167836"), description="items of classes, such as Q5,Q4167410"
+    )
     engine: Literal["local"] = Field("local", description="local")
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
     duckdb_max_rows: int = Field(50_000_000, ge=0, description="a number of rows, 0 or more")
@@ -73,6 +81,26 @@ class Settings(BaseSettings):
         if isinstance(value, str) and value.strip() != "standard":
             return tuple(sorted({part.strip().lower() for part in value.split(",")} - {""}))
         return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
+
+    @field_validator("languages", "classes", mode="before")
+    @classmethod
+    def _read_list(cls, value: object) -> object:
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(dict.fromkeys(str(part).strip() for part in parts if str(part).strip()))  # type: ignore[attr-defined]
+
+    @field_validator("classes")
+    @classmethod
+    def _are_items(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"Q[1-9]\d*", part) for part in value):
+            raise ValueError("not all of them are items")
+        return value
+
+    @field_validator("languages")
+    @classmethod
+    def _are_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)*", part) for part in value):
+            raise ValueError("not all of them are codes of languages")
+        return value
 
     @field_validator("first_window")
     @classmethod

@@ -28,7 +28,9 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     One row per file; key `dump_id, file_name`.
     """
     dump = find_dump(store, context.partition_key)
-    store.claim(dump.wiki)
+    # Wikidata's entities serve a home of any wiki.
+    if dump.holds_pages:
+        store.claim(dump.wiki)
     rows = describe_files(dump)
     held = store.lake.current(DUMP_FILES.name, dump.dump_id)
     known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None
@@ -60,6 +62,9 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     builds its windows, without items.
     """
     dump = find_dump(store, context.partition_key)
+    if not dump.holds_pages:
+        context.log.info(f"Dump {dump.dump_id} holds Wikidata's entities, so no pages.")
+        return
     store.claim(dump.wiki)
     if dump.table("page") is None:
         context.log.warning(
@@ -89,10 +94,10 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     One row per namespace; key `namespace`. A dump without a history has none.
     """
     dump = find_dump(store, context.partition_key)
-    store.claim(dump.wiki)
     if not dump.history:
         context.log.info(f"Dump {dump.dump_id} has no history file, so no head to read.")
         return
+    store.claim(dump.wiki)
     version = write_namespaces(store, dump)
     facts = facts_of(version, store.publish())
     yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})

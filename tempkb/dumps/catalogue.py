@@ -1,20 +1,22 @@
 """The dumps that lie in a home's `dumps` folder, or that a user names, and what they serve.
 
-Two layouts of Wikimedia are known:
+Three layouts of Wikimedia are known:
 
     <wiki>/<YYYYMMDD>/<wiki>-<YYYYMMDD>-pages-meta-history*.{7z,bz2}, ...-page.sql.gz, ...
     other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/<wiki>-<YYYY-MM-DD>-p*.xml.bz2
+    wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-all.json.{gz,bz2}      (Wikidata's entities)
 
 Files that a user names are remembered in `named/<dump_id>.json`. What does not
 belong here: completeness, check sums of the publisher, and downloading.
 """
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -26,12 +28,18 @@ from tempkb.windows import Window, epoch_seconds, instant
 
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d.*\.xml(\.\w+)?")
+_ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
+_JSON = re.compile(r"\.json(\.\w+)?$")
+_MODIFIED = re.compile(rb'"modified": ?"(\d{4}-\d\d-\d\d)T')
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
 _SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
 # Of one part in several compressions the one that is cheapest to read is taken.
 _CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
+
+ENTITIES = "entities"
+WIKIDATA = "wikidatawiki"
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class DumpFile:
 
     Attributes:
         path: where it lies.
-        kind: `history`, or the name of an SQL table.
+        kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
     """
 
     path: Path
@@ -87,6 +95,16 @@ class Dump:
         """The files that hold pages with their revisions."""
         return tuple(file for file in self.files if file.kind == "history")
 
+    @property
+    def entities(self) -> tuple[DumpFile, ...]:
+        """The files that hold Wikidata's entities."""
+        return tuple(file for file in self.files if file.kind == ENTITIES)
+
+    @property
+    def holds_pages(self) -> bool:
+        """Is it of a wiki's pages, and not only of Wikidata's entities?"""
+        return any(file.kind != ENTITIES for file in self.files)
+
     def table(self, kind: str) -> DumpFile | None:
         """The file of an SQL table, if the dump has it."""
         return next((file for file in self.files if file.kind == kind), None)
@@ -111,6 +129,11 @@ def find_dumps(root: Path) -> list[Dump]:
         if match and path.parents[2].name == match["date"] and path.parents[3].name == match["wiki"]:
             day = date.fromisoformat(match["date"])
             parts.setdefault((match["wiki"], day), []).append(DumpFile(path, "history"))
+    for path in sorted(root.glob(f"{WIKIDATA}/entities/[0-9]*/*")):
+        match = _ENTITIES.fullmatch(path.name)
+        if match and path.parent.name == match["date"]:
+            day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
+            parts.setdefault((WIKIDATA, day), []).append(DumpFile(path, ENTITIES))
     dated = [
         Dump(f"{wiki}-{day:%Y%m%d}", wiki, day, _cheapest(files), epoch_seconds(day))
         for (wiki, day), files in parts.items()
@@ -167,6 +190,61 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
     digest = files[0].sha256 if len(files) == 1 else hashed
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
+
+
+def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
+    """Make a dump of files with Wikidata's entities that a user names.
+
+    Args:
+        paths: JSON files.
+        day: the dump's day. None: the day that a file's name tells, else the day
+            after the last change that its entities tell of.
+
+    Raises:
+        SourceError: a file is missing, or nothing tells the day.
+    """
+    files = []
+    for path in _distinct(paths):
+        if not path.is_file():
+            raise SourceError(f"{path}: no such file; --dump takes Wikidata's JSON (.json, .json.gz, .json.bz2)")
+        files.append(DumpFile(path, ENTITIES))
+    named = [day_in(file.path.name) for file in files]
+    told = max((one for one in named if one), default=None)
+    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
+    digest = files[0].sha256 if len(files) == 1 else hashed
+    known = day or told or _day_after_changes(files)
+    name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
+    return Dump(f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True)
+
+
+def holds_entities(path: Path) -> bool:
+    """Is a file Wikidata's JSON, by its name or by how it begins?"""
+    if _JSON.search(path.name):
+        return True
+    if not path.is_file() or _SQL.search(path.name):
+        return False
+    pieces = open_dump(path)
+    with contextlib.closing(pieces):
+        try:
+            return next(pieces, b"").lstrip()[:1] in (b"[", b"{")
+        except DamageError:
+            return False
+
+
+def _day_after_changes(files: Iterable[DumpFile]) -> date:
+    latest = b""
+    for file in files:
+        tail = b""
+        with contextlib.suppress(DamageError):
+            for piece in open_dump(file.path):
+                latest = max(latest, *_MODIFIED.findall(tail + piece), b"")
+                tail = piece[-40:]
+    if not latest:
+        names = ", ".join(file.path.name for file in files)
+        raise SourceError(
+            f"{names}: neither the name nor an entity tells of which day they are; add it: --day YYYY-MM-DD"
+        )
+    return date.fromisoformat(latest.decode()) + timedelta(days=1)
 
 
 def _distinct(paths: Sequence[Path]) -> list[Path]:

@@ -14,7 +14,7 @@ DUMP_FILES = Table(
         WIKI,
         DUMP_ID,
         Column("file_name", pa.string(), "name of the file"),
-        Column("kind", pa.string(), "history (pages with revisions) or the name of an SQL table"),
+        Column("kind", pa.string(), "history (pages with revisions), entities (Wikidata) or the name of an SQL table"),
         Column("dump_date", pa.date32(), "day of the dump; null when neither folder nor name tells"),
         Column(
             "horizon", INSTANT, "first instant the dump knows nothing of: its date, else just after its last revision"
@@ -23,7 +23,7 @@ DUMP_FILES = Table(
         Column("checksum", pa.string(), "sha256 of the file as it lies on disk"),
         Column("status", pa.string(), "complete, or damaged when a pass over it found a loss"),
         Column("reason", pa.string(), "where it is damaged and how; null when complete"),
-        Column("n_pages", pa.int64(), "pages read in the last pass; null before the first"),
+        Column("n_pages", pa.int64(), "pages, or entities, read in the last pass; null before the first"),
         Column("n_revision_elements", pa.int64(), "<revision> tags counted in the bytes; null before the first pass"),
     ),
     key=("dump_id", "file_name"),

@@ -16,13 +16,13 @@ from tempkb.mentions.resolution import (
     links_left_out,
     resolve,
     rows_of,
-    spilling_to,
     view_files,
 )
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import Window

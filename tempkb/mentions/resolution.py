@@ -5,15 +5,14 @@ passes through Python.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.store import memory
 from tempkb.store.drafts import Exclusion
-from tempkb.store.memory import in_memory
 
 # MediaWiki follows one redirect and bots mend the rest; longer chains are read as the mended ones would be.
 LONGEST_CHAIN = 8
@@ -22,26 +21,9 @@ _BATCH_ROWS = 1 << 16
 EMPTY = {"links": PAGE_LINKS.schema, "texts": PAGE_TEXTS.schema}
 
 
-@contextmanager
-def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection that moves to `folder` what does not fit in memory."""
-    with in_memory() as connection:
-        connection.execute(f"SET temp_directory = '{_quoted(folder)}'; SET preserve_insertion_order = false")
-        yield connection
-
-
 def view_files(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path]) -> None:
-    """Make a view over Parquet files, in place of one of that name; without files a table without rows.
-
-    The columns of what may have no files are in `EMPTY`.
-    """
-    connection.unregister(name)
-    connection.execute(f"DROP VIEW IF EXISTS {name}")
-    if not paths:
-        connection.register(name, EMPTY[name].empty_table())
-        return
-    listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
-    connection.execute(f"CREATE TEMP VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
+    """Make a view over Parquet files, in place of one of that name; what may have no files is in `EMPTY`."""
+    memory.view_files(connection, name, paths, EMPTY.get(name))
 
 
 def resolve(connection: duckdb.DuckDBPyConnection) -> None:
@@ -170,7 +152,3 @@ def links_left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
         """
     ).fetchall()
     return [Exclusion(reason, n, example) for reason, n, example in found]
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

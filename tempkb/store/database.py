@@ -7,6 +7,7 @@ is never stored: whatever `CURRENT` in the lake differs from the table
 """
 
 import contextlib
+import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import duckdb
 from tempkb.errors import TempkbError
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
-from tempkb.store.tables import SIDE_TABLES, Table
+from tempkb.store.tables import SIDE_TABLES, Table, View
 
 _BOOKS = """
 CREATE TABLE IF NOT EXISTS published (
@@ -33,7 +34,7 @@ COMMENT ON COLUMN published.published_at IS 'when the version was brought in';
 CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
 COMMENT ON TABLE declared IS 'Under which declaration each table was made.';
 COMMENT ON COLUMN declared.table_name IS 'table or view';
-COMMENT ON COLUMN declared.form IS 'table, or view over the files of the lake';
+COMMENT ON COLUMN declared.form IS 'table, view over the files of the lake, or question to other tables';
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
 
@@ -64,10 +65,14 @@ class Database:
         lake: where partitions come from.
         tables: all declarations, by name.
         max_rows: a table with more rows becomes a view over the lake's files.
+        views: named questions to the tables; each may use those before it.
     """
 
-    def __init__(self, path: Path, lake: Lake, tables: Mapping[str, Table], max_rows: int) -> None:
+    def __init__(
+        self, path: Path, lake: Lake, tables: Mapping[str, Table], max_rows: int, views: Sequence[View] = ()
+    ) -> None:
         self.path, self._lake, self._tables, self._max_rows = path.absolute(), lake, tables, max_rows
+        self._views = views
 
     @contextlib.contextmanager
     def reading(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -115,6 +120,7 @@ class Database:
                 pending = self.pending(connection)
                 for table, group in itertools.groupby(pending, key=lambda one: one.table):
                     self._bring_in(connection, table, list(group))
+                self._make_named_views(connection)
                 return Publication(len(pending), 0)
         except LockTimeoutError as error:
             return Publication(0, self._count_pending(), str(error))
@@ -163,6 +169,23 @@ class Database:
             with _transaction(connection):
                 _replace_rows(connection, one)
                 self._keep_books(connection, one)
+
+    def _make_named_views(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Make the named questions that can be asked by now, and anew when one of their tables has changed its form."""
+        forms = _forms(connection)
+        for view in self._views:
+            if not set(view.needs) <= forms.keys():
+                continue
+            told = "\n".join([view.meaning, view.query, *(" ".join(forms[name]) for name in view.needs)])
+            form = ("question", hashlib.sha256(told.encode()).hexdigest()[:16])
+            if forms.get(view.name) == form:
+                continue
+            with _transaction(connection):
+                connection.execute(f'CREATE OR REPLACE VIEW "{view.name}" AS {view.query}')
+                connection.execute(f'COMMENT ON VIEW "{view.name}" IS {_quoted(view.meaning)}')
+                connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
+                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
+            forms[view.name] = form
 
     def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
         named = [one.table.name, one.partition]

@@ -35,6 +35,10 @@ class Provenance:
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def settings_json(self) -> str:
+        """The settings as the manifest keeps them."""
+        return json.dumps(dict(self.settings), sort_keys=True, default=str)
+
 
 @dataclass(frozen=True)
 class Exclusion:
@@ -184,7 +188,7 @@ class Draft:
             "table_name": self.table.name,
             "partition": self.partition,
             "version": "",
-            "settings": json.dumps(dict(provenance.settings), sort_keys=True, default=str),
+            "settings": provenance.settings_json(),
             "code_version": f"tempkb {tempkb.__version__}, {self.table.name} {self.table.code_version}",
         }
         rows = [

@@ -1,6 +1,11 @@
 """In-memory DuckDB connections, through which assets and checks query the lake's files."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
 import duckdb
+import pyarrow as pa
 
 
 def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -14,3 +19,28 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection
+
+
+@contextmanager
+def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection that moves to `folder` what does not fit in memory."""
+    with in_memory() as connection:
+        connection.execute(f"SET temp_directory = {_quoted(folder)}; SET preserve_insertion_order = false")
+        yield connection
+
+
+def view_files(
+    connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path], schema: pa.Schema | None = None
+) -> None:
+    """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows."""
+    connection.unregister(name)
+    connection.execute(f"DROP VIEW IF EXISTS {name}")
+    if not paths and schema is not None:
+        connection.register(name, schema.empty_table())
+        return
+    listed = ", ".join(_quoted(path) for path in paths)
+    connection.execute(f"CREATE TEMP VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -15,9 +15,9 @@ from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import in_memory, view_files
 from tempkb.store.merge import union_by_key
-from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, by_name
+from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
 
 
 class Store:
@@ -27,13 +27,17 @@ class Store:
         home: whose tables these are.
         tables: all declarations of the platform.
         patience: what one run may spend waiting for the DuckDB file.
+        views: named questions to the tables; each may use those before it.
     """
 
-    def __init__(self, home: Home, tables: Sequence[Table], patience: Patience | None = None) -> None:
+    def __init__(
+        self, home: Home, tables: Sequence[Table], patience: Patience | None = None, views: Sequence[View] = ()
+    ) -> None:
         self.home = home
         self.tables: Mapping[str, Table] = by_name(tables)
         self.lake = Lake(home.lake)
-        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows)
+        self.views: Mapping[str, View] = by_name(views)
+        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows, views)
         self._patience = patience or Patience()
 
     def claim(self, wiki: str) -> None:
@@ -129,6 +133,8 @@ class Store:
         Raises:
             SettingsError: if there is no such table, column or comparable value.
         """
+        if table in self.views:
+            return self._answer(self.views[table], equal)
         declared = self.declaration(table)
         for name in equal:
             if name not in declared.schema.names:
@@ -159,7 +165,7 @@ class Store:
         """
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
-            raise SettingsError(f"no table {table!r}; known: {', '.join(sorted(known))}")
+            raise SettingsError(f"no table {table!r}; known: {', '.join(sorted({*known, *self.views}))}")
         return known[table]
 
     def collect_garbage(self) -> list[Path]:
@@ -167,6 +173,26 @@ class Store:
         self.publish()
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
+
+    def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
+        """The rows of a named question, asked of the lake's files."""
+        with in_memory() as memory:
+            self._view_needs(memory, view)
+            query = f"SELECT * FROM ({view.query})"
+            known = [column[0] for column in memory.execute(f"DESCRIBE {query}").fetchall()]
+            for name in equal:
+                if name not in known:
+                    raise SettingsError(f"view {view.name!r} has no column {name!r}; it has: {', '.join(known)}")
+            where = " AND ".join(f'CAST("{name}" AS VARCHAR) = CAST(${name} AS VARCHAR)' for name in equal) or "true"
+            return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
+
+    def _view_needs(self, memory: duckdb.DuckDBPyConnection, view: View) -> None:
+        for name in view.needs:
+            if name in self.views:
+                self._view_needs(memory, self.views[name])
+                memory.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {self.views[name].query}')
+            else:
+                view_files(memory, name, self.lake.files(name), self.tables[name].schema)
 
     def _side_rows(self, side: Table, equal: Mapping[str, object]) -> pa.Table:
         versions = [version for name in self.tables for version in self.lake.versions(name)]

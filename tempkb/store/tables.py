@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 
@@ -112,6 +112,23 @@ class Table:
             raise ContractError(f"table {self.name!r}: {error}. Nothing was written.") from None
 
 
+@dataclass(frozen=True)
+class View:
+    """A question to declared tables that is worth a name; DuckDB answers it whenever it is asked.
+
+    Attributes:
+        name: plural noun, unlike that of any table.
+        meaning: one sentence for people.
+        query: SQL over the tables by their names.
+        needs: those tables; the view is there once all of them are.
+    """
+
+    name: str
+    meaning: str
+    query: str
+    needs: tuple[str, ...]
+
+
 EXCLUSIONS = Table(
     name="exclusions",
     meaning="Rows that were seen but not kept, counted by reason.",
@@ -149,9 +166,12 @@ MANIFEST = Table(
 SIDE_TABLES = (EXCLUSIONS, MANIFEST)
 
 
-def by_name(tables: Sequence[Table]) -> dict[str, Table]:
+_Declared = TypeVar("_Declared", Table, View)
+
+
+def by_name(tables: Sequence[_Declared]) -> dict[str, _Declared]:
     """Index declarations by name; two of one name are a mistake of ours."""
-    index: dict[str, Table] = {}
+    index: dict[str, _Declared] = {}
     for table in tables:
         if table.name in index:
             raise ContractError(f"table {table.name!r} is declared twice")

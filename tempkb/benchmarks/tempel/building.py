@@ -32,12 +32,12 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
-from tempkb.mentions.resolution import spilling_to, view_files
+from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import in_memory, spilling_to
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 

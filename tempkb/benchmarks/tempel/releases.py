@@ -1,15 +1,15 @@
 """Releases by name: what was asked for is written down before anything is built, and never changed after."""
 
-import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
+from tempkb.benchmarks.register import is_registered, read_entry, strike, write_entry
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
 from tempkb.settings import Home
+
+BENCHMARK = "tempel"
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def create(home: Home, preset: str, design: Design, name: str = "") -> Release:
         DesignError: the name is taken by a release of another design.
     """
     release = Release(name or design.name(), preset, design)
-    if _path(home, release.name).exists():
+    if is_registered(home, release.name):
         held = load(home, release.name)
         if held.design != design:
             raise DesignError(f"release {release.name!r}: exists with another design; choose another --name")
@@ -75,12 +75,16 @@ def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
 
 def keep(home: Home, release: Release) -> None:
     """Write a release down; the run that builds it reads it from there."""
-    _save(home, release)
+    said = {
+        "preset": release.preset, "design": release.design.to_json(),
+        "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
+    }  # fmt: skip
+    write_entry(home, BENCHMARK, release.name, said)
 
 
 def forget(home: Home, name: str) -> None:
     """Take back a release of which nothing could be built."""
-    _path(home, name).unlink(missing_ok=True)
+    strike(home, name)
 
 
 def balanced(home: Home, name: str) -> Release:
@@ -97,38 +101,6 @@ def load(home: Home, name: str) -> Release:
     Raises:
         DesignError: there is none of that name; the message lists those there are.
     """
-    path = _path(home, name)
-    if not path.exists():
-        raise DesignError(f"release {name!r}: no such release; there: {', '.join(names(home)) or 'none'}")
-    said = json.loads(path.read_text("utf-8"))
+    said = read_entry(home, BENCHMARK, name)
     added = tuple(date.fromisoformat(day) for day in said["added"])
     return Release(said["name"], said["preset"], from_json(said["design"]), added, said["made_from"])
-
-
-def names(home: Home) -> list[str]:
-    """Names of all releases of a home, sorted."""
-    return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
-
-
-def _path(home: Home, name: str) -> Path:
-    if (
-        not name
-        or not all(sign.isascii() and (sign.isalnum() or sign in "._-") for sign in name)
-        or name != name.lower()
-    ):
-        raise DesignError(
-            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only"
-        )
-    return home.path / "releases" / f"{name}.json"
-
-
-def _save(home: Home, release: Release) -> None:
-    path = _path(home, release.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    said = {
-        "name": release.name, "preset": release.preset, "design": release.design.to_json(),
-        "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
-    }  # fmt: skip
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
-    draft.replace(path)

@@ -1,0 +1,76 @@
+"""Tables of the room: queries by window, what changed between windows, and how many tokens answers have."""
+
+import pyarrow as pa
+
+from tempkb.benchmarks.fact_queries.tables import (
+    GRANULARITY,
+    OBJECT,
+    QUERY_COLUMNS,
+    QUERY_RULES,
+    RELATION,
+    RELEASE,
+    SUBJECT,
+    WINDOW,
+)
+from tempkb.dumps.tables import DUMP_ID, WIKI
+from tempkb.store.tables import Column, Rule, Table
+
+_OF_WINDOW = "release and window"
+_CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
+_DETAILS = "'extended', 'reduced', 'replaced', 'appeared', 'vanished', 'returning'"
+
+DYNAMIC_TEMPLAMA_QUERIES = Table(
+    name="dynamic_templama_queries",
+    meaning="DynamicTempLAMA: for each subject, relation and window the question and all its answers.",
+    columns=QUERY_COLUMNS,
+    key=("query_id",),
+    partitioned_by=_OF_WINDOW,
+    partition_columns=("release", "window_start"),
+    rules=QUERY_RULES,
+)
+
+DYNAMIC_TEMPLAMA_CHANGES = Table(
+    name="dynamic_templama_changes",
+    meaning="What became of each answer from one window to the next, by subject, relation and object.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        RELEASE,
+        WINDOW,
+        SUBJECT,
+        RELATION,
+        OBJECT,
+        Column("change", pa.string(), "unchanged, updated, new, deleted; undatable: the causing date is too coarse"),
+        Column("change_detail", pa.string(), "extended, reduced, replaced, appeared, vanished, returning; or null"),
+        Column("previous_object_ids", pa.list_(pa.string()), "all answers of the window before, by their numbers"),
+        GRANULARITY,
+        Column("n_times", pa.int32(), "how often it counts: once, but by the released rule as often as it is listed"),
+    ),
+    key=("subject_id", "relation", "object_id"),
+    partitioned_by=_OF_WINDOW,
+    partition_columns=("release", "window_start"),
+    rules=(
+        Rule("known_words", "changes and details are known ones",
+             f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS})"),
+    ),
+)  # fmt: skip
+
+ANSWER_TOKENS = Table(
+    name="answer_tokens",
+    meaning="How many tokens the answers of a release have, by tokenizer: models fill a mask per token.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        RELEASE,
+        Column("tokenizer", pa.string(), "name of the tokenizer: of its file or of the folder it lies in"),
+        Column("tokenizer_sha256", pa.string(), "hash of the tokenizer's file"),
+        OBJECT,
+        Column("label", pa.string(), "the answer's name"),
+        Column("n_tokens", pa.int32(), "its tokens, with a blank before it, as within a sentence"),
+    ),
+    key=("tokenizer", "object_id"),
+    partitioned_by="release",
+    partition_columns=("release",),
+)
+
+TABLES = (DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_CHANGES, ANSWER_TOKENS)

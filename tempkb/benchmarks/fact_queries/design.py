@@ -1,0 +1,204 @@
+"""What defines a release of facts in time: which dump, when, which relations, whose facts, by which rules."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from tempkb.benchmarks.fact_queries.templates import Template, number_templates, read_templates, template_set
+from tempkb.errors import DesignError
+from tempkb.windows import Granularity, Window, parse_range, windows_between
+
+TEMPLAMA, DYNAMIC = "templama", "dynamic_templama"
+SPLITS = ("train", "val", "test")
+
+Rules = Literal["tempkb", "paper"]
+_CHOICES = {
+    "popularity": ("statements", "site_links", "inlinks"),
+    "ranks": ("not_deprecated", "best", "all"),
+    "answers": ("possible", "certain"),
+    "ambiguous": ("qualify", "drop", "keep"),
+    "rules": ("tempkb", "paper"),
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """A release's design.
+
+    Attributes:
+        dump_id: Wikidata dump that it is made from.
+        granularity: how long its windows are; the home's does not matter.
+        first: first day of the first window.
+        end: first day after the last window; not after the dump's date.
+        templates: wordings of relations.
+        language: of names; templates of other languages are left out.
+        max_subjects: subjects of a relation, the most popular ones (TempLAMA: 1,000).
+        popularity: by number of `statements` (as the papers), of `site_links`, or of `inlinks` in the newest window.
+        min_objects: objects that a subject must have had in the study, so that there is something to tell apart.
+        ranks: statements that count: `not_deprecated`, only the `best` of a property, or `all` (as the papers).
+        answers: `possible` by some reading of the dates, or `certain` by every one.
+        points_in_time: do points in time (P585) count as facts of their day, month or year?
+        close_at_death: does the day a subject died or was dissolved end what has no known end?
+        linked_objects: must an object have a page in the wiki, as subjects must?
+        ambiguous: subjects of one name: `qualify` them by their page's title, `drop` or `keep` them.
+        aliases: are an answer's other names listed with it?
+        shares: of subjects in train and validation; the others are for testing.
+        seed: what the split depends on, beside the subject.
+        min_year: year in which or after which a fact must begin or end (in the papers' rules only).
+        rules: `tempkb`, or `paper` for what the released code does.
+    """
+
+    dump_id: str
+    granularity: Granularity
+    first: date
+    end: date
+    templates: tuple[Template, ...]
+    language: str = "en"
+    max_subjects: int = 1_000
+    popularity: str = "statements"
+    min_objects: int = 2
+    ranks: str = "not_deprecated"
+    answers: str = "possible"
+    points_in_time: bool = False
+    close_at_death: bool = True
+    linked_objects: bool = True
+    ambiguous: str = "qualify"
+    aliases: bool = True
+    shares: tuple[float, float] = (0.2, 0.1)
+    seed: int = 42
+    min_year: int = 2010
+    rules: Rules = "tempkb"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant.
+
+        Raises:
+            DesignError: names the part of the design, what was found and what is expected.
+        """
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise DesignError(f"{name}: found {getattr(self, name)!r}; expected {', '.join(known)}")
+        for name in ("max_subjects", "min_objects"):
+            if getattr(self, name) < 1:
+                raise DesignError(f"{name}: found {getattr(self, name)}; expected 1 or more")
+        if len(self.shares) != 2 or min(self.shares) < 0 or sum(self.shares) > 1:
+            raise DesignError(f"shares: found {self.shares}; expected two numbers from 0 to 1, as 0.2,0.1")
+        windows = self.windows()
+        if not windows:
+            raise DesignError(f"windows: no {self.granularity} begins from {self.first} on and before {self.end}")
+        if windows[0].start != self.first or windows[-1].end != self.end:
+            raise DesignError(
+                f"windows: {self.first}..{self.end} is not made of whole {self.granularity}s; "
+                f"expected {windows[0].start}..{windows[-1].end}"
+            )
+        number_templates(self.templates)
+        if not any(one.language == self.language for one in self.templates):
+            raise DesignError(f"language: none of the templates is in {self.language!r}; add some with --templates")
+
+    def windows(self) -> list[Window]:
+        """The windows of the study, oldest first."""
+        return list(windows_between(self.first, self.end, self.granularity))
+
+    def asked(self) -> Mapping[Template, int]:
+        """Templates in the release's language, with their numbers."""
+        return number_templates([one for one in self.templates if one.language == self.language])
+
+    def to_json(self) -> dict[str, Any]:
+        """The design as plain values, for files and for the release's row."""
+        return {
+            **asdict(self), "granularity": str(self.granularity), "first": self.first.isoformat(),
+            "end": self.end.isoformat(), "shares": list(self.shares),
+        }  # fmt: skip
+
+    def name(self, benchmark: str) -> str:
+        """The release's name: benchmark, study, and a hash of the whole design."""
+        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
+        return f"{benchmark.replace('_', '-')}-{self.first:%Y%m%d}-{self.end:%Y%m%d}-{said}"
+
+
+def from_json(values: Mapping[str, Any]) -> Design:
+    """Read a design that `to_json` wrote."""
+    return Design(
+        **{
+            **values,
+            "granularity": Granularity(values["granularity"]),
+            "first": date.fromisoformat(values["first"]),
+            "end": date.fromisoformat(values["end"]),
+            "templates": tuple(Template(**one) for one in values["templates"]),
+            "shares": tuple(values["shares"]),
+        }
+    )
+
+
+_PAPER: Mapping[str, Any] = {
+    "ranks": "all", "close_at_death": False, "ambiguous": "keep", "aliases": False, "rules": "paper",
+}  # fmt: skip
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    TEMPLAMA: {"tempkb": {}, "paper": _PAPER, "small": {"max_subjects": 50}},
+    DYNAMIC: {
+        "tempkb": {}, "paper": {**_PAPER, "max_subjects": 5_000, "shares": (0.0, 0.0)}, "small": {"max_subjects": 50},
+    },
+}  # fmt: skip
+_TEMPLATES = {TEMPLAMA: "templama", DYNAMIC: "dynamic"}
+
+
+def make_design(
+    benchmark: str,
+    preset: str,
+    dump_id: str,
+    windows: str,
+    granularity: str,
+    templates: Iterable[str] = (),
+    changes: Mapping[str, str] | None = None,
+) -> Design:
+    """Make a design from a preset and changes given as text.
+
+    Args:
+        benchmark: `templama` or `dynamic_templama`.
+        preset: `tempkb`, `paper` or `small`.
+        dump_id: Wikidata dump.
+        windows: `A..B`, windows whose start lies in [A, B).
+        granularity: `week`, `month`, `quarter` or `year`.
+        templates: names of sets, and CSV files; empty for the benchmark's own set.
+        changes: part of the design -> value as people type it, such as `{"max_subjects": "50"}`.
+
+    Raises:
+        DesignError: an unknown preset, part or value.
+    """
+    presets = PRESETS[benchmark]
+    if preset not in presets:
+        raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(presets)}")
+    if granularity not in list(Granularity):
+        raise DesignError(f"granularity: found {granularity!r}; expected {', '.join(Granularity)}")
+    first, end = parse_range(windows)
+    named = tuple(templates) or (_TEMPLATES[benchmark],)
+    worded = tuple(one for name in named for one in _templates(name))
+    design = Design(dump_id, Granularity(granularity), first, end, worded, **presets[preset])
+    fixed = {"dump_id", "granularity", "first", "end", "templates"}
+    known = {one.name for one in fields(Design)} - fixed
+    for name, text in (changes or {}).items():
+        if name not in known:
+            raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
+        value: Any = _read_value(name, text, getattr(design, name))
+        design = replace(design, **{name: value})
+    return design
+
+
+def _templates(name: str) -> tuple[Template, ...]:
+    return read_templates(Path(name)) if name.endswith(".csv") else template_set(name)
+
+
+def _read_value(name: str, text: str, like: object) -> object:
+    try:
+        if isinstance(like, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(like, tuple):
+            return tuple(float(part) for part in text.split(","))
+        return type(like)(text)  # type: ignore[call-arg]  # a number or a word
+    except (ValueError, KeyError):
+        shown = ",".join(map(str, like)) if isinstance(like, tuple) else like
+        raise DesignError(f"{name}: found {text!r}; expected a value like {shown}") from None

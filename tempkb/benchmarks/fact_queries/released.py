@@ -1,0 +1,188 @@
+"""The released rules of choosing and joining facts, with what they do that nobody would want.
+
+TempLAMA's and DynamicTempLAMA's code (`templama.py`, `create_templates.py`) agree
+but for how missing parts of dates are filled. Facts begun before `min_year` and
+still open are dropped; a fact inside another cuts that one short; a gap between two
+facts of one object is bridged; an end of a year ends in the month in which the
+study ends. Ties of popularity go by the number of the item here, since the order of
+the released file of facts is not known.
+"""
+
+from calendar import monthrange
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
+from tempkb.benchmarks.fact_queries.subjects import split_subjects
+from tempkb.store.drafts import Exclusion
+
+# As the code has them: a date is year * 10000 + month * 100 + day, parts that are not known being 0.
+_NO_START, _NO_END = 0, 21_000_000
+_LAST_YEAR = 2100
+
+
+class Fact(NamedTuple):
+    """A fact as the released code sees it; `start` and `end` are numbers YYYYMMDD, or None."""
+
+    subject: str
+    relation: str
+    object: str
+    start: int | None
+    end: int | None
+    fact_id: str = ""
+
+
+def chosen_facts(
+    facts: Iterable[Fact], n_statements: Mapping[str, int], most: int, min_year: int
+) -> dict[tuple[str, str], list[Fact]]:
+    """Return the joined facts of the subjects that the released code asks about, by (relation, subject), in its order.
+
+    Args:
+        facts: of linked subjects and objects; their order decides between subjects with as many statements.
+        n_statements: popularity of subjects.
+        most: subjects of a relation.
+        min_year: a fact must begin or end in it, or later.
+    """
+    by_relation: dict[str, dict[str, list[Fact]]] = {}
+    for fact in facts:
+        if any(day is not None and day // 10_000 >= min_year for day in (fact.start, fact.end)):
+            by_relation.setdefault(fact.relation, {}).setdefault(fact.subject, []).append(fact)
+    chosen: dict[tuple[str, str], list[Fact]] = {}
+    for relation, by_subject in by_relation.items():
+        popular = sorted(by_subject, key=lambda subject: -n_statements.get(subject, 0))
+        joined = ((subject, resolve_objects(by_subject[subject])) for subject in popular)
+        # Rows are counted, not objects: one object twice is enough.
+        several = [(subject, rows) for subject, rows in joined if len(rows) > 1]
+        chosen |= {(relation, subject): rows for subject, rows in several[:most]}
+    return chosen
+
+
+def resolve_objects(facts: Sequence[Fact]) -> list[Fact]:
+    """Join facts of one subject as `resolve_objects` of the released code does."""
+    ordered = sorted(facts, key=lambda one: (one.start or _NO_START, one.end or _NO_END))
+    joined: list[Fact] = []
+    for fact in ordered:
+        last = joined[-1] if joined else None
+        if last and last.object == fact.object and last.start != last.end and fact.start != fact.end:
+            joined[-1] = last._replace(end=fact.end)
+        else:
+            joined.append(fact)
+    return joined
+
+
+def years_of(fact: Fact) -> tuple[date | None, date | None]:
+    """Days [from, to) of TempLAMA: whole years, both of them included; None where nothing is given."""
+    start = date(fact.start // 10_000, 1, 1) if fact.start else None
+    end = date(fact.end // 10_000 + 1, 1, 1) if fact.end else None
+    return start, end
+
+
+def days_of(fact: Fact, first: date, last: date) -> tuple[date, date]:
+    """Days [from, to) of DynamicTempLAMA: missing parts of dates are those of the first and the last day of the study.
+
+    So an end of 2020 is 30 June 2020 in a study that ends in June.
+    """
+    # The last day of a month counts as its thirty-first, whatever the month.
+    nominal = last.replace(day=1), 31 if (last + timedelta(days=1)).day == 1 else last.day
+    start = _filled(fact.start, first.year, first.month, first.day)
+    end = _filled(fact.end, nominal[0].year, nominal[0].month, nominal[1])
+    return start, end + timedelta(days=1)
+
+
+def _filled(day: int | None, year: int, month: int, number: int) -> date:
+    if day is not None:
+        year, month, number = day // 10_000, day // 100 % 100 or month, day % 100 or number
+    return date(year, month, min(number, monthrange(year, month)[1]))
+
+
+def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benchmark: str) -> list[Exclusion]:
+    """Make the tables `spells` and `subjects` by the released rules, from the tables `usable` and `named`."""
+    facts = _read_facts(connection)
+    popular: dict[str, int] = dict(connection.execute("SELECT entity_id, n_statements FROM named").fetchall())
+    chosen = chosen_facts(facts, popular, design.max_subjects, design.min_year)
+    spells, subjects = [], []
+    ranks: dict[str, int] = {}
+    for (relation, subject), rows in chosen.items():
+        ranks[relation] = ranks.get(relation, 0) + 1
+        subjects.append((relation, subject, popular[subject], ranks[relation], len({one.object for one in rows})))
+        spells += _spell_rows(rows, design, benchmark)
+    _register(connection, "released_subjects", subjects, _SUBJECTS)
+    _register(connection, "released_spells", spells, _SPELLS)
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE chosen AS
+        SELECT r.*, n.label, n.label AS asked_as, count(*) OVER (PARTITION BY relation, n.label) > 1 AS is_ambiguous
+        FROM released_subjects AS r JOIN named AS n ON n.entity_id = r.subject_id
+        """
+    )
+    split_subjects(connection, design)
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE spells AS
+        SELECT any_value(u.wiki) OVER () AS wiki, any_value(u.dump_id) OVER () AS dump_id, r.*,
+               n.label AS object_label, n.aliases AS object_aliases, u.start_precision, u.end_precision, u.start_kind,
+               'released' AS end_kind,
+               [{'fact_id': r.fact_id, 'interval_no': u.interval_no, 'certain_from': NULL::DATE,
+                 'certain_to': NULL::DATE}] AS members
+        FROM released_spells AS r JOIN last_told AS u USING (fact_id)
+        JOIN named AS n ON n.entity_id = r.object_id
+        """
+    )
+    return [Exclusion("has one row, or is not among the most popular", _subjects_told(facts) - len(chosen), "")]
+
+
+_SUBJECTS = pa.schema(
+    [("relation", pa.string()), ("subject_id", pa.string()), ("popularity", pa.int64()),
+     ("popularity_rank", pa.int32()), ("n_objects", pa.int32())]
+)  # fmt: skip
+_SPELLS = pa.schema(
+    [("subject_id", pa.string()), ("relation", pa.string()), ("object_id", pa.string()), ("spell_no", pa.int16()),
+     ("answer_order", pa.int32()), ("valid_from", pa.date32()), ("valid_to", pa.date32()), ("fact_id", pa.string())]
+)  # fmt: skip
+
+
+def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:
+    """The facts as numbers, by subject; of several stretches of a statement the last."""
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE last_told AS
+        FROM usable QUALIFY row_number() OVER (PARTITION BY fact_id ORDER BY interval_no DESC) = 1
+        """
+    )
+    number = """CASE WHEN {0}_kind = 'value' AND year({1}) BETWEEN 1 AND {2} THEN CASE {0}_precision
+        WHEN 'day' THEN year({1}) * 10000 + month({1}) * 100 + day({1})
+        WHEN 'month' THEN year({1}) * 10000 + month({1}) * 100
+        WHEN 'year' THEN year({1}) * 10000 END END"""
+    start = number.format("start", "valid_from", _LAST_YEAR)
+    end = number.format("end", "(certain_to - INTERVAL 1 DAY)", _LAST_YEAR)
+    rows = connection.execute(
+        f"SELECT subject_id, relation, object_id, {start}, {end}, fact_id FROM last_told "
+        "ORDER BY subject_number, relation, fact_id"
+    ).fetchall()
+    return [Fact(*row) for row in rows]
+
+
+def _spell_rows(rows: Sequence[Fact], design: Design, benchmark: str) -> list[tuple[Any, ...]]:
+    found: dict[str, int] = {}
+    spells = []
+    for order, one in enumerate(rows, 1):
+        found[one.object] = found.get(one.object, 0) + 1
+        days = years_of(one) if benchmark == TEMPLAMA else days_of(one, design.first, design.end - timedelta(days=1))
+        spells.append((one.subject, one.relation, one.object, found[one.object], order, *days, one.fact_id))
+    return spells
+
+
+def _register(
+    connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[tuple[Any, ...]], schema: pa.Schema
+) -> None:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    connection.register(name, pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _subjects_told(facts: Iterable[Fact]) -> int:
+    return len({(one.relation, one.subject) for one in facts})

@@ -1,0 +1,138 @@
+"""Which facts of a dump a release may use, and when each holds: SQL over the lake's files."""
+
+import duckdb
+
+from tempkb.benchmarks.fact_queries.design import Design
+from tempkb.errors import DesignError
+from tempkb.store.drafts import Exclusion
+from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
+
+# Precisions as numbers, finer ones larger; 0 without a date.
+PRECISIONS = "['century', 'decade', 'year', 'month', 'day']"
+FINENESS = f"coalesce(list_position({PRECISIONS}, {{}}), 0)"
+_ANY_LANGUAGE = "mul"
+
+
+def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """Make the table `asked`: relation, template_no, wording around the blank."""
+    connection.execute("CREATE OR REPLACE TEMP TABLE asked (relation VARCHAR, template_no SMALLINT, wording VARCHAR)")
+    rows = [(one.relation, number, one.wording) for one, number in design.asked().items()]
+    connection.executemany("INSERT INTO asked VALUES (?, ?, ?)", rows)
+
+
+def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """Make the table `named` from the view `entities`: items with their names in the release's language.
+
+    Raises:
+        DesignError: the home holds no names in that language.
+    """
+    known = "SELECT DISTINCT one.language FROM entities, unnest(labels) AS u(one)"
+    languages = {row[0] for row in connection.execute(known).fetchall()}
+    if languages and design.language not in languages:
+        wanted = ",".join([*sorted(languages - {_ANY_LANGUAGE}), design.language])
+        raise DesignError(
+            f"language {design.language!r}: the home holds names in {', '.join(sorted(languages))}; "
+            f"read them as well: TEMPKB_LANGUAGES={wanted} tempkb build"
+        )
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE named AS
+        SELECT entity_id, substring(entity_id, 2)::BIGINT AS number, site_title, n_statements, n_site_links,
+               ended_to, {FINENESS.format("ended_precision")} AS ended_fineness,
+               coalesce(own.label, shared.label) AS label,
+               list_concat(coalesce(own.aliases, []), coalesce(shared.aliases, [])) AS aliases
+        FROM (
+            SELECT *, list_filter(labels, one -> one.language = $language)[1] AS own,
+                   list_filter(labels, one -> one.language = '{_ANY_LANGUAGE}')[1] AS shared
+            FROM entities
+        )
+        """,
+        {"language": design.language},
+    )
+
+
+def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+    """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `asked`.
+
+    Its rows hold from `possible_from` to `possible_to`, the end of time where no
+    end is known. What is left out is counted by reason.
+    """
+    best = "s.best_rank IS NULL OR f.rank = s.best_rank" if design.ranks == "best" else "true"
+    ranked = "true" if design.ranks == "all" else f"f.rank <> 'deprecated' AND ({best})"
+    points = "true" if design.points_in_time else "NOT f.is_point"
+    linked = "o.site_title IS NOT NULL" if design.linked_objects else "true"
+    closes = "f.end_kind <> 'value' AND n.ended_to IS NOT NULL" if design.close_at_death else "false"
+    # The released rules look at dates by themselves, and at neither the dump's day nor the order of start and end.
+    is_ours = design.rules == "tempkb"
+    undated = "f.valid_from IS NULL AND f.valid_to IS NULL AND f.end_kind <> 'novalue'" if is_ours else "false"
+    later = "f.valid_from >= f.dump_date" if is_ours else "false"
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE told AS
+        WITH best AS (
+            SELECT subject_id, relation, 'preferred' AS best_rank
+            FROM (SELECT subject_id, relation, rank FROM facts UNION ALL SELECT subject_id, relation, rank FROM undated)
+            GROUP BY ALL HAVING bool_or(rank = 'preferred')
+        )
+        SELECT f.*, n.number AS subject_number, n.label AS subject_label, n.site_title, n.n_statements, n.n_site_links,
+               o.number AS object_number, o.label AS object_label, o.aliases AS object_aliases,
+               coalesce(f.valid_from, {MIN_DAY}) AS possible_from,
+               CASE WHEN {closes} THEN least(coalesce(f.valid_to, n.ended_to), n.ended_to)
+                    ELSE coalesce(f.valid_to, {MAX_DAY}) END AS possible_to,
+               {FINENESS.format("f.start_precision")} AS start_fineness,
+               CASE WHEN {closes} THEN n.ended_fineness ELSE {FINENESS.format("f.end_precision")} END AS end_fineness,
+               CASE WHEN {closes} THEN 'subject_ended' ELSE f.end_kind END AS told_end_kind,
+               CASE
+                   WHEN NOT ({ranked}) THEN 'rank does not count'
+                   WHEN NOT ({points}) THEN 'told by a point in time only'
+                   WHEN n.site_title IS NULL THEN 'subject has no page in the wiki'
+                   WHEN n.label IS NULL THEN 'subject has no name in the language'
+                   WHEN NOT ({linked}) THEN 'object has no page in the wiki'
+                   WHEN o.label IS NULL THEN 'object has no name in the language'
+                   WHEN {undated} THEN 'has no date that can be read'
+                   WHEN {later} THEN 'begins after the dump'
+               END AS reason
+        FROM facts AS f SEMI JOIN asked USING (relation)
+        LEFT JOIN named AS n ON n.entity_id = f.subject_id
+        LEFT JOIN named AS o ON o.entity_id = f.object_id
+        LEFT JOIN best AS s ON s.subject_id = f.subject_id AND s.relation = f.relation
+        """
+    )
+    if is_ours:
+        connection.execute(_BACKWARD)
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE usable AS SELECT * EXCLUDE (reason) FROM told WHERE reason IS NULL"
+    )
+    return [*_left_out(connection), *_noted(connection)]
+
+
+_BACKWARD = """
+    UPDATE told SET reason = CASE WHEN told_end_kind = 'subject_ended' THEN 'begins after its subject ended'
+                                  ELSE 'ends before it begins' END
+    WHERE reason IS NULL AND possible_from >= possible_to
+"""
+
+
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+    counted = connection.execute(
+        "SELECT reason, count(*), min(fact_id || ' ' || relation) FROM told WHERE reason IS NOT NULL "
+        "GROUP BY reason ORDER BY reason"
+    ).fetchall()
+    return [Exclusion(reason, n, example) for reason, n, example in counted]
+
+
+def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+    """What is kept, but a reader should know of."""
+    closed = connection.execute(
+        "SELECT count(*), min(fact_id) FROM usable WHERE told_end_kind = 'subject_ended'"
+    ).fetchall()[0]
+    rivals = connection.execute(
+        """
+        SELECT count(*), min(u.fact_id) FROM undated AS u
+        SEMI JOIN usable AS f ON f.subject_id = u.subject_id AND f.relation = u.relation WHERE u.contradicts
+        """
+    ).fetchall()[0]
+    return [
+        Exclusion("kept: its open end is closed by its subject's own end", closed[0], closed[1] or ""),
+        Exclusion("no fact: has no date, and contradicts one that has", rivals[0], rivals[1] or ""),
+    ]

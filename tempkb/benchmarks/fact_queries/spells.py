@@ -1,0 +1,57 @@
+"""When an object was an object: facts of one subject, relation and object joined where they touch, gaps kept."""
+
+import duckdb
+
+from tempkb.benchmarks.fact_queries.selection import PRECISIONS
+from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
+
+
+def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the table `spells` from the table `usable`.
+
+    Facts that overlap or touch become one spell, from the first day of the first
+    to the last day of the longest; between spells of one object there is at least
+    a day on which it was none. Of starts on one day the finest date counts, and so
+    of ends. Nothing is bridged and nothing shrinks, as by the released rule.
+    """
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE spells AS
+        WITH begun AS (
+            SELECT *, possible_from > max(possible_to) OVER earlier AS is_apart
+            FROM usable
+            WINDOW earlier AS (PARTITION BY subject_id, relation, object_id
+                               ORDER BY possible_from, possible_to, fact_id, interval_no
+                               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        ), numbered AS (
+            SELECT *, 1 + count(*) FILTER (WHERE is_apart) OVER (
+                PARTITION BY subject_id, relation, object_id
+                ORDER BY possible_from, possible_to, fact_id, interval_no) AS spell_no
+            FROM begun
+        )
+        SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, subject_id, relation, object_id, spell_no,
+               any_value(subject_number) AS subject_number, any_value(object_number) AS object_number,
+               any_value(object_label) AS object_label, any_value(object_aliases) AS object_aliases,
+               min(possible_from) AS possible_from, max(possible_to) AS possible_to,
+               nullif(min(possible_from), {MIN_DAY}) AS valid_from, nullif(max(possible_to), {MAX_DAY}) AS valid_to,
+               {PRECISIONS}[arg_min(start_fineness, (possible_from, -start_fineness))] AS start_precision,
+               {PRECISIONS}[arg_max(end_fineness, (possible_to, end_fineness))] AS end_precision,
+               arg_min(start_kind, (possible_from, -start_fineness, start_kind)) AS start_kind,
+               arg_max(told_end_kind, (possible_to, end_fineness, told_end_kind)) AS end_kind,
+               list({{
+                   'fact_id': fact_id, 'interval_no': interval_no,
+                   'certain_from': CASE WHEN start_kind = 'novalue' THEN DATE '0001-01-01' ELSE certain_from END,
+                   'certain_to': CASE WHEN told_end_kind = 'novalue' THEN dump_date ELSE certain_to END
+               }} ORDER BY possible_from, possible_to, fact_id, interval_no) AS members
+        FROM numbered GROUP BY subject_id, relation, object_id, spell_no
+        """
+    )
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE spells AS
+        SELECT *, row_number() OVER (
+            PARTITION BY subject_id, relation ORDER BY possible_from, possible_to, object_number, spell_no
+        ) AS answer_order
+        FROM spells
+        """
+    )

@@ -1,0 +1,123 @@
+"""Tables that both benchmarks of facts share: releases, chosen subjects, spells; and the columns of their queries."""
+
+import pyarrow as pa
+
+from tempkb.dumps.tables import DUMP_ID, WIKI
+from tempkb.store.tables import Column, Rule, Table
+
+RELEASE = Column("release", pa.string(), "name of the release")
+WINDOW = Column("window_start", pa.date32(), "first day of the window")
+SUBJECT = Column("subject_id", pa.string(), "item that is asked about")
+RELATION = Column("relation", pa.string(), "property that is asked for, such as P54")
+OBJECT = Column("object_id", pa.string(), "item that answers")
+GRANULARITY = Column("granularity", pa.string(), "how long the release's windows are: week, month, quarter or year")
+SPLIT = Column("split", pa.string(), "train, val or test: by the subject alone, so that no subject is in two")
+
+ANSWER = pa.struct([("entity_id", pa.string()), ("label", pa.string()), ("aliases", pa.list_(pa.string()))])
+MEMBER = pa.struct(
+    [("fact_id", pa.string()), ("interval_no", pa.int16()), ("certain_from", pa.date32()), ("certain_to", pa.date32())]
+)
+_SPLITS = "'train', 'val', 'test'"
+
+FACT_RELEASES = Table(
+    name="fact_releases",
+    meaning="Releases of TempLAMA and DynamicTempLAMA with their designs.",
+    columns=(
+        WIKI,
+        RELEASE,
+        Column("benchmark", pa.string(), "templama or dynamic_templama"),
+        Column("preset", pa.string(), "preset the design began with"),
+        GRANULARITY,
+        Column("study_from", pa.date32(), "first day of the first window"),
+        Column("study_to", pa.date32(), "first day after the last window"),
+        Column("dump_ids", pa.list_(pa.string()), "Wikidata dump the release is made from"),
+        Column("dump_date", pa.date32(), "its day"),
+        Column("design", pa.string(), "the design as JSON, wordings of all relations included"),
+    ),
+    key=("release",),
+    partitioned_by="release",
+    partition_columns=("release",),
+)
+
+FACT_SUBJECTS = Table(
+    name="fact_subjects",
+    meaning="Subjects that a release asks about, by relation: the most popular of those with several objects.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        RELEASE,
+        RELATION,
+        SUBJECT,
+        Column("label", pa.string(), "its name"),
+        Column("asked_as", pa.string(), "its name in the queries: the title of its page where the name is ambiguous"),
+        Column("is_ambiguous", pa.bool_(), "has another subject of the relation the same name?"),
+        Column("popularity", pa.int64(), "statements, site links or inlinks, by the design"),
+        Column(
+            "popularity_rank", pa.int32(), "place among the relation's subjects, 1 the most popular; ties by number"
+        ),
+        Column("n_objects", pa.int32(), "objects it has had in the study"),
+        SPLIT,
+    ),
+    key=("relation", "subject_id"),
+    partitioned_by="release",
+    partition_columns=("release",),
+    rules=(Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),),
+)
+
+FACT_SPELLS = Table(
+    name="fact_spells",
+    meaning="When each object of a chosen subject was its object: overlapping and adjacent facts joined, gaps kept.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        RELEASE,
+        SUBJECT,
+        RELATION,
+        OBJECT,
+        Column("spell_no", pa.int16(), "which of the object's spells, from 1"),
+        Column("answer_order", pa.int32(), "place among the spells of subject and relation: the order of answers"),
+        Column("object_label", pa.string(), "the object's name"),
+        Column("object_aliases", pa.list_(pa.string()), "its other names, if the design asks for them"),
+        Column("valid_from", pa.date32(), "first day on which it may hold; null: nobody knows since when"),
+        Column("valid_to", pa.date32(), "first day on which it can no longer hold; null: no end is known"),
+        Column("start_precision", pa.string(), "how exactly the start is known; null without one"),
+        Column("end_precision", pa.string(), "the same of the end"),
+        Column("start_kind", pa.string(), "kind of the start, as in facts"),
+        Column(
+            "end_kind", pa.string(), "kind of the end, as in facts; subject_ended where the subject's own end closed it"
+        ),
+        Column("members", pa.list_(MEMBER), "statements that are joined, each with the days on which it is certain"),
+    ),
+    key=("subject_id", "relation", "object_id", "spell_no"),
+    partitioned_by="release",
+    partition_columns=("release",),
+    rules=(Rule("is_forward", "a spell ends after it begins", "valid_to <= valid_from AND end_kind <> 'released'"),),
+)
+
+QUERY_COLUMNS = (
+    WIKI,
+    DUMP_ID,
+    RELEASE,
+    WINDOW,
+    Column(
+        "query_id", pa.string(), "subject, relation and date, as in the released files; further wordings have a number"
+    ),
+    Column("template_no", pa.int16(), "which wording of the relation, from 1"),
+    SUBJECT,
+    RELATION,
+    Column("date", pa.string(), "the window as people write it: 2019, 2019-Q1, 2019-01 or 2019-W01"),
+    Column("query", pa.string(), "the question: _X_ stands for the answer"),
+    Column("answers", pa.list_(ANSWER), "all objects that hold in the window, by when they began"),
+    SPLIT,
+    GRANULARITY,
+    Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
+)
+"""Columns of `templama_queries` and `dynamic_templama_queries`."""
+
+QUERY_RULES = (
+    Rule("is_a_question", "a query has one blank and one answer or more",
+         "len(answers) = 0 OR len(string_split(query, '_X_')) <> 2"),
+    Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),
+)  # fmt: skip
+
+TABLES = (FACT_RELEASES, FACT_SUBJECTS, FACT_SPELLS)

@@ -1,0 +1,121 @@
+"""How a fact is asked: relations and their wordings, ours and those that users add. Pure but for reading files."""
+
+import csv
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tempkb.errors import DesignError
+
+SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
+_COLUMNS = ("relation", "language", "wording")
+
+
+@dataclass(frozen=True, order=True)
+class Template:
+    """A wording of a relation.
+
+    Attributes:
+        relation: property, such as P54.
+        language: of the wording, and of the names that go into it.
+        wording: a sentence with `<subject>` and `<object>`, each once.
+        name: what people call the relation; may be empty.
+    """
+
+    relation: str
+    language: str
+    wording: str
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked.
+
+        Raises:
+            DesignError: names the template and what is wrong with it.
+        """
+        shown = f"template {self.relation} ({self.language}) {self.wording!r}"
+        if not re.fullmatch(r"P[1-9]\d*", self.relation):
+            raise DesignError(f"{shown}: the relation is {self.relation!r}; expected a property such as P54")
+        if not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)*", self.language):
+            raise DesignError(f"{shown}: the language is {self.language!r}; expected a code such as en")
+        for sign in (SUBJECT, OBJECT):
+            if self.wording.count(sign) != 1:
+                raise DesignError(f"{shown}: has {sign} {self.wording.count(sign)} times; expected once")
+        if BLANK in self.wording:
+            raise DesignError(f"{shown}: holds {BLANK}, which is what {OBJECT} becomes; write {OBJECT} alone")
+
+    def ask(self, subject: str) -> str:
+        """Return the query about a subject: its name put in, a blank for the object.
+
+        >>> Template("P54", "en", "<subject> plays for <object>.").ask("Ada")
+        'Ada plays for _X_.'
+        """
+        before, after = self.wording.split(SUBJECT)
+        return before.replace(OBJECT, BLANK) + subject + after.replace(OBJECT, BLANK)
+
+
+def template_set(name: str) -> tuple[Template, ...]:
+    """Return a set of ours: `templama`, `dynamic` or `dynamic_improved`.
+
+    Raises:
+        DesignError: there is no such set.
+    """
+    sets = _sets()
+    if name not in sets:
+        raise DesignError(f"templates {name!r}: no such set; known: {', '.join(sets)}, or a CSV file of yours")
+    return sets[name]
+
+
+def read_templates(path: Path) -> tuple[Template, ...]:
+    """Read a CSV file with the columns relation, language, wording and, if wanted, name.
+
+    Raises:
+        DesignError: the file lacks a column, or a template in it is wrong; the message names its line.
+    """
+    if not path.is_file():
+        raise DesignError(f"templates {path}: no such file; expected a CSV with the columns {', '.join(_COLUMNS)}")
+    found = []
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        rows = csv.DictReader(lines)
+        missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
+        if missing:
+            raise DesignError(
+                f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, if wanted, name"
+            )
+        for row in rows:
+            try:
+                relation, language, wording, name = ((row.get(one) or "").strip() for one in (*_COLUMNS, "name"))
+                found.append(Template(relation, language, wording, name))
+            except DesignError as error:
+                raise DesignError(f"{path}, line {rows.line_num}: {error}") from None
+    return tuple(found)
+
+
+def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:
+    """Number the wordings of each relation from 1, in the order given; a wording given twice counts once.
+
+    Raises:
+        DesignError: there is none.
+    """
+    if not templates:
+        raise DesignError("templates: none; expected a set of ours, or a CSV file with one line or more")
+    numbers: dict[Template, int] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for one in templates:
+        key = (one.relation, one.language, one.wording)
+        if key not in seen:
+            seen.add(key)
+            numbers[one] = sum(1 for other in numbers if other.relation == one.relation) + 1
+    return numbers
+
+
+@cache
+def _sets() -> dict[str, tuple[Template, ...]]:
+    said = tomllib.loads(Path(__file__).with_name("templates.toml").read_text("utf-8"))
+    return {
+        name: tuple(Template(row["relation"], row["language"], row["wording"], row["name"]) for row in rows)
+        for name, rows in said.items()
+    }

@@ -1,0 +1,1 @@
+"""TempLAMA: which fact held in which year."""

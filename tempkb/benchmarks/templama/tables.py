@@ -1,0 +1,42 @@
+"""Tables of the room: TempLAMA's queries by year, and the queries about the future of its table 9."""
+
+import pyarrow as pa
+
+from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE
+from tempkb.dumps.tables import WIKI
+from tempkb.store.tables import Column, Rule, Table
+
+TEMPLAMA_QUERIES = Table(
+    name="templama_queries",
+    meaning="TempLAMA: for each subject, relation and year (or other window) the question and all its answers.",
+    columns=QUERY_COLUMNS,
+    key=("query_id",),
+    partitioned_by="release and window",
+    partition_columns=("release", "window_start"),
+    rules=QUERY_RULES,
+)
+
+FUTURE_RELATION_QUERIES = Table(
+    name="future_relation_queries",
+    meaning="TempLAMA's table 9: 86 questions about the future with a closed set of answers, by how often they change.",
+    columns=(
+        WIKI,
+        RELEASE,
+        Column("query_no", pa.int16(), "place in table 9, from 1"),
+        Column("query", pa.string(), "the question: _X_ stands for the answer"),
+        Column("change_class", pa.string(), "frequent, rare or never: how often the answer changes"),
+        Column("answer_set", pa.string(), "us_city (the 200 largest) or country (the 249 of ISO 3166-1)"),
+        Column("answer_set_source", pa.string(), "library and version that the set was made from"),
+        Column("answers", pa.list_(ANSWER), "the set: entity_id is a GeoNames number or an ISO code"),
+    ),
+    key=("query_no",),
+    partitioned_by="release",
+    partition_columns=("release",),
+    rules=(
+        Rule("known_words", "classes and sets are known ones",
+             "change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')"),
+        Rule("is_a_question", "a query has one blank", "len(string_split(query, '_X_')) <> 2"),
+    ),
+)  # fmt: skip
+
+TABLES = (TEMPLAMA_QUERIES, FUTURE_RELATION_QUERIES)

@@ -1,0 +1,1 @@
+"""What was true when: Wikidata's entities, times and facts."""

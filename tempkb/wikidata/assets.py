@@ -1,0 +1,84 @@
+"""When the room's tables are made: once per Wikidata dump, in one pass over it."""
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+
+from tempkb.dumps.assets import find_dump
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.partitions import DUMPS
+from tempkb.store.materialise import facts_of, markdown, sample_of
+from tempkb.store.memory import in_memory
+from tempkb.store.store import Store
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.wikidata.building import ALL, read_dump
+from tempkb.wikidata.tables import (
+    ENTITY_CLASSES,
+    ENTITY_ORIGINS,
+    FACTS,
+    LATE_EDITS,
+    UNDATED_STATEMENTS,
+    WIKIDATA_ENTITIES,
+)
+
+
+def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        table.name, description=description, deps=[source], group_name="wikidata", kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"], code_version=table.code_version,
+    )  # fmt: skip
+
+
+@dg.multi_asset(
+    name="wikidata",
+    specs=[
+        _spec(WIKIDATA_ENTITIES, "Items with a page in the wiki, as a Wikidata dump describes them. Key `entity_id`."),
+        _spec(
+            FACTS,
+            "Statements that name an item and say when they hold, a row per stretch. Key `fact_id, interval_no`.",
+        ),
+        _spec(UNDATED_STATEMENTS, "Statements without a date beside dated ones: no facts, but told. Key `fact_id`."),
+        _spec(ENTITY_ORIGINS, "When items came into the world, by ECBD's properties. Key `entity_id`."),
+        _spec(ENTITY_CLASSES, "What items are: classes, and those asked for above them. Key `entity_id, class_id`."),
+        _spec(
+            LATE_EDITS,
+            "How much of each window is entered late, against the first dump after it. Key `window_start`.",
+            FACTS.name,
+        ),
+    ],
+    partitions_def=DUMPS,
+)
+def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
+    """Read a Wikidata dump once, and write all that is known from it."""
+    began = time.monotonic()
+    report = read_dump(store, find_dump(store, context.partition_key), context.log.info)
+    publication = store.publish()
+    for table in ALL:
+        version = report.versions[table.name]
+        facts = facts_of(version, publication)
+        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+        facts |= {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
+        if table is FACTS:
+            facts["seconds"] = round(time.monotonic() - began, 2)
+            facts["relations"] = dg.MetadataValue.md(_by_relation(store, context.partition_key))
+            damages = {name: tally.damage for name, tally in report.tallies.items() if tally.damage}
+            if damages:
+                facts["damaged_files"] = dg.MetadataValue.json(damages)
+        yield dg.MaterializeResult(asset_key=table.name, metadata=facts)
+
+
+def _by_relation(store: Store, dump_id: str) -> str:
+    """The twenty properties with the most facts, with how exact their dates are."""
+    paths = [str(path) for path in store.lake.files(FACTS.name, [dump_id])]
+    with in_memory() as connection:
+        found = connection.sql(
+            """
+            SELECT relation, count(*) AS facts, count(*) FILTER (WHERE start_precision = 'day') AS starts_by_day,
+                   count(*) FILTER (WHERE start_precision = 'year') AS starts_by_year,
+                   count(*) FILTER (WHERE end_kind = 'absent' AND NOT is_point) AS no_end_is_told
+            FROM read_parquet($paths) GROUP BY relation ORDER BY facts DESC, relation LIMIT 20
+            """,
+            params={"paths": paths},
+        ).to_arrow_table()
+    return markdown(found) if found.num_rows else "(no rows)"

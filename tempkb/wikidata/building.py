@@ -1,0 +1,223 @@
+"""From a Wikidata dump to the room's tables: one pass, then sorting. Knows nothing of Dagster."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.files import Progress
+from tempkb.dumps.registration import describe_files
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.engine.progress import Meter
+from tempkb.errors import SettingsError, SourceError
+from tempkb.settings import Home
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST, Table
+from tempkb.titles import Site
+from tempkb.wikidata.classes import write_classes
+from tempkb.wikidata.late import write_late_edits
+from tempkb.wikidata.reading import Tally, read_entities
+from tempkb.wikidata.rows import ANY_LANGUAGE, SUBCLASS_OF, Rows, Scope, add_entity
+from tempkb.wikidata.staging import Staging
+from tempkb.wikidata.tables import (
+    ENTITY_CLASSES,
+    ENTITY_ORIGINS,
+    FACTS,
+    LATE_EDITS,
+    UNDATED_STATEMENTS,
+    WIKIDATA_ENTITIES,
+)
+from tempkb.wikitext.article import language_of, writes_english
+
+Log = Callable[[str], None]
+_REPORT_EVERY = 1 << 9
+# What one pass writes; the others follow from it.
+OF_A_PASS: tuple[tuple[str, Table], ...] = (
+    ("entities", WIKIDATA_ENTITIES), ("facts", FACTS), ("undated", UNDATED_STATEMENTS), ("origins", ENTITY_ORIGINS),
+)  # fmt: skip
+ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, LATE_EDITS)
+
+
+@dataclass
+class Report:
+    """What became of a dump.
+
+    Attributes:
+        versions: by table name.
+        tallies: by file name.
+        n_entities: items that were kept.
+        n_repeated: items that came a second time; the first counts.
+    """
+
+    versions: dict[str, Version] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    n_entities: int = 0
+    n_repeated: int = 0
+
+
+def read_dump(store: Store, dump: Dump, log: Log) -> Report:
+    """Read a Wikidata dump and write all tables of the room for it.
+
+    Raises:
+        SettingsError: the home's wiki is not known, so nobody can say whose pages count.
+        SourceError: the dump holds no entities, or, when `strict`, is damaged.
+    """
+    if not dump.entities or dump.date is None:
+        raise SourceError(f"dump {dump.dump_id!r}: holds no entities of Wikidata; expected wikidata-*-all.json.gz")
+    scope = scope_of(store.home)
+    store.claim(scope.wiki)
+    constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
+    provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
+    report = Report()
+    with store.lake.staging() as folder:
+        staging = Staging(folder)
+        rows = Rows()
+        _pass(dump, scope, staging, rows, report, log)
+        if store.home.settings.strict:
+            _refuse_damage(report)
+        for name, table in OF_A_PASS:
+            left_out = _exclusions(rows, report) if table is FACTS else ()
+            sorted_rows = staging.sorted_rows(name, table, constants)
+            report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
+        report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
+    report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
+    _account(store, dump, report, provenance)
+    return report
+
+
+def scope_of(home: Home) -> Scope:
+    """Return what a home wants of Wikidata.
+
+    Raises:
+        SettingsError: if its wiki is not known.
+    """
+    if home.wiki is None:
+        raise SettingsError(
+            "wiki: not known yet, and Wikidata serves many; set whose pages count: TEMPKB_WIKI=enwiki tempkb build ..."
+        )
+    own = home.settings.languages or (_language_of_labels(home.wiki),)
+    return Scope(home.wiki, tuple(dict.fromkeys((*own, ANY_LANGUAGE))), home.settings.wikidata_items == "all")
+
+
+def settings_of(home: Home) -> dict[str, Any]:
+    """What the room's tables depend on besides the dump; a table made with other settings is stale."""
+    scope = scope_of(home)
+    return {
+        "wiki": scope.wiki, "languages": list(scope.languages), "wikidata_items": home.settings.wikidata_items,
+        "classes": list(home.settings.classes),
+    }  # fmt: skip
+
+
+def is_current(store: Store, dump: Dump) -> bool:
+    """Do all tables of the room stand for a dump, made from its files as they are, with the settings in force?"""
+    wanted = {file.path.name: file.sha256 for file in dump.entities}
+    settings = settings_of(store.home)
+    for table in ALL:
+        version = store.lake.current(table.name, dump.dump_id)
+        if version is None:
+            return False
+        manifest = version.side_rows(MANIFEST.name)
+        if not manifest or not manifest[0]["code_version"].endswith(f"{table.name} {table.code_version}"):
+            return False
+        if table is LATE_EDITS:
+            continue
+        inputs = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input"}
+        if inputs != wanted or manifest[0]["settings"] != Provenance({}, settings).settings_json():
+            return False
+    return True
+
+
+def _language_of_labels(wiki: str) -> str:
+    language = language_of(Site(wiki))
+    return "en" if writes_english(language) else language
+
+
+def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report, log: Log) -> None:
+    seen = _Seen()
+    # An item of another wiki is not even decoded, unless it tells of classes.
+    wanted = [] if scope.all_items else [f'"{scope.wiki}":'.encode(), f'"{SUBCLASS_OF}":'.encode()]
+    total = sum(file.path.stat().st_size for file in dump.entities)
+    with Meter(f"reading {dump.dump_id}", total, log) as meter:
+        before = 0
+        for file in dump.entities:
+            progress, tally = Progress(), Tally()
+            report.tallies[file.path.name] = tally
+            entities = read_entities(file.path, scope.languages, wanted, tally, progress)
+            for number, entity in enumerate(entities):
+                if not number % _REPORT_EVERY:
+                    meter.at(before + progress.done)
+                if seen.again(entity.id):
+                    report.n_repeated += 1
+                    continue
+                add_entity(rows, entity, scope)
+                staging.take(rows)
+            before += file.path.stat().st_size
+            if tally.damage:
+                log(f"{file.path.name} is damaged: {tally.damage}. Every whole entity before it was kept.")
+    staging.take(rows, everything=True)
+    staging.close()
+
+
+class _Seen:
+    """Which items came already: a bit each."""
+
+    def __init__(self) -> None:
+        self._bits = bytearray(1 << 20)
+
+    def again(self, entity_id: str) -> bool:
+        """Did it come before? From now on it did."""
+        if entity_id[:1] != "Q" or not entity_id[1:].isdigit():
+            return False
+        at, bit = divmod(int(entity_id[1:]), 8)
+        if at >= len(self._bits):
+            self._bits.extend(bytes(max(at + 1 - len(self._bits), len(self._bits))))
+        before = self._bits[at]
+        self._bits[at] = before | 1 << bit
+        return bool(before >> bit & 1)
+
+
+def _exclusions(rows: Rows, report: Report) -> list[Exclusion]:
+    """What was seen but not kept, in words."""
+    left_out = {reason: (n, "; ".join(examples)) for reason, (n, examples) in rows.left_out.items()}
+    for name, tally in report.tallies.items():
+        for reason, n, example in (
+            ("has no page in the wiki, not decoded", tally.passed_over, name),
+            ("damaged line", tally.n_damaged,
+             "; ".join(f"{name}, line {line}: {why}" for line, why in tally.damaged)),
+            ("is said to be missing", len(tally.missing), ", ".join(tally.missing[:3])),
+            ("was asked for under the number of a merged item", len(tally.redirects),
+             ", ".join(f"{old} is {new}" for old, new in list(tally.redirects.items())[:3])),
+        ):  # fmt: skip
+            before, told = left_out.get(reason, (0, ""))
+            left_out[reason] = (before + n, told or example)
+    left_out["item that came a second time"] = (report.n_repeated, "the first counts")
+    return [Exclusion(reason, n, example) for reason, (n, example) in sorted(left_out.items())]
+
+
+def _refuse_damage(report: Report) -> None:
+    for name, tally in report.tallies.items():
+        told = tally.damage or "; ".join(f"line {line}: {why}" for line, why in tally.damaged)
+        if told:
+            raise SourceError(
+                f"{name}: damaged ({told}). Fetch the file again, or go on without strict to keep what is whole."
+            )
+
+
+def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -> None:
+    """Write down what the pass found in each file."""
+    rows = describe_files(dump)
+    for row in rows:
+        tally = report.tallies.get(row["file_name"])
+        if tally is None:
+            continue
+        row["n_pages"] = tally.lines
+        lines = f"{tally.n_damaged} damaged lines" if tally.n_damaged else ""
+        if tally.damage or lines:
+            row["status"], row["reason"] = "damaged", "; ".join(one for one in (tally.damage, lines) if one)
+    told = pa.Table.from_pylist(rows, DUMP_FILES.schema)
+    report.versions[DUMP_FILES.name] = store.write(DUMP_FILES, dump.dump_id, [told], provenance)
+    report.n_entities = report.versions[WIKIDATA_ENTITIES.name].rows

@@ -1,0 +1,61 @@
+"""What items are: the classes said of them, and which of the classes asked for lie above those."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory
+from tempkb.store.store import Store
+from tempkb.wikidata.staging import Staging, query_rows
+from tempkb.wikidata.tables import ENTITY_CLASSES
+
+# Longer chains of subclasses are loops or mistakes.
+MOST_STEPS = 50
+
+
+def write_classes(
+    store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
+) -> Version:
+    """Write `entity_classes` of a dump from the edges that a pass has staged."""
+    below = staging.folder / "below.parquet"
+    with in_memory() as connection:
+        connection.execute(f"CREATE TEMP VIEW subclasses AS FROM '{staging.path('subclasses')}'")
+        close(connection, store.home.settings.classes)
+        connection.execute(f"COPY below TO '{below}'")
+    query = f"""
+        SELECT below AS entity_id, above AS class_id, 0::SMALLINT AS depth FROM '{staging.path("classes")}'
+        UNION ALL
+        SELECT c.below, b.class_id, min(b.depth)::SMALLINT
+        FROM '{staging.path("classes")}' AS c JOIN '{below}' AS b ON b.entity_id = c.above
+        WHERE b.depth > 0 GROUP BY c.below, b.class_id
+    """
+    # Said directly, and true by way of another class: the direct one counts.
+    nearest = f"SELECT entity_id, class_id, min(depth) AS depth FROM ({query}) GROUP BY entity_id, class_id"
+    rows = query_rows(staging.folder, nearest, ENTITY_CLASSES, constants)
+    return store.write(ENTITY_CLASSES, dump_id, rows, provenance)
+
+
+def close(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> None:
+    """Make the table `below(entity_id, class_id, depth)`: all classes below those asked for, and these themselves.
+
+    Needs the view `subclasses(below, above)`. Loops, of which Wikidata has some,
+    end by themselves, since a class is taken once, at its least depth.
+    """
+    connection.execute("CREATE OR REPLACE TEMP TABLE below (entity_id VARCHAR, class_id VARCHAR, depth SMALLINT)")
+    for one in asked:
+        connection.execute("INSERT INTO below VALUES (?, ?, 0)", [one, one])
+    for depth in range(MOST_STEPS):
+        added = connection.execute(
+            """
+            INSERT INTO below
+            SELECT DISTINCT s.below, b.class_id, $depth + 1 FROM subclasses AS s
+            JOIN below AS b ON b.entity_id = s.above AND b.depth = $depth
+            ANTI JOIN below AS known ON known.entity_id = s.below AND known.class_id = b.class_id
+            """,
+            {"depth": depth},
+        ).fetchall()
+        if not added[0][0]:
+            return

@@ -1,0 +1,161 @@
+"""Which parts of an entity's JSON are needed, and nothing else of it is decoded. Pure.
+
+msgspec checks the types as it reads; labels in other languages, descriptions,
+references and most qualifiers are skipped without becoming objects.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+# PHP writes an empty map as an empty list.
+_Nothing: TypeAlias = list[Any]
+
+
+class Snak(Struct, frozen=True, gc=False):
+    """A property's value, or that there is one but unknown (`somevalue`), or none (`novalue`)."""
+
+    snaktype: str
+    datavalue: Raw | UnsetType = UNSET
+
+
+class Qualifiers(Struct, frozen=True, gc=False):
+    """The qualifiers that tell when a statement holds."""
+
+    start: list[Snak] | UnsetType = field(name="P580", default=UNSET)
+    end: list[Snak] | UnsetType = field(name="P582", default=UNSET)
+    point: list[Snak] | UnsetType = field(name="P585", default=UNSET)
+
+
+class Statement(Struct, frozen=True, gc=False):
+    """A statement: its value, rank and qualifiers; `id` is its GUID."""
+
+    mainsnak: Snak
+    rank: str = "normal"
+    id: str = ""
+    qualifiers: Qualifiers | _Nothing | UnsetType = UNSET
+
+
+class Text(Struct, frozen=True, gc=False):
+    """A label or an alias."""
+
+    value: str
+
+
+class SiteLink(Struct, frozen=True, gc=False):
+    """The page of a wiki that describes an entity."""
+
+    title: str
+
+
+class TimeValue(Struct, frozen=True, gc=False):
+    """A point in time as Wikidata writes it."""
+
+    time: str
+    precision: int
+    calendarmodel: str = ""
+
+
+class _Time(Struct, tag="time", tag_field="type", frozen=True, gc=False):
+    value: TimeValue
+
+
+class _ItemValue(Struct, frozen=True, gc=False):
+    id: str | UnsetType = UNSET
+    number: int | UnsetType = field(name="numeric-id", default=UNSET)
+    kind: str = field(name="entity-type", default="item")
+
+
+class _Item(Struct, tag="wikibase-entityid", tag_field="type", frozen=True, gc=False):
+    value: _ItemValue
+
+
+class _Kind(Struct, frozen=True, gc=False):
+    type: str
+
+
+class Entity(Struct, frozen=True):
+    """An entity, as far as it is needed.
+
+    Attributes:
+        id: QID or P-number.
+        labels: by language; only languages that were asked for.
+        aliases: by language, likewise.
+        claims: property -> statements.
+        sitelinks: wiki -> page.
+        is_missing: does the entity not exist?
+    """
+
+    id: str
+    labels: Mapping[str, str]
+    aliases: Mapping[str, Sequence[str]]
+    claims: Mapping[str, list[Statement]]
+    sitelinks: Mapping[str, SiteLink]
+    is_missing: bool = False
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+_TIME = msgspec.json.Decoder(_Time)
+_ITEM = msgspec.json.Decoder(_Item)
+
+DecodeError = msgspec.MsgspecError
+
+
+def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
+    """Return a function that decodes one entity's JSON.
+
+    It raises `DecodeError` for what is no JSON or no entity.
+
+    Args:
+        languages: whose labels and aliases are wanted.
+    """
+    names = [f"language_{number}" for number in range(len(languages))]
+    renamed = dict(zip(names, languages, strict=True))
+    labels = msgspec.defstruct(
+        "Labels", [(name, Text | None, None) for name in names], rename=renamed, gc=False, frozen=True
+    )
+    aliases = msgspec.defstruct(
+        "Aliases", [(name, list[Text], field(default_factory=list)) for name in names], rename=renamed, frozen=True
+    )
+    raw = msgspec.defstruct(
+        "Raw",
+        [
+            ("id", str), ("labels", labels | _Nothing, field(default_factory=list)),
+            ("aliases", aliases | _Nothing, field(default_factory=list)),
+            ("claims", dict[str, list[Statement]] | _Nothing, field(default_factory=list)),
+            ("sitelinks", dict[str, SiteLink] | _Nothing, field(default_factory=list)),
+            ("missing", Any, UNSET),
+        ],
+    )  # fmt: skip
+    decoder = msgspec.json.Decoder(raw)
+
+    def decode(data: bytes) -> Entity:
+        read: Any = decoder.decode(data)
+        texts = {} if isinstance(read.labels, list) else read.labels
+        others = {} if isinstance(read.aliases, list) else read.aliases
+        found = {renamed[name]: text.value for name in names if (text := getattr(texts, name, None)) is not None}
+        more = {renamed[name]: [one.value for one in getattr(others, name, ())] for name in names}
+        return Entity(
+            read.id, found, more, read.claims or {}, read.sitelinks or {}, is_missing=read.missing is not UNSET
+        )
+
+    return decode
+
+
+def time_in(snak: Snak) -> TimeValue | None:
+    """Return the time that a snak holds; None when it holds something else."""
+    if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "time":
+        return None
+    return _TIME.decode(snak.datavalue).value
+
+
+def item_in(snak: Snak) -> str | None:
+    """Return the item that a snak holds; None when it holds something else (a string, a property, no value)."""
+    if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "wikibase-entityid":
+        return None
+    value = _ITEM.decode(snak.datavalue).value
+    if value.id is not UNSET:
+        return value.id if value.id.startswith("Q") else None
+    return f"Q{value.number}" if value.kind == "item" and value.number is not UNSET else None

@@ -1,0 +1,202 @@
+"""Entities out of Wikidata's JSON files, one after another, with bounded memory.
+
+Three forms are read: a list with an entity a line (the dumps), an entity a line
+without a list, and one document (`Special:EntityData`, an API's answer, an
+entity by itself). A line that is no entity is counted with its number.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.errors import SourceError
+from tempkb.wikidata.decoding import DecodeError, Entity, entity_decoder
+
+# The largest entity today has some 5 MB; whatever is longer is no line of a dump.
+LONGEST_LINE = 1 << 28
+_EXAMPLES = 5
+
+
+@dataclass
+class Tally:
+    """What was met on the way.
+
+    Attributes:
+        lines: lines, or documents, that hold something.
+        passed_over: of these, entities that the prefilter did not ask for.
+        damaged: lines that are no entity: (number, what is wrong), the first few.
+        n_damaged: how many of them there are.
+        missing: ids that the file says do not exist.
+        redirects: id asked for -> id that was given.
+        damage: where the file itself breaks off; empty when it is whole.
+    """
+
+    lines: int = 0
+    passed_over: int = 0
+    damaged: list[tuple[int, str]] = field(default_factory=list)
+    n_damaged: int = 0
+    missing: list[str] = field(default_factory=list)
+    redirects: dict[str, str] = field(default_factory=dict)
+    damage: str = ""
+
+    def spoil(self, line: int, why: str) -> None:
+        """Count a damaged line."""
+        self.n_damaged += 1
+        if len(self.damaged) < _EXAMPLES:
+            self.damaged.append((line, why))
+
+
+def read_entities(
+    path: Path, languages: Sequence[str], wanted: Sequence[bytes], tally: Tally, progress: Progress | None = None
+) -> Iterator[Entity]:
+    """Yield the entities of a file, each as far as it is needed.
+
+    Args:
+        path: `.json`, also compressed (`.gz`, `.bz2`, `.zst`, ...), under any name.
+        languages: whose labels and aliases are wanted.
+        wanted: an entity is decoded only if one of these stands in its line; empty for all.
+        tally: is filled while reading; `damage` says when the file ended early.
+        progress: kept up to date while reading.
+
+    Raises:
+        SourceError: there is no such file, or it holds no entity from its beginning.
+    """
+    decode = entity_decoder(languages)
+    pieces = open_dump(path, progress)
+    with closing(pieces):
+        lines = _lines(_whole(pieces, tally), path.name)
+        first = next(lines, b"").strip()
+        if not first:
+            # A compressed file that is damaged from its first byte on is damaged, not foreign.
+            if tally.damage:
+                return
+            raise SourceError(f"{path}: is empty; expected Wikidata's JSON: a list with an entity a line")
+        yield from _entities(first, lines, path, decode, wanted, tally)
+
+
+def _entities(
+    first: bytes,
+    lines: Iterator[bytes],
+    path: Path,
+    decode: Callable[[bytes], Entity],
+    wanted: Sequence[bytes],
+    tally: Tally,
+) -> Iterator[Entity]:
+    alone = first[:1] == b"[" and not first.strip(b"[,]")
+    if alone or (first[:2] == b"[{" and _is_json(first[1:].rstrip(b",]"))) or _is_json(first.rstrip(b",")):
+        rest = lines if alone else _chain(first.removeprefix(b"["), lines)
+        yield from _by_line(rest, decode, wanted, tally, first_number=2 if alone else 1)
+        return
+    if first[:1] not in (b"{", b"["):
+        raise SourceError(
+            f"{path}: begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an entity"
+        )
+    yield from _of_document(b"\n".join(_chain(first, lines)), path, decode, tally)
+
+
+def _by_line(
+    lines: Iterable[bytes],
+    decode: Callable[[bytes], Entity],
+    wanted: Sequence[bytes],
+    tally: Tally,
+    first_number: int,
+) -> Iterator[Entity]:
+    for number, line in enumerate(lines, first_number):
+        text = line.strip().rstrip(b",")
+        if not text or text == b"]":
+            continue
+        tally.lines += 1
+        if wanted and not any(one in text for one in wanted):
+            tally.passed_over += 1
+            continue
+        try:
+            if text.startswith(b'{"entities"'):
+                yield from _of_answer(text, decode, tally)
+            else:
+                yield from _kept(decode(text), tally)
+        except DecodeError as error:
+            tally.spoil(number, str(error))
+
+
+def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tally: Tally) -> Iterator[Entity]:
+    """An answer of `Special:EntityData` or of the API, an entity, or a list over any number of lines."""
+    tally.lines += 1
+    try:
+        if text.lstrip().startswith(b"["):
+            for one in msgspec.json.decode(text, type=list[msgspec.Raw]):
+                yield from _kept(decode(bytes(one)), tally)
+        elif "entities" in msgspec.json.decode(text, type=dict[str, msgspec.Raw]):
+            yield from _of_answer(text, decode, tally)
+        else:
+            yield from _kept(decode(text), tally)
+    except DecodeError as error:
+        if tally.damage:
+            return
+        raise SourceError(f"{path}: no JSON of Wikidata ({error}); expected an entity, or a list of them") from None
+
+
+class _Answer(msgspec.Struct):
+    entities: dict[str, msgspec.Raw]
+
+
+def _of_answer(text: bytes, decode: Callable[[bytes], Entity], tally: Tally) -> Iterator[Entity]:
+    for asked, one in msgspec.json.decode(text, type=_Answer).entities.items():
+        entity = decode(bytes(one))
+        if entity.id != asked and not entity.is_missing:
+            tally.redirects[asked] = entity.id
+        yield from _kept(entity, tally)
+
+
+def _kept(entity: Entity, tally: Tally) -> Iterator[Entity]:
+    if entity.is_missing:
+        tally.missing.append(entity.id)
+    else:
+        yield entity
+
+
+def _whole(pieces: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
+    """Pass the pieces on; where the file breaks off, note it instead of failing."""
+    try:
+        yield from pieces
+    except DamageError as error:
+        tally.damage = f"byte {error.position} ({error.of}): {error.reason}"
+
+
+def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Split into lines; a line may be many pieces long."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        begin = 0
+        while (at := piece.find(b"\n", begin)) >= 0:
+            if waiting:
+                waiting.append(piece[begin:at])
+                yield b"".join(waiting)
+                waiting, size = [], 0
+            else:
+                yield piece[begin:at]
+            begin = at + 1
+        if begin < len(piece):
+            waiting.append(piece[begin:])
+            size += len(piece) - begin
+            if size > LONGEST_LINE:
+                raise SourceError(f"{name}: a line of more than {LONGEST_LINE >> 20} MB; expected an entity a line")
+    if waiting:
+        yield b"".join(waiting)
+
+
+def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except DecodeError:
+        return False
+    return text[:1] == b"{"

@@ -1,0 +1,206 @@
+"""From an entity to the rows of the room's tables. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, item_in
+from tempkb.wikidata.statements import (
+    Interval,
+    best_ranked,
+    earliest,
+    intervals_of,
+    is_dated,
+    precision_name,
+    read_snak,
+)
+from tempkb.wikidata.times import Precision, Span
+
+# ECBD, section 3: start time, introduced on, announcement date, time of discovery, point in time, inception.
+ORIGINS = ("P580", "P9448", "P6949", "P575", "P585", "P571")
+# Publication date, official opening, launch, first performance: what the six leave out of films, buildings and rockets.
+MORE_ORIGINS = ("P577", "P1619", "P619", "P1191")
+ENDINGS = ("P570", "P576")
+INSTANCE_OF, SUBCLASS_OF = "P31", "P279"
+ANY_LANGUAGE = "mul"
+_RANKS = ("preferred", "normal", "deprecated")
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What is wanted of the entities.
+
+    Attributes:
+        wiki: database name of the wiki whose pages count.
+        languages: of labels, the wiki's own first; `mul` is among them.
+        all_items: also items without a page there?
+    """
+
+    wiki: str
+    languages: tuple[str, ...]
+    all_items: bool = False
+
+
+@dataclass
+class Rows:
+    """Rows collected so far, as tuples in the order of the columns, and what was left out.
+
+    Attributes:
+        entities, facts, undated, origins: of the tables of these names.
+        classes: (entity, class) of P31.
+        subclasses: (class, class above) of P279.
+        left_out: reason -> (how many, examples).
+    """
+
+    entities: list[tuple[Any, ...]] = field(default_factory=list)
+    facts: list[tuple[Any, ...]] = field(default_factory=list)
+    undated: list[tuple[Any, ...]] = field(default_factory=list)
+    origins: list[tuple[Any, ...]] = field(default_factory=list)
+    classes: list[tuple[str, str]] = field(default_factory=list)
+    subclasses: list[tuple[str, str]] = field(default_factory=list)
+    left_out: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, example: str) -> None:
+        """Count something that is not kept."""
+        n, examples = self.left_out.get(reason, (0, []))
+        self.left_out[reason] = (n + 1, examples if len(examples) >= _EXAMPLES else [*examples, example])
+
+
+def add_entity(rows: Rows, entity: Entity, scope: Scope) -> None:
+    """Add all rows of an entity; of one that is not wanted, only what tells of classes."""
+    if not entity.id.startswith("Q"):
+        rows.leave_out("no item", entity.id)
+        return
+    for above in _items(entity.claims.get(SUBCLASS_OF, ())):
+        rows.subclasses.append((entity.id, above))
+    if not scope.all_items and scope.wiki not in entity.sitelinks:
+        rows.leave_out("has no page in the wiki", entity.id)
+        return
+    for above in _items(entity.claims.get(INSTANCE_OF, ())):
+        rows.classes.append((entity.id, above))
+    rows.entities.append(_entity_row(rows, entity, scope))
+    _add_origin(rows, entity)
+    for relation, statements in entity.claims.items():
+        _add_facts(rows, entity.id, relation, statements)
+
+
+def _items(statements: Iterable[Statement]) -> list[str]:
+    """Items that statements of any rank but deprecated name, each once."""
+    named = (item_in(one.mainsnak) for one in statements if one.rank != "deprecated")
+    return list(dict.fromkeys(one for one in named if one))
+
+
+def _entity_row(rows: Rows, entity: Entity, scope: Scope) -> tuple[Any, ...]:
+    own = scope.languages[0]
+    label = entity.labels.get(own) or entity.labels.get(ANY_LANGUAGE)
+    aliases = [*entity.aliases.get(own, ()), *entity.aliases.get(ANY_LANGUAGE, ())]
+    labels = [
+        {"language": one, "label": entity.labels.get(one), "aliases": list(entity.aliases.get(one, ()))}
+        for one in scope.languages
+        if one in entity.labels or entity.aliases.get(one)
+    ]
+    page = entity.sitelinks.get(scope.wiki)
+    n_statements = sum(len(statements) for statements in entity.claims.values())
+    ended, ended_by = _ending(rows, entity)
+    return (
+        entity.id, label, list(dict.fromkeys(aliases)), labels, page.title if page else None, len(entity.sitelinks),
+        n_statements, ended.first if ended else None, ended.end if ended else None, precision_name(ended), ended_by,
+    )  # fmt: skip
+
+
+def _ending(rows: Rows, entity: Entity) -> tuple[Span | None, str | None]:
+    """When an entity died or was dissolved; of several dates, the stretch that holds them all."""
+    for name in ENDINGS:
+        spans = [span for one in best_ranked(entity.claims.get(name, ())) if (span := _date(rows, entity.id, one))]
+        if spans:
+            coarsest = min(span.precision for span in spans)
+            return Span(min(one.first for one in spans), max(one.end for one in spans), coarsest), name
+    return None, None
+
+
+def _date(rows: Rows, entity_id: str, statement: Statement) -> Span | None:
+    bad: list[str] = []
+    span = read_snak(statement.mainsnak, bad)
+    for why in bad:
+        rows.leave_out("date of an entity that cannot be read", f"{entity_id}: {why}")
+    return span
+
+
+def _add_origin(rows: Rows, entity: Entity) -> None:
+    six, extended, any_rank = [], [], []
+    for name in (*ORIGINS, *MORE_ORIGINS):
+        statements = entity.claims.get(name)
+        if not statements:
+            continue
+        dated = [(span, name) for one in best_ranked(statements) if (span := _fine(_date(rows, entity.id, one)))]
+        extended += dated
+        if name in ORIGINS:
+            six += dated
+            kept = (one for one in statements if one.rank != "deprecated")
+            any_rank += [(span, name) for one in kept if (span := _fine(read_snak(one.mainsnak, [])))]
+    if not extended:
+        return
+    whole, by_any = earliest(six), earliest(any_rank)
+    rows.origins.append((
+        entity.id, *_told(whole), len(six), by_any[0].first if by_any else None, *_told(earliest(extended)),
+    ))  # fmt: skip
+
+
+def _fine(span: Span | None) -> Span | None:
+    """Drop what is coarser than a year: it tells no origin (specs of ECBD)."""
+    return span if span is not None and span.precision >= Precision.YEAR else None
+
+
+def _told(found: tuple[Span, str] | None) -> tuple[Any, ...]:
+    if found is None:
+        return None, None, None, None
+    span, name = found
+    return span.first, span.end, precision_name(span), name
+
+
+def _add_facts(rows: Rows, subject: str, relation: str, statements: Sequence[Statement]) -> None:
+    """Add the dated statements of a property, and the undated ones beside them."""
+    dated = [one for one in statements if is_dated(one)]
+    if not dated:
+        return
+    named: set[str] = set()
+    for one in dated:
+        named |= _add_fact(rows, subject, relation, one)
+    if not named:
+        return
+    for one in statements:
+        if one.rank == "deprecated" or is_dated(one):
+            continue
+        item = item_in(one.mainsnak)
+        if item:
+            rows.undated.append((one.id, subject, relation, item, one.rank, item not in named))
+
+
+def _add_fact(rows: Rows, subject: str, relation: str, statement: Statement) -> set[str]:
+    """Add a dated statement, a row per stretch; return the item it names, if it does and was not withdrawn."""
+    item = item_in(statement.mainsnak)
+    if item is None:
+        if statement.mainsnak.snaktype != "value":
+            rows.leave_out("dated statement without an object", f"{statement.id} {relation}")
+        return set()
+    if statement.rank not in _RANKS or not statement.id:
+        rows.leave_out("statement without an id or with an unknown rank", f"{subject} {relation} {statement.rank}")
+        return set()
+    bad: list[str] = []
+    assert isinstance(statement.qualifiers, Qualifiers)  # noqa: S101 - it is dated; for the type checker
+    for number, one in enumerate(intervals_of(statement.qualifiers, bad), 1):
+        rows.facts.append(_fact_row(statement, number, subject, relation, item, one))
+    for why in bad:
+        rows.leave_out("time of a statement that cannot be read", f"{statement.id}: {why}")
+    return {item} if statement.rank != "deprecated" else set()
+
+
+def _fact_row(
+    statement: Statement, number: int, subject: str, relation: str, item: str, held: Interval
+) -> tuple[Any, ...]:
+    return (
+        statement.id, number, subject, relation, item, held.valid_from, held.valid_to, held.certain_from,
+        held.certain_to, precision_name(held.start.span), precision_name(held.end.span), held.start.kind,
+        held.end.kind, held.is_point, statement.rank,
+    )  # fmt: skip

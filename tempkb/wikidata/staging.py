@@ -1,0 +1,81 @@
+"""Rows of a pass over a dump, written to files as they come and read back in key order."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.store.memory import spilling_to
+from tempkb.store.tables import Table
+from tempkb.wikidata.rows import Rows
+from tempkb.wikidata.tables import ENTITY_ORIGINS, FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+
+_FLUSH_ROWS = 1 << 15
+_BATCH_ROWS = 1 << 16
+_EDGES = pa.schema([("below", pa.string()), ("above", pa.string())])
+
+
+def _own_columns(table: Table) -> pa.Schema:
+    """The columns that rows bring along: all but those that are the same in a whole dump."""
+    return pa.schema([one for one in table.schema if one.name not in ("wiki", "dump_id", "dump_date")])
+
+
+_SCHEMAS = {
+    "entities": _own_columns(WIKIDATA_ENTITIES), "facts": _own_columns(FACTS),
+    "undated": _own_columns(UNDATED_STATEMENTS), "origins": _own_columns(ENTITY_ORIGINS),
+    "classes": _EDGES, "subclasses": _EDGES,
+}  # fmt: skip
+
+
+class Staging:
+    """Files of what a pass has found so far.
+
+    Args:
+        folder: an empty folder on the lake's file system.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._writers = {
+            name: pq.ParquetWriter(self.path(name), schema, compression="zstd", compression_level=1)
+            for name, schema in _SCHEMAS.items()
+        }
+
+    def path(self, name: str) -> Path:
+        """File of one kind of rows."""
+        return self.folder / f"{name}.parquet"
+
+    def take(self, rows: Rows, *, everything: bool = False) -> None:
+        """Write what has come together, once there is enough of it, and forget it."""
+        for name, schema in _SCHEMAS.items():
+            waiting: list[tuple[Any, ...]] = getattr(rows, name)
+            if len(waiting) < _FLUSH_ROWS and not (everything and waiting):
+                continue
+            columns = [
+                pa.array(values, one.type) for values, one in zip(zip(*waiting, strict=True), schema, strict=True)
+            ]
+            self._writers[name].write_table(pa.Table.from_arrays(columns, schema=schema))
+            waiting.clear()
+
+    def close(self) -> None:
+        """Finish the files."""
+        for writer in self._writers.values():
+            writer.close()
+
+    def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
+        """Yield the rows of one kind in key order, with the columns that all rows of the dump share."""
+        own = ", ".join(f'"{one}"' for one in _SCHEMAS[name].names)
+        return query_rows(self.folder, f"SELECT {own} FROM '{self.path(name)}'", table, constants)
+
+
+def query_rows(folder: Path, query: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
+    """Yield the rows of a query in the key order of a table, columns that all share put before them."""
+    shared = ", ".join(f"${name} AS {name}" for name in constants)
+    order = ", ".join(table.key)
+    names = ", ".join(table.column_names())
+    with spilling_to(folder) as connection:
+        asked = f"SELECT {names} FROM (SELECT {shared}, * FROM ({query})) ORDER BY {order}"
+        for batch in connection.sql(asked, params=dict(constants)).to_arrow_reader(_BATCH_ROWS):
+            yield pa.Table.from_batches([batch])

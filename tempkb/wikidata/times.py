@@ -1,0 +1,169 @@
+"""Wikidata's time values as half-open stretches of days. Pure.
+
+A value such as 2020, May 2020 or the 1840s is no instant: it says that
+something happened on one of many days. It is kept as the stretch of those
+days, with its precision; nothing is filled in.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+# Days from 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar, and between the two calendars' zero.
+_EPOCH_GREGORIAN = 719_468
+_EPOCH_JULIAN = 719_470
+# What a column of days (32 bits) can hold, with room for calculating.
+_LARGEST_YEAR = 5_000_000
+
+JULIAN = "Q1985786"
+
+
+class Precision(IntEnum):
+    """How exactly a time is known; the numbers are Wikidata's, larger is finer."""
+
+    CENTURY = 7
+    DECADE = 8
+    YEAR = 9
+    MONTH = 10
+    DAY = 11
+
+
+@dataclass(frozen=True, order=True)
+class Span:
+    """The days on which something may have happened.
+
+    Attributes:
+        first: first of them, in days since 1970-01-01.
+        end: the day after the last of them.
+        precision: how exactly it is known.
+    """
+
+    first: int
+    end: int
+    precision: Precision
+
+
+class TimeError(ValueError):
+    """A time value that names no day between century and day precision; the message says why."""
+
+
+def read_time(time: str, precision: int, calendar: str = "") -> Span:
+    """Read a time value of Wikidata's JSON.
+
+    Args:
+        time: `+2019-05-03T00:00:00Z`; also with eleven digits for the year, as
+            until about 2015, with `00` for an unknown month or day, and with `-`
+            for years before the common era (-0027 is 27 BCE; there is no year 0).
+        precision: 7 (century) to 11 (day); 12 to 14 (hours and below) count as days.
+        calendar: the calendar's URI or item; dates of day precision in the
+            Julian calendar are converted to the Gregorian one, others are kept,
+            as Wikidata's own RDF export does.
+
+    Raises:
+        TimeError: coarser than a century, out of range, or no date.
+
+    >>> span = read_time("+2020-00-00T00:00:00Z", 9)
+    >>> day_text(span.first), day_text(span.end)
+    ('2020-01-01', '2021-01-01')
+    """
+    if precision < Precision.CENTURY:
+        raise TimeError("coarser than a century")
+    year, month, day = _parts(time)
+    level = Precision(min(precision, Precision.DAY))
+    # A month or a day that is not given cannot be known, whatever the precision says.
+    if month == 0:
+        level = min(level, Precision.YEAR)
+    elif day == 0:
+        level = min(level, Precision.MONTH)
+    if level is Precision.DAY:
+        return _one_day(year, month, day, is_julian=calendar.endswith(JULIAN))
+    if level is Precision.MONTH:
+        return Span(_gregorian(year, month, 1), _gregorian(*_month_after(year, month), 1), level)
+    first, last = _years(year, level)
+    return Span(_gregorian(first, 1, 1), _gregorian(last + 1, 1, 1), level)
+
+
+def day_text(days: int) -> str:
+    """Return a day as `YYYY-MM-DD`; a year before 1 has a sign and counts from 0 (astronomers' years).
+
+    >>> day_text(0), day_text(read_time("-0027-01-16T00:00:00Z", 11, JULIAN).first)
+    ('1970-01-01', '-0026-01-14')
+    """
+    year, month, day = _civil(days)
+    return f"{year:05}-{month:02}-{day:02}" if year < 0 else f"{year:04}-{month:02}-{day:02}"
+
+
+def _parts(time: str) -> tuple[int, int, int]:
+    sign, rest = time[:1], time[1:]
+    date, at, _ = rest.partition("T")
+    parts = date.split("-")
+    if (
+        sign not in ("+", "-")
+        or not at
+        or len(parts) != 3
+        or not all(part.isascii() and part.isdigit() for part in parts)
+    ):
+        raise TimeError(f"{time!r} is no time of Wikidata")
+    year, month, day = (int(part) for part in parts)
+    if month > 12 or day > 31:
+        raise TimeError(f"{time!r} is no date")
+    if year > _LARGEST_YEAR:
+        raise TimeError("out of range")
+    # Historians have no year 0; astronomers, whose numbers can be added, call 1 BCE so.
+    return (year if sign == "+" else 1 - year), month, day
+
+
+def _one_day(year: int, month: int, day: int, *, is_julian: bool) -> Span:
+    count = _julian if is_julian else _gregorian
+    first = count(year, month, day)
+    if first >= count(*_month_after(year, month), 1):
+        raise TimeError(f"{year:04}-{month:02}-{day:02} is no date")
+    return Span(first, first + 1, Precision.DAY)
+
+
+def _month_after(year: int, month: int) -> tuple[int, int]:
+    return (year, month + 1) if month < 12 else (year + 1, 1)
+
+
+def _years(year: int, level: Precision) -> tuple[int, int]:
+    """First and last year, in astronomers' numbers, of the year, decade or century around a year."""
+    if level is Precision.YEAR:
+        return year, year
+    if year <= 0:
+        # Stretches before the common era mirror those after it: the 50s BCE are 59 to 50, the first century 100 to 1.
+        later, earlier = _years(1 - year, level)
+        return 1 - earlier, 1 - later
+    if level is Precision.DECADE:
+        return year // 10 * 10, year // 10 * 10 + 9
+    century = (year - 1) // 100
+    return century * 100 + 1, century * 100 + 100
+
+
+def _gregorian(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 of a date in the proleptic Gregorian calendar.
+
+    Months are counted from March, so that the leap day ends a year (H. Hinnant,
+    chrono-compatible low-level date algorithms).
+    """
+    years = year - (month <= 2)
+    return _day_of_year(month, day) + years * 365 + years // 4 - years // 100 + years // 400 - _EPOCH_GREGORIAN
+
+
+def _julian(year: int, month: int, day: int) -> int:
+    years = year - (month <= 2)
+    return _day_of_year(month, day) + years * 365 + years // 4 - _EPOCH_JULIAN
+
+
+def _day_of_year(month: int, day: int) -> int:
+    return (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day of days since 1970-01-01, in the proleptic Gregorian calendar."""
+    shifted = days + _EPOCH_GREGORIAN
+    era, of_era = divmod(shifted, 146_097)
+    year = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    number = (5 * of_year + 2) // 153
+    day = of_year - (153 * number + 2) // 5 + 1
+    month = number + (3 if number < 10 else -9)
+    return year + era * 400 + (month <= 2), month, day

@@ -1,0 +1,97 @@
+"""The `paper` preset's rules against what the released code gave (tempkb_tests/peer/templama/README.md)."""
+
+import csv
+import json
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tempkb.benchmarks.fact_queries.released import Fact, chosen_facts, days_of, resolve_objects, years_of
+from tempkb.windows import Granularity, windows_between
+
+PEER = Path(__file__).parents[2] / "peer" / "templama"
+
+
+def number(text: str) -> int | None:
+    parts = [int(part) for part in text.split("-")] if text else []
+    return sum(part * 100 ** (2 - at) for at, part in enumerate(parts)) or None
+
+
+def read_number(text: str) -> int | None:
+    """As `number`; a year above 2100 is none."""
+    found = number(text)
+    return None if found is None or found // 10_000 > 2100 else found
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Facts of linked items with a template, in the order of the file, and how popular items are."""
+    with (PEER / "entities.csv").open(encoding="utf-8") as lines:
+        entities = {row["entity"]: row for row in csv.DictReader(lines)}
+    linked = {name for name, row in entities.items() if row["is_linked"] == "true"}
+    with (PEER / "facts.csv").open(encoding="utf-8") as lines:
+        facts = [
+            Fact(row["subject"], row["relation"], row["object"], read_number(row["start"]), read_number(row["end"]))
+            for row in csv.DictReader(lines)
+            if row["subject"] in linked and row["object"] in linked
+        ]
+    return facts, {name: int(row["n_statements"]) for name, row in entities.items()}
+
+
+def records(name):
+    return [json.loads(line) for line in (PEER / name).read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("case", json.loads((PEER / "resolve_objects.json").read_text("utf-8")), ids=str)
+def test_facts_are_joined_as_released(case):
+    given = [Fact("Q1", "P54", one, number(start), number(end)) for one, start, end in case["input"]]
+    expected = [(one, number(start), number(end)) for one, start, end in case["output"]]
+    assert [(one.object, one.start, one.end) for one in resolve_objects(given)] == expected
+
+
+def test_quarters_have_the_released_answers(world):
+    facts, popular = world
+    told = {
+        f"{one['id']}": [answer["wikidata_id"] for answer in one["answer"]] for one in records("dynamic_records.jsonl")
+    }
+    relations = {one["relation"] for one in records("dynamic_records.jsonl")}
+    chosen = chosen_facts([one for one in facts if one.relation in relations], popular, 16, 2010)
+    found = {}
+    for window in windows_between(date(2019, 1, 1), date(2023, 1, 1), Granularity.QUARTER):
+        for (relation, subject), rows in chosen.items():
+            spans = [(one, *days_of(one, date(2019, 1, 1), date(2022, 6, 30))) for one in rows]
+            answers = [one.object for one, start, end in spans if start < window.end and end > window.start]
+            if answers:
+                found[f"{subject}_{relation}_{window.label}"] = answers
+    assert found == told
+
+
+def test_years_hold_the_released_answer_among_all(world):
+    """The released code keeps the most popular answer of a year; the released data, and we, all of them."""
+    facts, popular = world
+    told = {one["id"]: one["answer"]["wikidata_id"] for one in records("templama_records.jsonl")}
+    relations = {one["relation"] for one in records("templama_records.jsonl")}
+    chosen = chosen_facts([one for one in facts if one.relation in relations], popular, 18, 2010)
+    found = {}
+    for window in windows_between(date(2010, 1, 1), date(2021, 1, 1), Granularity.YEAR):
+        for (relation, subject), rows in chosen.items():
+            spans = [(one, *years_of(one)) for one in rows]
+            answers = [
+                one.object
+                for one, start, end in spans
+                if (start is None or start < window.end) and (end is None or end > window.start)
+            ]
+            if answers:
+                found[f"{subject}_{relation}_{window.label}"] = max(answers, key=lambda one: popular[one])
+    assert found == told
+
+
+def test_the_border_of_popularity_cuts_through_a_tie(world):
+    """Otherwise the order of ties would not be tested."""
+    facts, popular = world
+    chosen = chosen_facts(facts, popular, 1_000, 2010)
+    ranked = sorted((popular[subject] for relation, subject in chosen if relation == "P54"), reverse=True)
+    assert ranked[15] == ranked[16]
+    assert Counter(relation for relation, _ in chosen)["P102"] < 16
