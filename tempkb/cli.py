@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -49,8 +50,11 @@ def main() -> None:
 @click.option("--all", "all_windows", is_flag=True, help="Every window up to where the dumps end.")
 @click.option(
     "--dump", "dumps", multiple=True, metavar="FILE", type=click.Path(path_type=Path),
-    help="Read this file (export or .sql.gz table); may be repeated, files are then read as one history.",
+    help="Read this file (export, .sql.gz table, or Wikidata's JSON); may be repeated, files are then read as one.",
 )  # fmt: skip
+@click.option(
+    "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if their names do not tell."
+)
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Also windows that another dump has built; says what changed.")
 def build(
@@ -59,6 +63,7 @@ def build(
     all_windows: bool,
     dumps: tuple[Path, ...],
     more: tuple[Path, ...],
+    day: str,
     rebuild: bool,
 ) -> None:
     """Build tables, in the order of the data, and publish them to DuckDB.
@@ -72,13 +77,14 @@ def build(
       tempkb build
       tempkb build --windows 2020-01-01..2021-01-01
       tempkb build --select stable_snapshots --all --dump history.xml.bz2
+      TEMPKB_WIKI=enwiki tempkb build --dump entities.json.bz2 --day 2017-03-01
     """
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
     from tempkb.run import Request, build
     from tempkb.screens.status import print_summary
 
-    summary = build(Request(select, windows, all_windows, (*dumps, *more), rebuild))
+    summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
     print_summary(summary)
     if summary.failures:
         sys.exit(1)
@@ -188,6 +194,77 @@ def tempel(snapshots: str, preset: str, name: str, changes: tuple[str, ...]) -> 
     _build_release(releases.create(load_home(), preset, design, name))
 
 
+def _of_facts(granularity: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Options that both benchmarks of facts have."""
+    options = (
+        click.argument("windows", metavar="A..B"),
+        click.option("--granularity", default=granularity, show_default=True, help="week, month, quarter or year."),
+        click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper or small."),
+        click.option("--dump-id", default="", help="Wikidata dump; by default the newest that was read."),
+        click.option("--templates", multiple=True, metavar="NAME|FILE.csv",
+                     help="templama, dynamic, dynamic_improved, or a CSV (relation,language,wording); may repeat."),
+        click.option("--name", default="", help="By default made of the study and a hash of the design."),
+        click.option("--set", "changes", multiple=True, metavar="NAME=VALUE",
+                     help="Another value of a part of the design; may be repeated."),
+    )  # fmt: skip
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@release.command()
+@_of_facts("year")
+def templama(**asked: Any) -> None:
+    """Build a TempLAMA release: which fact held in which year, from A up to but not including B.
+
+    \b
+    Examples:
+      tempkb release templama 2010-01-01..2021-01-01
+      tempkb release templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s
+      tempkb release templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain
+    """
+    _release_facts("templama", **asked)
+
+
+@release.command("dynamic-templama")
+@_of_facts("quarter")
+def dynamic_templama(**asked: Any) -> None:
+    """Build a DynamicTempLAMA release: facts by quarter, and what changed, from A up to but not including B.
+
+    \b
+    Examples:
+      tempkb release dynamic-templama 2019-01-01..2022-07-01
+      tempkb release dynamic-templama 2019-01-01..2022-07-01 --granularity month --set max_subjects=100
+      tempkb release dynamic-templama 2019-01-01..2022-07-01 --templates dynamic --templates dynamic_improved
+    """
+    _release_facts("dynamic_templama", **asked)
+
+
+@release.command()
+@click.argument("name")
+@click.argument("tokenizer", type=click.Path(path_type=Path, exists=True))
+def tokens(name: str, tokenizer: Path) -> None:
+    """Count the tokens of the answers of release NAME by a TOKENIZER, a tokenizer.json.
+
+    The views dynamic_templama_single_token, dynamic_templama_multi_token and
+    dynamic_templama_token_losses tell what is left for models of that tokenizer.
+
+    \b
+    Example:
+      tempkb release tokens demo-quarters roberta-base/tokenizer.json
+    """
+    from tempkb.run import count_answer_tokens
+
+    summary = count_answer_tokens(name, tokenizer)
+    if summary.failures:
+        _fail("; ".join(summary.failures))
+    click.echo(f"counted; next: tempkb sql \"FROM dynamic_templama_token_losses WHERE release = '{name}'\"")
+
+
 @release.command()
 @click.argument("name")
 @click.argument("snapshots")
@@ -229,16 +306,46 @@ def export(name: str, folder: Path, tokenizer: Path | None) -> None:
     """Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and check sums.
 
     \b
-    Example:
+    Examples:
       tempkb release export tempel-20220101-20240101-0a1b2c3d exports
+      tempkb release export templama-2010s exports
     """
     from tempkb.api import open_store
+    from tempkb.benchmarks.fact_queries import releases as fact_releases
+    from tempkb.benchmarks.fact_queries.exporting import export_facts
+    from tempkb.benchmarks.register import benchmark_of
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.exporting import export_release
     from tempkb.settings import load_home
 
-    written = export_release(open_store(), releases.load(load_home(), name), folder, tokenizer)
+    home = load_home()
+    if benchmark_of(home, name) == releases.BENCHMARK:
+        written = export_release(open_store(), releases.load(home, name), folder, tokenizer)
+    elif tokenizer is not None:
+        raise click.UsageError("--tokenizer: adds fields to TempEL; for facts: tempkb release tokens NAME FILE")
+    else:
+        written = export_facts(open_store(), fact_releases.load(home, name), folder)
     click.echo(f"wrote {written}")
+
+
+def _release_facts(
+    benchmark: str, windows: str, granularity: str, preset: str, dump_id: str, templates: tuple[str, ...], name: str,
+    changes: tuple[str, ...],
+) -> None:  # fmt: skip
+    from tempkb.benchmarks.fact_queries import releases
+    from tempkb.benchmarks.fact_queries.design import make_design
+    from tempkb.run import build_facts, newest_wikidata
+    from tempkb.screens.releases import print_fact_release
+    from tempkb.settings import load_home
+
+    asked = dict(_pair(change) for change in changes)
+    dump_id = dump_id or newest_wikidata()
+    design = make_design(benchmark, preset, dump_id, windows, granularity, templates, asked)
+    release = releases.create(load_home(), benchmark, preset, design, name)
+    summary = build_facts(release)
+    if summary.failures:
+        _fail("; ".join(summary.failures))
+    print_fact_release(release.name, benchmark)
 
 
 def _pair(change: str) -> tuple[str, str]:
@@ -269,7 +376,7 @@ def ui(port: int) -> None:
 
 @main.command()
 @click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
-@click.option("--pages", default=220, show_default=True, help="How many pages.")
+@click.option("--pages", default=300, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
 def demo(seed: int, pages: int, quarters: int, second: bool) -> None:

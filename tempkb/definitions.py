@@ -1,6 +1,7 @@
 """The platform on one page: its rooms, in the order of the data.
 
     dumps -> revisions -> wikitext, mentions -> benchmarks -> models
+    dumps -> wikidata --------------------------^
 
 Dagster loads `defs`. What does not belong here: anything but putting together.
 """
@@ -9,22 +10,34 @@ from types import ModuleType
 
 import dagster as dg
 
-from tempkb.api import TABLES
+from tempkb.api import TABLES, VIEWS
 from tempkb.automation import JOBS
+from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
+from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
+from tempkb.benchmarks.fact_queries import assets as fact_queries
+from tempkb.benchmarks.fact_queries import checks as fact_queries_checks
 from tempkb.benchmarks.tempel import assets as tempel
 from tempkb.benchmarks.tempel import checks as tempel_checks
+from tempkb.benchmarks.templama import assets as templama
+from tempkb.benchmarks.templama import checks as templama_checks
 from tempkb.dumps import assets as dumps
 from tempkb.mentions import assets as mentions
 from tempkb.mentions import checks as mentions_checks
 from tempkb.revisions import assets as revisions
 from tempkb.revisions import checks as revisions_checks
 from tempkb.store.resource import store_resource
+from tempkb.wikidata import assets as wikidata
+from tempkb.wikidata import checks as wikidata_checks
 
 ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "dumps": (dumps,),
     "revisions": (revisions, revisions_checks),
     "mentions": (mentions, mentions_checks),
     "tempel": (tempel, tempel_checks),
+    "wikidata": (wikidata, wikidata_checks),
+    "fact_queries": (fact_queries, fact_queries_checks),
+    "templama": (templama, templama_checks),
+    "dynamic_templama": (dynamic_templama, dynamic_templama_checks),
 }
 
 # Starting a step is dear: fork from a process that has imported everything, one step at a time.
@@ -36,6 +49,6 @@ defs = dg.Definitions(
     assets=[asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)],
     asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
     jobs=JOBS,
-    resources={"store": store_resource(TABLES)},
+    resources={"store": store_resource(TABLES, VIEWS)},
     executor=_EXECUTOR,
 )

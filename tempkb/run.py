@@ -12,12 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.fact_queries import releases as fact_releases
+from tempkb.benchmarks.register import strike
 from tempkb.benchmarks.tempel import releases
-from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, name_dump, remember, serving_dump, tables_dump
+from tempkb.dumps.catalogue import (
+    Dump,
+    find_dumps,
+    holds_entities,
+    horizon_day,
+    name_dump,
+    name_entities,
+    remember,
+    serving_dump,
+    tables_dump,
+)
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError, TempkbError
 from tempkb.settings import Home, Settings, load_home
-from tempkb.windows import Window, parse_range, windows_between, windows_until
+from tempkb.windows import Window, parse_day, parse_range, windows_between, windows_until
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -46,10 +58,19 @@ concurrency:
 """
 
 
-# Families of partitions that come as they appear, by their jobs.
-_FAMILIES = {"register_dump": "dumps", "build_tempel": "releases"}
+# Families of partitions that come as they appear, by their jobs; the others are of windows.
+_FAMILIES = {
+    "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
+    "build_dynamic_templama": "releases", "count_answer_tokens": "releases",
+}  # fmt: skip
 _OF_DUMPS = {"dump_files", "pages", "namespaces"}
-_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")}
+_OF_WIKIDATA = {
+    "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "late_edits",
+}  # fmt: skip
+_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")} | {
+    "fact_releases", "fact_subjects", "fact_spells", "templama_queries", "future_relation_queries",
+    "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,7 @@ class Request:
         windows: `A..B`, windows whose start lies in [A, B); empty means those that are served and missing.
         all_windows: every window up to the dumps' horizon.
         dump_files: files named for this build.
+        day: day of the named files of Wikidata's entities, if nothing else tells it.
         rebuild: also windows that another dump has built.
     """
 
@@ -68,6 +90,7 @@ class Request:
     windows: str = ""
     all_windows: bool = False
     dump_files: tuple[Path, ...] = ()
+    day: str = ""
     rebuild: bool = False
 
 
@@ -96,15 +119,18 @@ def build(request: Request) -> Summary:
         SourceError: there is no dump to build from.
     """
     home = load_home()
-    named = _name(home, request.dump_files)
+    of_entities = [path for path in request.dump_files if holds_entities(path)]
+    named = _name(home, [path for path in request.dump_files if path not in of_entities])
     home = home.claim(named.wiki) if named else home
-    dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki)]
-    windows = _windows(home, request, named, dumps)
+    entities = _entity_dumps(home, request, of_entities)
+    dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
+    selected = _select(request.select)
+    windows = _windows(home, request, named, dumps) if dumps or named or not entities else []
     summary = Summary([window.key for window in windows])
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = sorted(_select(request.select) - _OF_DUMPS - _OF_RELEASES)
+        of_windows = sorted(selected - _OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES)
         used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
             _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
@@ -113,6 +139,85 @@ def build(request: Request) -> Summary:
             of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
             asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
             _run(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
+        _read_wikidata(instance, entities, selected, summary)
+    return summary
+
+
+def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
+    """Dumps of Wikidata's entities that this build is about, oldest first; named files go before what lies there."""
+    if files:
+        dump = name_entities(files, parse_day(request.day) if request.day else None)
+        remember(home.dumps, dump)
+        return [dump]
+    if request.day:
+        raise SettingsError("--day: tells the day of files of Wikidata's entities; name them with --dump")
+    if request.dump_files:
+        return []
+    return sorted((one for one in find_dumps(home.dumps) if one.entities), key=lambda one: (one.horizon, one.dump_id))
+
+
+def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], summary: Summary) -> None:
+    """Read each dump of entities that does not stand as it is."""
+    from tempkb.api import open_store
+    from tempkb.automation import DUMPS_JOB, WIKIDATA_JOB
+    from tempkb.wikidata.building import is_current
+
+    for dump in dumps:
+        if selected & _OF_DUMPS and not selected & _OF_WIKIDATA:
+            _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
+            _run(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
+            _run(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+
+
+def build_facts(release: fact_releases.Release) -> Summary:
+    """Build a release of TempLAMA or DynamicTempLAMA, or what it lacks.
+
+    Args:
+        release: as it is to be; it is written down first, since the run reads it.
+    """
+    from tempkb.api import open_store
+    from tempkb.automation import DYNAMIC_TEMPLAMA_JOB, TEMPLAMA_JOB
+
+    home = load_home()
+    fact_releases.keep(home, release)
+    summary = Summary()
+    with dagster_at(home) as instance:
+        job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
+        _run(instance, job, [release.name], {}, [], summary)
+    if summary.failures and open_store().lake.current("fact_releases", release.name) is None:
+        strike(home, release.name)
+    return summary
+
+
+def newest_wikidata() -> str:
+    """Return the newest Wikidata dump that was read.
+
+    Raises:
+        SourceError: none was.
+    """
+    from tempkb.api import open_store
+    from tempkb.wikidata.late import dump_dates
+
+    read = dump_dates(open_store().lake)
+    if not read:
+        raise SourceError(
+            "no Wikidata dump was read yet; put one into the home's dumps, as "
+            "wikidatawiki/entities/20260101/wikidata-20260101-all.json.gz, or name it: tempkb build --dump FILE"
+        )
+    return max(read, key=lambda name: (read[name], name))
+
+
+def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
+    """Count the tokens of a release's answers by a tokenizer's file."""
+    from tempkb.automation import TOKENS_JOB
+
+    home = load_home()
+    fact_releases.load(home, name)
+    summary = Summary()
+    config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
+    with dagster_at(home) as instance:
+        _run(instance, TOKENS_JOB, [name], config, [], summary)
     return summary
 
 
@@ -289,7 +394,7 @@ def _select(names: Sequence[str]) -> set[str]:
             raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(known))}")
         if name in _OF_RELEASES:
             raise SettingsError(
-                f"--select {name}: belongs to a release, not to a window; make one: tempkb release tempel SNAPSHOTS"
+                f"--select {name}: belongs to a release, not to a window; make one: tempkb release --help"
             )
     return set(names) or known
 

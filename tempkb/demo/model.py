@@ -7,9 +7,13 @@ but the command line and tests may import this package.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from tempkb.revisions.history import base36_sha1
 from tempkb.windows import Granularity, Window
+
+if TYPE_CHECKING:
+    from tempkb.demo.facts import Facts
 
 WIKI = "demowiki"
 NAMESPACES = {
@@ -155,11 +159,13 @@ class World:
         seed: from which it was made.
         clock: its quarters; one more than asked for, in which the second dump falls.
         pages: by page number.
+        facts: what was true when.
     """
 
     seed: int
     clock: Clock
     pages: list[Page]
+    facts: "Facts"
 
     @property
     def dump_days(self) -> tuple[datetime, datetime]:

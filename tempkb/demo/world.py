@@ -5,24 +5,26 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tempkb.demo.export import write_dump
+from tempkb.demo.facts import write_facts
 from tempkb.demo.linking import write_links
 from tempkb.demo.model import Clock, Name, Page, World, quarters
 from tempkb.demo.prose import article, invent, vandalism
 from tempkb.demo.stories import Pages, write_stories
+from tempkb.demo.wikidata import write_entities
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
 
 _FIRST_STORY = 11
 _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
-_MIN_PAGES, _MIN_QUARTERS = 110, 8
+_MIN_PAGES, _MIN_QUARTERS = 200, 8
 
 
-def make_world(seed: int = 7, pages: int = 220, n_quarters: int = 12) -> World:
+def make_world(seed: int = 7, pages: int = 300, n_quarters: int = 12) -> World:
     """Return the world of a seed: traps first, then ordinary articles and their talk.
 
     Args:
         seed: any number; the same number gives the same world, byte for byte.
-        pages: how many pages, at least 40.
+        pages: how many pages, at least 200.
         n_quarters: how many quarters before the first dump, at least 8; the
             second dump falls one quarter later.
 
@@ -40,10 +42,14 @@ def make_world(seed: int = 7, pages: int = 220, n_quarters: int = 12) -> World:
     linked = {name.title for page in pages_of_stories.made for name in page.names}
     write_links(pages_of_stories, clock)
     made = pages_of_stories.made
-    # What the stories about links count must not be linked from elsewhere.
-    unlinked = {name.title for page in made for name in page.names} - linked
+    of_stories = len(made)
+    facts = write_facts(pages_of_stories, clock, seed)
+    of_facts = made[of_stories:]
+    del made[of_stories:]
+    # What the stories about links count must not be linked from elsewhere, nor those about facts.
+    unlinked = {name.title for page in (*made, *of_facts) for name in page.names} - linked
     taken = linked | unlinked
-    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made))]  # noqa: S311
+    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_facts))]  # noqa: S311
     titles = sorted(taken - unlinked)
     for number, subject in enumerate(subjects):
         chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
@@ -55,8 +61,12 @@ def make_world(seed: int = 7, pages: int = 220, n_quarters: int = 12) -> World:
         )
         _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)
         made.append(page)
+    # Behind the ordinary ones, so that there may be more of these.
+    for page in of_facts:
+        page.page_id = _FIRST_STORY + len(made)
+        made.append(page)
     _number(made)
-    return World(seed, clock, made)
+    return World(seed, clock, made, facts)
 
 
 def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) -> list[Path]:
@@ -73,7 +83,8 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
         settings.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
-    return write_dump(world, world.dump_days[1 if second else 0], home.dumps)
+    day = world.dump_days[1 if second else 0]
+    return [*write_dump(world, day, home.dumps), write_entities(world, day, home.dumps)]
 
 
 def _birthday(chance: random.Random, n_quarters: int) -> float:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.screens.console import console, grid
+from tempkb.store.plain import plain_rows
 
 _SHOWN_ROWS = 100
 
@@ -43,13 +44,13 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(result.column_names)
-        writer.writerows(row.values() for row in result.to_pylist())
+        writer.writerows(list(row.values()) for row in plain_rows(result))
     elif form == "json":
-        for row in result.to_pylist():
+        for row in plain_rows(result):
             print(json.dumps(row, ensure_ascii=False, default=str))  # noqa: T201 - a command's answer
     else:
         out = console()
-        out.print(grid(result.column_names, (row.values() for row in result.slice(0, _SHOWN_ROWS).to_pylist())))
+        out.print(grid(result.column_names, (list(row.values()) for row in plain_rows(result.slice(0, _SHOWN_ROWS)))))
         more = (
             f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all"
             if result.num_rows > _SHOWN_ROWS

@@ -1,5 +1,7 @@
 """What a release holds, on one screen."""
 
+from collections import Counter
+
 import tempkb
 from tempkb.screens.console import console, grid
 
@@ -16,3 +18,29 @@ def print_release(name: str) -> None:
     screen.print(f"release {name}: {len(row['cuts'])} snapshots, {equal}")
     screen.print(grid(("snapshot", "category and subset", "entities", "mentions"), rows))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM tempel_mentions LIMIT 5"')
+
+
+def print_fact_release(name: str, benchmark: str) -> None:
+    """Print a release's queries by relation, and its changes by window, and where to go on."""
+    (row,) = tempkb.read("fact_releases", release=name).to_pylist()
+    subjects = tempkb.read("fact_subjects", release=name)
+    queries = tempkb.read(f"{benchmark}_queries", release=name)
+    n_subjects = Counter(subjects["relation"].to_pylist())
+    n_queries = Counter(queries["relation"].to_pylist())
+    screen = console()
+    screen.print(
+        f"release {name}: {queries.num_rows:,} queries by {row['granularity']}, {row['study_from']} to "
+        f"{row['study_to']}, from {', '.join(row['dump_ids'])}",
+        highlight=False,
+    )
+    rows = [(relation, n_subjects[relation], n_queries[relation]) for relation in sorted(n_subjects)]
+    screen.print(grid(("relation", "subjects", "queries"), rows))
+    if benchmark == "dynamic_templama":
+        changes = tempkb.read("dynamic_templama_changes", release=name)
+        pairs = zip(changes["window_start"].to_pylist(), changes["change"].to_pylist(), strict=True)
+        counted = Counter((str(start), change) for start, change in pairs)
+        kinds = ("unchanged", "updated", "new", "deleted", "undatable")
+        starts = sorted({start for start, _ in counted})
+        table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
+        screen.print(grid(("window", *kinds), table))
+    screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM {benchmark}_queries LIMIT 5"')

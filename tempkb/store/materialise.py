@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from tempkb.store.database import Publication
 from tempkb.store.lake import Version
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import read_files
 
 _SAMPLE_ROWS = 10
@@ -22,7 +23,7 @@ def sample_of(version: Version) -> str:
 def markdown(table: pa.Table) -> str:
     """Return a small table in Markdown, long cells cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in table.to_pylist()]
+    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in plain_rows(table)]
     return "\n".join(lines)
 
 

@@ -7,17 +7,17 @@ import dagster as dg
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import Table, View
 
 # Waits for the DuckDB file that one run may spend in all; what is left pending the next commit brings in.
 PATIENCE_SECONDS = 10.0
 
 
-def store_resource(tables: Sequence[Table]) -> dg.ResourceDefinition:
+def store_resource(tables: Sequence[Table], views: Sequence[View]) -> dg.ResourceDefinition:
     """Return the resource `store` for the home that `TEMPKB_HOME` names."""
 
     @dg.resource(description="The home's lake and its DuckDB file.")
     def store(_context: dg.InitResourceContext) -> Store:
-        return Store(load_home(), tables, Patience(PATIENCE_SECONDS))
+        return Store(load_home(), tables, Patience(PATIENCE_SECONDS), views)
 
     return store

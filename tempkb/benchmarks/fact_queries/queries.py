@@ -16,7 +16,7 @@ _BATCH_ROWS = 1 << 14
 # reading (wikidata/membership.py).
 HOLDS = {
     "possible": "(valid_from IS NULL OR valid_from < $end) AND (valid_to IS NULL OR valid_to > $start)",
-    "certain": "len(list_filter(members, one -> one.certain_from < $end AND one.certain_to > $start)) > 0",
+    "certain": "len(list_filter(members, lambda one: one.certain_from < $end AND one.certain_to > $start)) > 0",
 }
 
 

@@ -42,8 +42,8 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
                coalesce(own.label, shared.label) AS label,
                list_concat(coalesce(own.aliases, []), coalesce(shared.aliases, [])) AS aliases
         FROM (
-            SELECT *, list_filter(labels, one -> one.language = $language)[1] AS own,
-                   list_filter(labels, one -> one.language = '{_ANY_LANGUAGE}')[1] AS shared
+            SELECT *, list_filter(labels, lambda one: one.language = $language)[1] AS own,
+                   list_filter(labels, lambda one: one.language = '{_ANY_LANGUAGE}')[1] AS shared
             FROM entities
         )
         """,

@@ -21,7 +21,7 @@ class Template:
     Attributes:
         relation: property, such as P54.
         language: of the wording, and of the names that go into it.
-        wording: a sentence with `<subject>` and `<object>`, each once.
+        wording: a sentence with `<subject>`, once or more, and `<object>`, once.
         name: what people call the relation; may be empty.
     """
 
@@ -41,9 +41,10 @@ class Template:
             raise DesignError(f"{shown}: the relation is {self.relation!r}; expected a property such as P54")
         if not re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)*", self.language):
             raise DesignError(f"{shown}: the language is {self.language!r}; expected a code such as en")
-        for sign in (SUBJECT, OBJECT):
-            if self.wording.count(sign) != 1:
-                raise DesignError(f"{shown}: has {sign} {self.wording.count(sign)} times; expected once")
+        if self.wording.count(OBJECT) != 1:
+            raise DesignError(f"{shown}: has {OBJECT} {self.wording.count(OBJECT)} times; expected once")
+        if SUBJECT not in self.wording:
+            raise DesignError(f"{shown}: has no {SUBJECT}; expected one or more")
         if BLANK in self.wording:
             raise DesignError(f"{shown}: holds {BLANK}, which is what {OBJECT} becomes; write {OBJECT} alone")
 
@@ -53,8 +54,7 @@ class Template:
         >>> Template("P54", "en", "<subject> plays for <object>.").ask("Ada")
         'Ada plays for _X_.'
         """
-        before, after = self.wording.split(SUBJECT)
-        return before.replace(OBJECT, BLANK) + subject + after.replace(OBJECT, BLANK)
+        return subject.join(self.wording.replace(OBJECT, BLANK).split(SUBJECT))
 
 
 def template_set(name: str) -> tuple[Template, ...]:

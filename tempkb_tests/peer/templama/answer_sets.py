@@ -26,8 +26,14 @@ NO_CITIES = {
 def countries():
     import pycountry
 
-    rows = [(one.alpha_2, getattr(one, "common_name", one.name)) for one in pycountry.countries]
+    rows = [(one.alpha_2, _spoken(getattr(one, "common_name", one.name))) for one in pycountry.countries]
     return f"ISO 3166-1 by pycountry {version('pycountry')}", sorted(rows)
+
+
+def _spoken(name):
+    """`Palestine, State of` is sorted by its second half; people say State of Palestine."""
+    before, comma, after = name.partition(", ")
+    return f"{after.removeprefix('The ')} {before}" if comma and " and " not in name else name
 
 
 def cities():

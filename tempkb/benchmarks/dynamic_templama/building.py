@@ -1,0 +1,143 @@
+"""From spells and queries to what changed, and to how many tokens answers have. Knows nothing of Dagster."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.dynamic_templama.changes import make_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Asked, released_changes
+from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.building import studying
+from tempkb.benchmarks.fact_queries.queries import partition_of
+from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.errors import ContractError, SettingsError
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.store import Store
+from tempkb.windows import Window
+
+Log = Callable[[str], None]
+
+
+def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
+    """Write the changes of every window but the first that do not stand, and return all.
+
+    Raises:
+        ContractError: the queries of a window are not built.
+    """
+    versions = []
+    with studying(store, release) as connection:
+        for before, window in pairwise(release.design.windows()):
+            partition = partition_of(release.name, window)
+            version = store.lake.current(DYNAMIC_TEMPLAMA_CHANGES.name, partition)
+            if version is None:
+                earlier, now = (_queries(store, partition_of(release.name, one)) for one in (before, window))
+                rows = (
+                    _as_released(earlier, now, release, window)
+                    if release.design.rules == "paper"
+                    else make_changes(connection, release, before, window)
+                )
+                inputs = {f"{one.table} {one.partition}": one.version for one in (earlier, now)}
+                provenance = Provenance(inputs, release.design.to_json())
+                version = store.write(DYNAMIC_TEMPLAMA_CHANGES, partition, rows, provenance)
+                log(f"{window.label}: {version.rows:,} changes")
+            versions.append(version)
+    return versions
+
+
+def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
+    """Add to `answer_tokens` how many tokens each answer of a release has, by a tokenizer.
+
+    Args:
+        store: where the release stands.
+        release: one that is built.
+        tokenizer: a `tokenizer.json`; nothing in it is ever run.
+
+    Raises:
+        SettingsError: the tokenizer cannot be read.
+        ContractError: the release is not built.
+    """
+    spells = store.lake.current(FACT_SPELLS.name, release.name)
+    if spells is None:
+        raise ContractError(f"release {release.name!r}: is not built; build it first: tempkb release ...")
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise SettingsError("counting tokens needs the package tokenizers: pip install tokenizers") from None
+    try:
+        read = Tokenizer.from_file(str(tokenizer))
+        digest = hashlib.sha256(tokenizer.read_bytes()).hexdigest()
+    except Exception as error:  # noqa: BLE001 - the library raises plain exceptions of its own
+        raise SettingsError(f"tokenizer {tokenizer}: {error}; expected a tokenizer.json") from None
+    name = tokenizer.stem if tokenizer.stem != "tokenizer" else tokenizer.resolve().parent.name
+    with in_memory() as connection:
+        view_files(connection, "spells", spells.paths())
+        answers = connection.execute(
+            "SELECT object_id, any_value(object_label), any_value(dump_id) FROM spells GROUP BY ALL ORDER BY object_id"
+        ).fetchall()
+    # As within a sentence, whose words have a blank before them.
+    counts = [
+        len(one.ids) for one in read.encode_batch([f" {label}" for _, label, _ in answers], add_special_tokens=False)
+    ]
+    rows = [
+        {"wiki": store.home.wiki, "dump_id": dump_id, "release": release.name, "tokenizer": name,
+         "tokenizer_sha256": digest, "object_id": one, "label": label, "n_tokens": n}
+        for (one, label, dump_id), n in zip(answers, counts, strict=True)
+    ]  # fmt: skip
+    told = iter([pa.Table.from_pylist(rows, ANSWER_TOKENS.schema)])
+    inputs = {f"{spells.table} {spells.partition}": spells.version, f"tokenizer {name}": digest}
+    return store.add(ANSWER_TOKENS, release.name, told, Provenance(inputs), prefer="new")
+
+
+def _queries(store: Store, partition: str) -> Version:
+    version = store.lake.current(DYNAMIC_TEMPLAMA_QUERIES.name, partition)
+    if version is None:
+        raise ContractError(f"{DYNAMIC_TEMPLAMA_QUERIES.name} of {partition} is not built; build the release again")
+    return version
+
+
+def _as_released(before: Version, now: Version, release: Release, window: Window) -> Iterator[pa.Table]:
+    """The changes by the released rule, on texts and names; an answer listed twice counts twice.
+
+    The rule may count one item under two classes, where subjects share a name:
+    then the class met first stands, and the count is of both.
+    """
+    earlier, later = (_asked(version) for version in (before, now))
+    previous: dict[tuple[str, str], list[str]] = {}
+    for one in earlier:
+        row = one.source
+        previous[row["subject_id"], row["relation"]] = [answer["entity_id"] for answer in row["answers"]]
+    counted: Counter[tuple[str, str, str]] = Counter()
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for change, asked, at in released_changes(earlier, later):
+        row = asked.source
+        key = (row["subject_id"], row["relation"], row["answers"][at]["entity_id"])
+        counted[key] += 1
+        rows.setdefault(
+            key,
+            {
+                "wiki": row["wiki"], "dump_id": row["dump_id"], "release": release.name,
+                "window_start": window.start,
+                "subject_id": key[0], "relation": key[1], "object_id": key[2], "change": change, "change_detail": None,
+                "previous_object_ids": previous.get(key[:2], []), "granularity": row["granularity"],
+            },
+        )  # fmt: skip
+    told = [{**rows[key], "n_times": counted[key]} for key in sorted(rows)]
+    yield pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)
+
+
+def _asked(version: Version) -> list[Asked]:
+    rows = pq.read_table(version.paths()).to_pylist()
+    return [
+        Asked(row["query"], [answer["label"] for answer in row["answers"]], row)
+        for row in rows
+        if row["template_no"] == 1
+    ]

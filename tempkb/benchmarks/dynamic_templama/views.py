@@ -1,0 +1,135 @@
+"""Named questions: the papers' tables for any wiki and period, tokenizers' losses, facts over time."""
+
+from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
+from tempkb.store.tables import View
+
+# The paper keeps answers of at most five tokens, a mask each, and of one token where only one mask is filled.
+MOST_TOKENS = 5
+
+
+def split_shares(source: str) -> str:
+    """Return the SQL of table 5's totals and percentages from its counts.
+
+    Args:
+        source: SQL of rows with the columns n_unchanged, n_updated, n_deleted and n_new.
+    """
+    return f"""
+        SELECT *, n_total_counted AS n_total,
+               round(100.0 * n_unchanged / nullif(n_total_counted, 0), 1) AS percent_unchanged,
+               round(100.0 * n_updated / nullif(n_total_counted, 0), 1) AS percent_updated
+        FROM (SELECT *, n_unchanged + n_updated + n_deleted + n_new AS n_total_counted FROM ({source}))
+    """
+
+
+def share_lost(kept: str, of: str) -> str:
+    """Return the SQL of the percentage that a filter loses: table 5's %Lost is of totals of one and of many tokens."""
+    return f"round(100.0 * (1 - {kept} / nullif({of}, 0)), 1)"
+
+
+_COUNTS = """
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'unchanged') AS n_unchanged,
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'updated') AS n_updated,
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'deleted') AS n_deleted,
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'new') AS n_new,
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'undatable') AS n_undatable
+"""
+
+SPLIT_SIZES = View(
+    name="dynamic_templama_split_sizes",
+    meaning="Table 5: queries with an answer of each change, by window; a query may count in several. Undatable ones "
+    "are outside the total.",
+    query=split_shares(
+        f"SELECT release, granularity, window_start, {_COUNTS} FROM dynamic_templama_changes GROUP BY ALL"
+    ),
+    needs=(DYNAMIC_TEMPLAMA_CHANGES.name,),
+)
+
+SINGLE_TOKEN = View(
+    name="dynamic_templama_single_token",
+    meaning="Changes of answers that are one token, by tokenizer: what a single mask can fill.",
+    query="""
+    SELECT t.tokenizer, t.label, t.n_tokens, c.* FROM dynamic_templama_changes AS c
+    JOIN answer_tokens AS t ON t.release = c.release AND t.object_id = c.object_id WHERE t.n_tokens = 1
+    """,
+    needs=(DYNAMIC_TEMPLAMA_CHANGES.name, ANSWER_TOKENS.name),
+)
+
+MULTI_TOKEN = View(
+    name="dynamic_templama_multi_token",
+    meaning=f"Changes of answers of at most {MOST_TOKENS} tokens, by tokenizer: what the paper's masks can fill.",
+    query=f"""
+    SELECT t.tokenizer, t.label, t.n_tokens, c.* FROM dynamic_templama_changes AS c
+    JOIN answer_tokens AS t ON t.release = c.release AND t.object_id = c.object_id WHERE t.n_tokens <= {MOST_TOKENS}
+    """,
+    needs=(DYNAMIC_TEMPLAMA_CHANGES.name, ANSWER_TOKENS.name),
+)
+
+_OF_FILTER = """
+    SELECT release, granularity, tokenizer, window_start, {counts} FROM {view} GROUP BY ALL
+"""
+
+TOKEN_LOSSES = View(
+    name="dynamic_templama_token_losses",
+    meaning="Table 5's %Lost: queries by window with answers of one token, of at most five and of any length.",
+    query=f"""
+    WITH single AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=SINGLE_TOKEN.name))}),
+    multi AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=MULTI_TOKEN.name))}),
+    whole AS (SELECT release, window_start, n_total FROM {SPLIT_SIZES.name})
+    SELECT m.release, m.granularity, m.tokenizer, m.window_start, w.n_total AS n_any_length,
+           m.n_total AS n_multi_token, coalesce(s.n_total, 0) AS n_single_token,
+           {share_lost("coalesce(s.n_total, 0)", "m.n_total")} AS percent_lost,
+           {share_lost("m.n_total", "w.n_total")} AS percent_lost_to_length
+    FROM multi AS m JOIN whole AS w USING (release, window_start)
+    LEFT JOIN single AS s USING (release, granularity, tokenizer, window_start)
+    """,
+    needs=(SPLIT_SIZES.name, SINGLE_TOKEN.name, MULTI_TOKEN.name),
+)
+
+POSSIBLE_SPLITS = View(
+    name="dynamic_templama_relations",
+    meaning="Tables 1 and 6: queries (#Facts), rows (#Examples) and the changes met, by relation.",
+    query="""
+    WITH met AS (
+        SELECT release, relation, list(DISTINCT change ORDER BY change) AS possible_splits
+        FROM dynamic_templama_changes WHERE change <> 'undatable' GROUP BY ALL
+    )
+    SELECT q.release, q.relation, count(DISTINCT q.query) AS n_facts, count(*) AS n_examples,
+           any_value(m.possible_splits) AS possible_splits
+    FROM dynamic_templama_queries AS q LEFT JOIN met AS m USING (release, relation)
+    GROUP BY q.release, q.relation
+    """,
+    needs=(DYNAMIC_TEMPLAMA_QUERIES.name, DYNAMIC_TEMPLAMA_CHANGES.name),
+)
+
+EXAMPLES = View(
+    name="dynamic_templama_examples",
+    meaning="Table 7: an example for each relation, of the most popular subject whose answers are not all unchanged.",
+    query="""
+    SELECT c.release, c.relation, arg_min(q.query, (s.popularity_rank, q.window_start)) AS query,
+           arg_min(list_transform(q.answers, lambda one: one.label), (s.popularity_rank, q.window_start)) AS answers,
+           arg_min(q.date, (s.popularity_rank, q.window_start)) AS date
+    FROM dynamic_templama_changes AS c
+    JOIN dynamic_templama_queries AS q USING (release, window_start, subject_id, relation)
+    JOIN fact_subjects AS s USING (release, relation, subject_id)
+    WHERE c.change <> 'unchanged' GROUP BY c.release, c.relation
+    """,
+    needs=(DYNAMIC_TEMPLAMA_QUERIES.name, DYNAMIC_TEMPLAMA_CHANGES.name, FACT_SUBJECTS.name),
+)
+
+FACTS_OVER_TIME = View(
+    name="facts_over_time",
+    meaning="Queries that are asked in every window of their release: what one model can be followed by.",
+    query="""
+    SELECT q.* FROM dynamic_templama_queries AS q
+    SEMI JOIN (
+        SELECT release, subject_id, relation FROM dynamic_templama_queries GROUP BY ALL
+        HAVING count(DISTINCT window_start) = any_value((
+            SELECT count(DISTINCT window_start) FROM dynamic_templama_queries AS every
+            WHERE every.release = dynamic_templama_queries.release))
+    ) USING (release, subject_id, relation)
+    """,
+    needs=(DYNAMIC_TEMPLAMA_QUERIES.name,),
+)
+
+VIEWS = (SPLIT_SIZES, SINGLE_TOKEN, MULTI_TOKEN, TOKEN_LOSSES, POSSIBLE_SPLITS, EXAMPLES, FACTS_OVER_TIME)

@@ -1,0 +1,98 @@
+"""When the shared tables of a release of facts are made: once per name; what stands is never written again."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import dagster as dg
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.fact_queries import releases
+from tempkb.benchmarks.fact_queries.building import build_spells
+from tempkb.benchmarks.fact_queries.design import make_design
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.partitions import RELEASES
+from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.store import Store
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+
+
+class FactReleaseConfig(dg.Config):
+    """What a release is to be, when it was not written down before by `tempkb release`.
+
+    Attributes:
+        benchmark: `templama` or `dynamic_templama`.
+        preset: `tempkb`, `paper` or `small`.
+        dump_id: Wikidata dump; empty when the release is written down.
+        windows: the study, as `2010-01-01..2021-01-01`.
+        granularity: week, month, quarter or year.
+        templates: sets of wordings, or CSV files; empty for the benchmark's own.
+        changes: part of the design -> value.
+    """
+
+    benchmark: str = "templama"
+    preset: str = "tempkb"
+    dump_id: str = ""
+    windows: str = ""
+    granularity: str = "year"
+    templates: list[str] = []  # noqa: RUF012 - pydantic copies it
+    changes: dict[str, str] = {}  # noqa: RUF012
+
+
+def _spec(table: Table, description: str, sources: Sequence[Any]) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        table.name, description=description, deps=sources, group_name="fact_queries", kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"], code_version=table.code_version,
+    )  # fmt: skip
+
+
+_OF_DUMP = [
+    dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping())
+    for table in (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES)
+]
+
+
+@dg.multi_asset(
+    name="fact_queries",
+    specs=[
+        _spec(
+            FACT_SUBJECTS,
+            "Subjects that a release asks about, by relation; what is left out is counted in `exclusions`. "
+            "Key `relation, subject_id`.",
+            _OF_DUMP,
+        ),
+        _spec(
+            FACT_SPELLS,
+            "When each object of a subject was its object: facts that touch are joined, gaps kept. "
+            "Key `subject_id, relation, object_id, spell_no`.",
+            _OF_DUMP,
+        ),
+        _spec(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", [FACT_SPELLS.name]),
+    ],
+    partitions_def=RELEASES,
+)
+def fact_queries(
+    context: dg.AssetExecutionContext, config: FactReleaseConfig, store: dg.ResourceParam[Store]
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Choose subjects and join their facts, for a release of either benchmark."""
+    began = time.monotonic()
+    name = context.partition_key
+    if config.dump_id:
+        design = make_design(
+            config.benchmark, config.preset, config.dump_id, config.windows, config.granularity, config.templates,
+            config.changes,
+        )  # fmt: skip
+        releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))
+    release = releases.load(store.home, name)
+    versions = build_spells(store, release, context.log.info)
+    publication = store.publish()
+    for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES):
+        version = versions[table.name]
+        facts = facts_of(version, publication)
+        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+        facts |= {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
+        if table is FACT_RELEASES:
+            facts["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
+            facts["seconds"] = round(time.monotonic() - began, 2)
+        yield dg.MaterializeResult(asset_key=table.name, metadata=facts)

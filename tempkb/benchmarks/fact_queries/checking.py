@@ -1,0 +1,74 @@
+"""Queries that return what breaks a promise of the benchmarks of facts, over the lake. No Dagster here.
+
+They go back to the facts themselves and read neither spells nor how queries were made.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+from tempkb.wikidata.membership import true_within
+
+_STEP = """CASE granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
+           WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
+# Releases by the released rules bridge gaps and move ends on purpose.
+_OURS = "r.design->>'rules' = 'tempkb'"
+_POSSIBLY, _CERTAINLY = (true_within("a.window_start", "a.window_end", certainly=one) for one in (False, True))
+
+NOT_VALID = f"""
+    WITH answered AS (
+        SELECT q.release, q.dump_id, q.query_id, q.window_start, q.subject_id, q.relation,
+               CAST(q.window_start + {_STEP.replace("granularity", "q.granularity")} AS DATE) AS window_end,
+               unnest(q.answers).entity_id AS object_id, r.design
+        FROM queries AS q JOIN releases AS r USING (release) WHERE {_OURS}
+    ), ended AS (
+        SELECT dump_id, entity_id, ended_to FROM entities
+    )
+    SELECT a.release, a.query_id, a.object_id FROM answered AS a
+    WHERE NOT EXISTS (
+        SELECT 1 FROM facts AS f JOIN ended AS e ON e.dump_id = f.dump_id AND e.entity_id = f.subject_id
+        WHERE f.dump_id = a.dump_id AND f.subject_id = a.subject_id AND f.relation = a.relation
+          AND f.object_id = a.object_id
+          AND CASE WHEN a.design->>'answers' = 'certain' THEN {_CERTAINLY} ELSE {_POSSIBLY} END
+          AND (a.design->>'close_at_death' = 'false' OR f.end_kind = 'value' OR e.ended_to IS NULL
+               OR e.ended_to > a.window_start)
+    )
+"""
+IN_TWO_SPLITS = """
+    SELECT release, subject_id, list(DISTINCT split) FROM queries GROUP BY release, subject_id
+    HAVING count(DISTINCT split) > 1
+"""
+UNKNOWN_STATEMENTS = """
+    WITH used AS (
+        SELECT release, dump_id, subject_id, relation, object_id, unnest(members).fact_id AS fact_id FROM spells
+    )
+    SELECT u.release, u.fact_id FROM used AS u ANTI JOIN facts AS f
+    ON f.dump_id = u.dump_id AND f.fact_id = u.fact_id AND f.subject_id = u.subject_id AND f.relation = u.relation
+       AND f.object_id = u.object_id
+"""
+TOUCHING_SPELLS = f"""
+    SELECT one.release, one.subject_id, one.relation, one.object_id
+    FROM spells AS one JOIN spells AS next USING (release, subject_id, relation, object_id)
+    JOIN releases AS r USING (release)
+    WHERE next.spell_no = one.spell_no + 1 AND {_OURS}
+      AND (one.valid_to IS NULL OR next.valid_from IS NULL OR next.valid_from <= one.valid_to)
+"""
+
+
+def broken(store: Store, query: str, tables: Mapping[str, Table]) -> list[tuple[Any, ...]]:
+    """Return the rows that break a promise; nothing when a table is not there yet.
+
+    Args:
+        store: where the tables are.
+        query: SQL that returns what is broken.
+        tables: by the names that the query uses.
+    """
+    files = {name: store.lake.files(table.name) for name, table in tables.items()}
+    if not all(files.values()):
+        return []
+    with in_memory() as connection:
+        for name, paths in files.items():
+            view_files(connection, name, paths)
+        return connection.execute(query).fetchall()

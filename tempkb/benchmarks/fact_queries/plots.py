@@ -1,0 +1,53 @@
+"""Pictures for the metadata of a run: facts by relation and window, changes by window."""
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_COLOURS = {
+    "unchanged": "#b8c4ce", "updated": "#2f6f9f", "new": "#4fa35b", "deleted": "#c2563f", "undatable": "#e0b84c",
+}  # fmt: skip
+
+
+def plot_lines(title: str, dates: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
+    """Return a Markdown image of counts over windows, a line per series."""
+    return _picture(title, dates, lambda axes: _draw_lines(axes, series))
+
+
+def plot_bars(title: str, dates: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
+    """Return a Markdown image of counts over windows, stacked, in the order of the series."""
+    return _picture(title, dates, lambda axes: _draw_bars(axes, series))
+
+
+def _draw_lines(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
+    for name, counts in series.items():
+        axes.plot(range(len(counts)), counts, marker="o", markersize=3, label=name)
+
+
+def _draw_bars(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
+    below = [0] * max((len(counts) for counts in series.values()), default=0)
+    for name, counts in series.items():
+        axes.bar(range(len(counts)), counts, bottom=below, label=name, color=_COLOURS.get(name))
+        below = [low + count for low, count in zip(below, counts, strict=True)]
+
+
+def _picture(title: str, dates: Sequence[str], draw: Any) -> str:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
+    draw(axes)
+    axes.set_title(title, fontsize=10)
+    axes.set_ylim(bottom=0)
+    # At most twenty dates fit beside one another.
+    step = max(1, len(dates) // 20)
+    axes.set_xticks(range(0, len(dates), step), dates[::step], rotation=45, fontsize=7)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7, ncols=2)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=70)
+    plt.close(figure)
+    return f"![{title}](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"

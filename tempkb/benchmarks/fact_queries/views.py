@@ -1,0 +1,24 @@
+"""Named questions to the shared tables."""
+
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.store.tables import View
+
+INVERSE_FACTS = View(
+    name="inverse_facts",
+    meaning="Facts that are told twice, from both sides, to different splits: who sees one may infer the other.",
+    query="""
+    SELECT DISTINCT one.release, one.subject_id, one.relation, one.object_id, a.split,
+           other.relation AS inverse_relation, b.split AS inverse_split
+    FROM fact_spells AS one
+    JOIN fact_spells AS other
+        ON other.release = one.release AND other.subject_id = one.object_id AND other.object_id = one.subject_id
+    JOIN fact_subjects AS a
+        ON a.release = one.release AND a.relation = one.relation AND a.subject_id = one.subject_id
+    JOIN fact_subjects AS b
+        ON b.release = other.release AND b.relation = other.relation AND b.subject_id = other.subject_id
+    WHERE a.split < b.split
+    """,
+    needs=(FACT_SPELLS.name, FACT_SUBJECTS.name),
+)
+
+VIEWS = (INVERSE_FACTS,)

@@ -1,0 +1,28 @@
+"""Named questions: the paper's table 8 for any wiki and period."""
+
+from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
+from tempkb.store.tables import View
+
+RELATIONS = View(
+    name="templama_relations",
+    meaning="Table 8: queries by relation, with a question of each.",
+    query="""
+    SELECT release, relation, count(*) AS n_queries, count(DISTINCT subject_id) AS n_subjects,
+           arg_min(query, (window_start, query_id)) AS such_as
+    FROM templama_queries GROUP BY release, relation
+    """,
+    needs=(TEMPLAMA_QUERIES.name,),
+)
+
+SPLIT_SHARES = View(
+    name="templama_split_shares",
+    meaning="How large the splits came out, by relation and window: subjects are drawn, so queries are not in step.",
+    query="""
+    SELECT release, relation, window_start, split, count(*) AS n_queries,
+           count(*) / sum(count(*)) OVER (PARTITION BY release, relation, window_start) AS share
+    FROM templama_queries GROUP BY release, relation, window_start, split
+    """,
+    needs=(TEMPLAMA_QUERIES.name,),
+)
+
+VIEWS = (RELATIONS, SPLIT_SHARES)
