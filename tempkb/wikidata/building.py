@@ -19,7 +19,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes
-from tempkb.wikidata.late import write_late_edits
+from tempkb.wikidata.late import dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import ANY_LANGUAGE, SUBCLASS_OF, Rows, Scope, add_entity
 from tempkb.wikidata.staging import Staging
@@ -85,6 +85,10 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
         report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
     report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
+    # To the dumps after it, it may be the first that reached a window.
+    for other, day in dump_dates(store.lake).items():
+        if day > dump.date:
+            write_late_edits(store, other, day)
     _account(store, dump, report, provenance)
     return report
 

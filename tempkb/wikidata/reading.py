@@ -86,16 +86,21 @@ def _entities(
     wanted: Sequence[bytes],
     tally: Tally,
 ) -> Iterator[Entity]:
-    alone = first[:1] == b"[" and not first.strip(b"[,]")
-    if alone or (first[:2] == b"[{" and _is_json(first[1:].rstrip(b",]"))) or _is_json(first.rstrip(b",")):
-        rest = lines if alone else _chain(first.removeprefix(b"["), lines)
-        yield from _by_line(rest, decode, wanted, tally, first_number=2 if alone else 1)
+    opened = first[:1] == b"[" and not first.strip(b"[,]")
+    second = next((line.strip() for line in lines if line.strip()), b"") if opened else first.removeprefix(b"[")
+    # Written over many lines, an entity begins with a line of a brace alone; a line of a dump is much longer.
+    if second != b"{" and (opened or _is_json(second.rstrip(b",]")) or _is_json(second.rstrip(b","))):
+        yield from _by_line(_chain(second, lines), decode, wanted, tally, first_number=2 if opened else 1)
+        if tally.n_damaged and tally.n_damaged == tally.lines and not tally.damage:
+            line, why = tally.damaged[0]
+            raise SourceError(f"{path}: no JSON of Wikidata (line {line}: {why}); expected an entity a line")
         return
     if first[:1] not in (b"{", b"["):
         raise SourceError(
             f"{path}: begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an entity"
         )
-    yield from _of_document(b"\n".join(_chain(first, lines)), path, decode, tally)
+    whole = _chain(first, _chain(second, lines) if opened else lines)
+    yield from _of_document(b"\n".join(whole), path, decode, tally)
 
 
 def _by_line(
@@ -109,6 +114,8 @@ def _by_line(
         text = line.strip().rstrip(b",")
         if not text or text == b"]":
             continue
+        if text.endswith(b"}]"):
+            text = text[:-1]
         tally.lines += 1
         if wanted and not any(one in text for one in wanted):
             tally.passed_over += 1

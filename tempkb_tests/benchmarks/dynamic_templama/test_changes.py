@@ -1,0 +1,232 @@
+"""What changed between windows: stories with rows by hand; the released rule beside it; checks that can fail."""
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tempkb.benchmarks.dynamic_templama.checks import DISAGREEING
+from tempkb.benchmarks.dynamic_templama.released_changes import Asked, count_changes, released_changes
+from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.checking import (
+    IN_TWO_SPLITS,
+    NOT_VALID,
+    TOUCHING_SPELLS,
+    UNKNOWN_STATEMENTS,
+    broken,
+)
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.store.drafts import Provenance
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release
+from tempkb_tests.wikidata.items import read_home
+
+CLUBS = {"Q101": "Reed", "Q102": "Salt", "Q103": "Moss"}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    return lambda entities: read_home(tmp_path, monkeypatch, {DAY: entities})
+
+
+def changes(store, **equal):
+    """By window: object's name -> (change, detail, names before), the unchanged ones left out."""
+    found: dict[str, dict] = {}
+    for row in store.read("dynamic_templama_changes", **equal).to_pylist():
+        if row["change"] != "unchanged":
+            before = [CLUBS[one] for one in row["previous_object_ids"]]
+            found.setdefault(str(row["window_start"]), {})[CLUBS[row["object_id"]]] = (
+                row["change"],
+                row["change_detail"],
+                before,
+            )
+    return found
+
+
+def test_a_successor_on_the_day_after_the_quarter(home):
+    store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
+    release(store, windows="2019-01-01..2020-01-01")
+    assert changes(store) == {"2019-07-01": {"Salt": ("updated", "replaced", ["Reed"])}}
+
+
+def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
+    store = home(
+        players(Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")])
+    )
+    ours = release(store, windows="2019-01-01..2020-01-01")
+    assert changes(store, release=ours.name) == {
+        "2019-10-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
+    }
+    by_month = release(store, windows="2019-08-01..2020-01-01", granularity="month")
+    assert changes(store, release=by_month.name) == {
+        "2019-09-01": {"Salt": ("deleted", "reduced", ["Reed", "Salt"])},
+        "2019-11-01": {"Moss": ("new", "extended", ["Reed"])},
+    }
+    # The released rule, by quarter: what is there is unchanged, what came is updated, who left is told nowhere.
+    quarters = {when: Asked("Ada", found) for (_, when), found in answers(store, release=ours.name).items()}
+    told = [
+        (change, asked.answers[at])
+        for change, asked, at in released_changes([quarters["2019-Q3"]], [quarters["2019-Q4"]])
+    ]
+    assert told == [("unchanged", "Reed"), ("updated", "Moss")]
+
+
+def test_all_ways_to_come_and_to_go(home):
+    store = home(players(
+        Came=[("Q101", "2019-04-10", "2019-06-20"), ("Q102", "2019-07-05", "2019-08-01")],
+        Back=[("Q101", "2018-01-01", "2019-03-31"), ("Q102", "2019-04-01", "2019-09-30"), ("Q101", "2019-10-01", "")],
+    ))  # fmt: skip
+    release(store, windows="2019-01-01..2020-01-01")
+    of = {row: [] for row in ("Q1", "Q2")}
+    for row in store.read("dynamic_templama_changes").to_pylist():
+        of[row["subject_id"]].append(
+            (str(row["window_start"]), CLUBS[row["object_id"]], row["change"], row["change_detail"])
+        )
+    assert of["Q1"] == [
+        ("2019-04-01", "Reed", "new", "appeared"), ("2019-07-01", "Salt", "updated", "replaced"),
+        ("2019-10-01", "Salt", "deleted", "vanished"),
+    ]  # fmt: skip
+    assert of["Q2"] == [
+        ("2019-04-01", "Salt", "updated", "replaced"), ("2019-07-01", "Salt", "unchanged", None),
+        ("2019-10-01", "Reed", "updated", "returning"),
+    ]  # fmt: skip
+
+
+def test_what_is_known_by_the_year_only_has_no_quarter(home):
+    store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2019", "2020-06-30"), ("Q103", "2020-07", "")]))
+    quarters = release(store)
+    assert changes(store, release=quarters.name) == {
+        # Salt may have come on any day of 2019, Reed have gone: only the year is told.
+        "2020-01-01": {"Reed": ("undatable", "reduced", ["Reed", "Salt"])},
+        "2020-07-01": {"Moss": ("updated", "replaced", ["Salt"])},
+    }
+    years = release(store, windows="2018-01-01..2021-01-01", granularity="year")
+    assert changes(store, release=years.name) == {
+        "2019-01-01": {"Salt": ("new", "extended", ["Reed"])},
+        "2020-01-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
+    }
+    # A month is too coarse for weeks, and fine for months.
+    weeks = release(store, windows="2020-06-15..2020-07-20", granularity="week")
+    assert changes(store, release=weeks.name) == {
+        "2020-06-29": {"Moss": ("undatable", "extended", ["Salt"])},
+        "2020-07-06": {"Salt": ("deleted", "reduced", ["Salt", "Moss"])},
+    }
+
+
+def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
+    store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2020-01-01", "")]))
+    release(store)
+    # That Reed was it until the year's end is possible only, so nobody can say that Salt replaced it then.
+    assert changes(store) == {
+        "2020-01-01": {"Reed": ("undatable", "replaced", ["Reed"]), "Salt": ("new", "replaced", ["Reed"])}
+    }
+
+
+def test_the_released_rule_goes_by_text_and_name():
+    before = [Asked("Ada", ["Reed"], 1), Asked("Ada", ["Salt"], 2), Asked("Ben", ["Reed", "Reed"], 3)]
+    now = [Asked("Ada", ["Salt"], 2), Asked("Cem", ["Moss", "Reed"], 4)]
+    found = [(change, asked.source, at) for change, asked, at in released_changes(before, now)]
+    # The first query of the text Ada counts for both, so Salt, unchanged by number, is updated.
+    assert found == [("updated", 2, 0), ("new", 4, 0), ("new", 4, 1), ("deleted", 3, 0), ("deleted", 3, 1)]
+    assert count_changes(released_changes(before, now)) == {"unchanged": 0, "updated": 1, "new": 2, "deleted": 2}
+
+
+def test_the_paper_preset_counts_as_released(home):
+    store = home(players(
+        Ada=[("Q101", "2019-01-01", "2019-06-30"), ("Q102", "2019-07-01", "2020-12-31")],
+        Aba=[("Q101", "2019-01-01", "2020-12-31"), ("Q102", "2019-02-01", "2020-11-30"), ("Q101", "2019-03-01", "2020-12-31")],
+    ))  # fmt: skip
+    made = release(store, windows="2019-01-01..2020-01-01", preset="paper")
+    found = {(str(row["window_start"])[5:7], row["subject_id"], row["object_id"]): (row["change"], row["n_times"])
+             for row in store.read("dynamic_templama_changes", release=made.name).to_pylist()}  # fmt: skip
+    assert found["07", "Q1", "Q102"] == ("updated", 1)
+    # Reed, Salt, Reed: the released data lists Reed twice.
+    assert found["04", "Q2", "Q101"] == ("unchanged", 2)
+    assert answers(store, release=made.name)["Aba plays for _X_.", "2019-Q2"] == ["Reed", "Salt", "Reed"]
+
+
+# Checks
+
+
+@pytest.fixture
+def built(home):
+    store = home(players(
+        Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")],
+        Ben=[("Q101", "2018", "2019"), ("Q102", "2020-01-01", "")],
+    ))  # fmt: skip
+    release(store)
+    return store
+
+
+TABLES = {
+    "queries": DYNAMIC_TEMPLAMA_QUERIES, "changes": DYNAMIC_TEMPLAMA_CHANGES, "releases": FACT_RELEASES, "facts": FACTS,
+    "entities": WIKIDATA_ENTITIES, "spells": FACT_SPELLS,
+}  # fmt: skip
+USES = {
+    NOT_VALID: ("queries", "releases", "facts", "entities"), IN_TWO_SPLITS: ("queries",),
+    DISAGREEING: ("changes", "queries", "releases"), UNKNOWN_STATEMENTS: ("spells", "facts"),
+    TOUCHING_SPELLS: ("spells", "releases"),
+}  # fmt: skip
+
+
+def what_breaks(store, query):
+    return broken(store, query, {name: TABLES[name] for name in USES[query]})
+
+
+def spoil(store, table, column, change):
+    """Write a table's last partition again with a column changed in its first row."""
+    version = store.lake.versions(table.name)[-1]
+    rows = pa.concat_tables([pa.parquet.read_table(path) for path in version.paths()])
+    values = rows[column].to_pylist()
+    values[0] = change(values[0])
+    at = rows.schema.get_field_index(column)
+    rows = rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
+    store.write(table, version.partition, [rows], Provenance())
+
+
+def test_all_checks_pass_on_what_was_built(built):
+    assert {query: what_breaks(built, query) for query in USES} == dict.fromkeys(USES, [])
+
+
+@pytest.mark.parametrize(
+    ("query", "table", "column", "change"),
+    [
+        (NOT_VALID, DYNAMIC_TEMPLAMA_QUERIES, "answers", lambda old: [{**old[0], "entity_id": "Q102"}]),
+        (IN_TWO_SPLITS, DYNAMIC_TEMPLAMA_QUERIES, "split", lambda old: "train" if old != "train" else "val"),
+        (DISAGREEING, DYNAMIC_TEMPLAMA_CHANGES, "change", lambda _old: "deleted"),
+        (DISAGREEING, DYNAMIC_TEMPLAMA_QUERIES, "answers", lambda old: [*old, {**old[0], "entity_id": "Q102"}]),
+        (UNKNOWN_STATEMENTS, FACT_SPELLS, "members", lambda old: [{**old[0], "fact_id": "Q9$9"}]),
+    ],
+    ids=["valid", "splits", "changes", "answers", "statements"],
+)
+def test_every_check_can_fail(built, query, table, column, change):
+    spoil(built, table, column, change)
+    assert what_breaks(built, query)
+
+
+def test_spells_that_touch_are_noticed(built):
+    (version,) = built.lake.versions(FACT_SPELLS.name)
+    rows = pa.parquet.read_table(version.paths()[0])
+    first = rows.slice(0, 1)
+    again = first.set_column(first.schema.get_field_index("spell_no"), "spell_no", pa.array([2], pa.int16()))
+    both = pa.concat_tables([first, again, rows.slice(1)])
+    built.write(FACT_SPELLS, version.partition, [both], Provenance())
+    assert what_breaks(built, TOUCHING_SPELLS)
+
+
+def test_checks_are_asset_checks():
+    from tempkb.benchmarks.dynamic_templama import checks
+    from tempkb.benchmarks.templama import checks as of_years
+
+    names = {
+        key.name
+        for module in (checks, of_years)
+        for one in dg.load_asset_checks_from_modules([module])
+        for key in one.check_keys
+    }
+    assert names == {
+        "answers_hold_in_their_windows",
+        "no_subject_is_in_two_splits",
+        "changes_follow_from_the_answers",
+        "table_9_is_whole",
+    }

@@ -1,0 +1,119 @@
+"""Files in the released forms: written, read back, refused."""
+
+import json
+
+import pytest
+
+from tempkb.benchmarks.export import verified_files
+from tempkb.benchmarks.fact_queries.exporting import export_facts
+from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
+from tempkb.benchmarks.fact_queries.releases import create, keep, load
+from tempkb.errors import DesignError, SourceError
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, players, release
+from tempkb_tests.wikidata.items import read_home
+
+YEARLY = {
+    "query": "Ada plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {"wikidata_id": "Q102", "name": "Sält"}],
+    "date": "2019", "id": "Q1_P54_2019", "most_frequent_answer": {"wikidata_id": "Q102", "name": "Sält"},
+    "most_recent_answer": {"wikidata_id": "Q102", "name": "Sält"}, "relation": "P54",
+}  # fmt: skip
+QUARTERLY = {"query": "Ada plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}], "date": "2019-Q1",
+             "id": "Q1_P54_2019-Q1", "relation": "P54"}  # fmt: skip
+
+
+def test_released_files_are_read_and_written_back(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(YEARLY) + "\n\n" + json.dumps(QUARTERLY) + "\n")
+    table = read_records([path])
+    assert table["subject_id"].to_pylist() == ["Q1", "Q1"]
+    assert [json.dumps(one) for one in records_of(table.to_pylist())] == [json.dumps(YEARLY), json.dumps(QUARTERLY)]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("{", "no record"), ('{"query": "x"}', "has no answer, date, id, relation"), ("[1]", "has no query"),
+     (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id")],
+)  # fmt: skip
+def test_a_line_that_is_no_record_is_named(tmp_path, line, why):
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(YEARLY) + "\n" + line + "\n")
+    with pytest.raises(SourceError, match=why) as caught:
+        read_records([path])
+    assert "x.jsonl, line 2" in str(caught.value)
+
+
+def test_most_frequent_and_most_recent_answers():
+    popular = {"A": 5, "B": 9, "C": 5}
+    # One a year: B over A, then A, then A (first of equals before C), then C.
+    dated = [("2017", ["A", "B"]), ("2018", ["A"]), ("2019", ["A", "C"]), ("2020", ["C"])]
+    assert most_answers(dated, popular) == ("A", "C")
+    assert most_answers([("2019", ["B"]), ("2020", ["A"])], popular) == ("B", "A")
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    spells = [("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]
+    entities = players(**{f"P{n}": spells for n in range(1, 41)})
+    entities[1]["aliases"] = {"en": [{"language": "en", "value": "The Salts"}]}
+    return read_home(tmp_path, monkeypatch, {DAY: entities})
+
+
+def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
+    made = release(store, TEMPLAMA, granularity="year")
+    folder = export_facts(store, made, tmp_path / "out")
+    names = verified_files(folder)
+    assert {"train.jsonl", "val.jsonl", "test.jsonl", "design.json", "README.md"} < set(names)
+    assert f"parquet/templama_queries/{made.name}.2020-01-01.parquet" in names
+    read = read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")])
+    assert read.num_rows == 80
+    (row,) = [one for one in records_of(read.to_pylist()) if one["id"] == "Q1_P54_2019"]
+    salt = {"wikidata_id": "Q102", "name": "Salt"}
+    assert row == {
+        "query": "P1 plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {**salt, "aliases": ["The Salts"]}],
+        "date": "2019", "id": "Q1_P54_2019", "most_frequent_answer": {"wikidata_id": "Q101", "name": "Reed"},
+        "most_recent_answer": salt, "relation": "P54",
+    }  # fmt: skip
+    assert "| P54 | 40 | 80 |" in (folder / "README.md").read_text()
+    again = export_facts(store, made, tmp_path / "again")
+    assert (again / "SHA256SUMS").read_bytes() == (folder / "SHA256SUMS").read_bytes()
+
+
+def test_dynamic_releases_bring_their_changes(store, tmp_path):
+    made = release(store, DYNAMIC)
+    folder = export_facts(store, made, tmp_path / "out")
+    names = verified_files(folder)
+    assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 7
+    (record,) = [one for one in records_of(read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")]).to_pylist())
+                 if one["id"] == "Q1_P54_2019-Q3"]  # fmt: skip
+    assert list(record) == ["query", "answer", "date", "id", "relation"]
+
+
+def test_what_is_not_built_cannot_be_exported(store, tmp_path):
+    made = release(store, TEMPLAMA, granularity="year")
+    other = create(store.home, TEMPLAMA, "tempkb", made.design, "other")
+    keep(store.home, other)
+    with pytest.raises(DesignError, match="is not built"):
+        export_facts(store, other, tmp_path / "out")
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def test_a_name_belongs_to_one_design(store):
+    made = release(store, TEMPLAMA, granularity="year")
+    keep(store.home, create(store.home, TEMPLAMA, "tempkb", made.design, "mine"))
+    assert load(store.home, "mine").design == made.design
+    with pytest.raises(DesignError, match="exists with another design"):
+        create(store.home, DYNAMIC, "tempkb", made.design, "mine")
+    with pytest.raises(DesignError, match="no such release; there: mine"):
+        load(store.home, "yours")
+
+
+def test_a_frozen_release_is_not_written_again(store):
+    made = release(store, DYNAMIC)
+    before = [
+        one.version for table in ("fact_spells", "dynamic_templama_queries") for one in store.lake.versions(table)
+    ]
+    release(store, DYNAMIC)
+    assert [
+        one.version for table in ("fact_spells", "dynamic_templama_queries") for one in store.lake.versions(table)
+    ] == before
+    assert store.lake.partitions("fact_releases") == [made.name]

@@ -1,0 +1,280 @@
+"""From facts to queries: small stories with rows by hand, and random ones against a day-by-day oracle."""
+
+import random
+from datetime import date, timedelta
+
+import pytest
+
+from tempkb.benchmarks.fact_queries.building import build_spells
+from tempkb.benchmarks.fact_queries.design import Design
+from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.templates import Template
+from tempkb.errors import DesignError
+from tempkb.windows import Granularity
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DUMP, TEMPLAMA, answers, players, quiet, release
+from tempkb_tests.wikidata.items import item, read_home, said, time
+
+PLAYS = "{} plays for _X_."
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    return lambda entities, **settings: read_home(tmp_path, monkeypatch, {DAY: entities}, **settings)
+
+
+def of(store, name, **equal):
+    """Answers of a player by date."""
+    return {when: found for (query, when), found in answers(store, **equal).items() if query == PLAYS.format(name)}
+
+
+def left_out(store, table):
+    rows = store.read("exclusions", recorded_in=table).to_pylist()
+    return {row["reason"]: row["n"] for row in rows}
+
+
+def test_answers_are_all_that_hold_in_a_window_by_when_they_began(home):
+    store = home(
+        players(Ada=[("Q102", "2018", "2019-05-10"), ("Q101", "2019-05-10", "2019-12-31"), ("Q103", "2020-07", "")])
+    )
+    release(store)
+    assert of(store, "Ada") == {
+        "2019-Q1": ["Salt"], "2019-Q2": ["Salt", "Reed"], "2019-Q3": ["Reed"], "2019-Q4": ["Reed"],
+        "2020-Q3": ["Moss"], "2020-Q4": ["Moss"],
+    }  # fmt: skip
+
+
+def test_every_granularity_asks_of_its_own_windows(home):
+    store = home(players(Ada=[("Q101", "2019-01-01", "2020-03-01"), ("Q102", "2020-03-02", "2020-03-10")]))
+    for granularity, windows in (
+        ("year", "2019-01-01..2021-01-01"), ("month", "2020-02-01..2020-05-01"), ("week", "2020-02-24..2020-03-16"),
+    ):  # fmt: skip
+        release(store, windows=windows, granularity=granularity)
+    found = of(store, "Ada")
+    assert {when: found[when] for when in sorted(found)} == {
+        "2019": ["Reed"], "2020": ["Reed", "Salt"], "2020-02": ["Reed"], "2020-03": ["Reed", "Salt"],
+        # The week of Monday, 24 February ends on Sunday, 1 March, the last day at Reed.
+        "2020-W09": ["Reed"], "2020-W10": ["Salt"], "2020-W11": ["Salt"],
+    }  # fmt: skip
+
+
+def test_a_gap_is_kept_and_a_spell_inside_another_cuts_nothing_short(home):
+    store = home(players(
+        Gap=[("Q101", "2019-01-10", "2019-02-10"), ("Q101", "2020-01-10", "2020-02-10"), ("Q102", "2019-07-01", "2019-07-02")],
+        Nest=[("Q101", "2018-01-01", "2020-12-31"), ("Q101", "2019-01-01", "2019-01-31"), ("Q102", "2020-01-01", "2020-01-02")],
+        Touch=[("Q101", "2019-01-01", "2019-03-31"), ("Q101", "2019-04-01", "2019-12-31"), ("Q102", "2020-01-01", "")],
+    ))  # fmt: skip
+    release(store)
+    spells = [
+        (row["subject_id"], row["object_id"], row["spell_no"], str(row["valid_from"]), str(row["valid_to"]),
+         [one["fact_id"] for one in row["members"]])
+        for row in store.read("fact_spells").to_pylist()
+    ]  # fmt: skip
+    assert spells == [
+        ("Q1", "Q101", 1, "2019-01-10", "2019-02-11", ["Q1$0"]),
+        ("Q1", "Q101", 2, "2020-01-10", "2020-02-11", ["Q1$1"]),
+        ("Q1", "Q102", 1, "2019-07-01", "2019-07-03", ["Q1$2"]),
+        ("Q2", "Q101", 1, "2018-01-01", "2021-01-01", ["Q2$0", "Q2$1"]),
+        ("Q2", "Q102", 1, "2020-01-01", "2020-01-03", ["Q2$2"]),
+        # The day after the last is the first: nothing lies between.
+        ("Q3", "Q101", 1, "2019-01-01", "2020-01-01", ["Q3$0", "Q3$1"]),
+        ("Q3", "Q102", 1, "2020-01-01", "None", ["Q3$2"]),
+    ]
+    assert set(of(store, "Gap")) == {"2019-Q1", "2019-Q3", "2020-Q1"}
+    assert len(of(store, "Nest")) == 8
+
+
+def test_an_open_end_is_closed_by_death(home):
+    entities = players(
+        Eva=[("Q101", "2019-01-01", ""), ("Q102", "2018-01-01", "2018-12-31"), ("Q103", "2020-03-01", "")]
+    )
+    entities[-1]["claims"]["P570"] = [said("Q1$d", time("2019-08"))]
+    store = home(entities)
+    release(store, windows="2018-01-01..2021-01-01")
+    # She may have died on any day of August 2019; what begins after that cannot be true.
+    assert list(of(store, "Eva").items())[-3:] == [("2019-Q1", ["Reed"]), ("2019-Q2", ["Reed"]), ("2019-Q3", ["Reed"])]
+    found = left_out(store, "fact_spells")
+    assert found["kept: its open end is closed by its subject's own end"] == 1
+    assert found["begins after its subject ended"] == 1
+    release(store, windows="2018-01-01..2021-01-01", close_at_death="false")
+    assert len(answers(store)) == 7 + 12 - 7
+
+
+def test_what_certainly_holds_by_choice(home):
+    store = home(
+        players(Ada=[("Q101", "2018", "2019"), ("Q102", "2019-05-01", "2020-12-31"), ("Q103", "2020-01-01", "")])
+    )
+    release(store, answers="certain", min_objects="1")
+    # It ended on some day of 2019, so on its first day at the earliest; an open end may have come long ago.
+    assert of(store, "Ada") == {
+        "2019-Q1": ["Reed"], **dict.fromkeys(("2019-Q2", "2019-Q3", "2019-Q4", "2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4"), ["Salt"]),
+    }  # fmt: skip
+
+
+def test_ranks_and_points_in_time_by_choice(home):
+    entities = players(Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")])
+    entities[-1]["claims"]["P54"] += [
+        said("Q1$x", "Q103", "2019-01-01", "2019-02-01", rank="deprecated"),
+        said("Q1$y", "Q103", "2020-02-01", "2020-03-01", rank="preferred"),
+        said("Q1$z", "Q103", point="2020-08-01"),
+    ]
+    store = home(entities)
+    found = {}
+    for name, changes in {
+        "default": {}, "all": {"ranks": "all"}, "best": {"ranks": "best", "min_objects": "1"}, "points": {"points_in_time": "true"},
+    }.items():  # fmt: skip
+        made = release(store, **changes)
+        found[name] = [when for when, clubs in of(store, "Ada", release=made.name).items() if "Moss" in clubs]
+    assert found == {
+        "default": ["2020-Q1"],
+        "all": ["2019-Q1", "2020-Q1"],
+        "best": ["2020-Q1"],
+        "points": ["2020-Q1", "2020-Q3"],
+    }
+
+
+def test_several_objects_are_counted_in_the_study_and_not_before(home):
+    store = home(players(
+        Before=[("Q101", "2010", "2012"), ("Q102", "2013", "")],
+        Within=[("Q101", "2010", "2019-05"), ("Q102", "2019-06", "")],
+    ))  # fmt: skip
+    release(store)
+    assert store.read("fact_subjects")["label"].to_pylist() == ["Within"]
+    assert left_out(store, "fact_subjects")["has fewer objects in the study than asked for"] == 1
+
+
+def test_the_most_popular_are_asked_about_and_ties_go_by_number(home):
+    spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
+    entities = players(**{f"P{n}": spells for n in range(1, 13)})
+    entities[3 + 10]["claims"]["P856"] = [said("x", {"snaktype": "novalue"})]
+    entities[3 + 11]["sitelinks"]["ywiki"] = {"title": "P12"}
+    store = home(entities)
+    release(store, max_subjects="3")
+    # Q11 has a statement more; then Q1 and Q2, by their numbers and not as words, by which Q10 would come before Q2.
+    assert set(store.read("fact_subjects")["subject_id"].to_pylist()) == {"Q11", "Q1", "Q2"}
+    made = release(store, max_subjects="1", popularity="site_links")
+    assert store.read("fact_subjects", release=made.name)["subject_id"].to_pylist() == ["Q12"]
+
+
+def test_subjects_of_one_name_are_told_apart(home):
+    spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
+    entities = players(Ada=spells, Ben=spells, Cem=spells)
+    entities[3]["labels"]["en"]["value"] = entities[4]["labels"]["en"]["value"] = "Twin"
+    store = home(entities)
+    asked = {}
+    for choice in ("qualify", "drop", "keep"):
+        made = release(store, ambiguous=choice)
+        asked[choice] = store.read("fact_subjects", release=made.name)["asked_as"].to_pylist()
+    assert asked == {
+        "qualify": ["Ada (player)", "Ben (player)", "Cem"], "drop": ["Cem"], "keep": ["Twin", "Twin", "Cem"],
+    }  # fmt: skip
+
+
+def test_several_wordings_and_wordings_of_ones_own(home, tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text(
+        'relation,language,wording\nP54,en,"<object> counts <subject> among its players."\nP54,de,<subject> spielt für <object>.\n'
+    )
+    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
+    made = release(store, templates=["dynamic", str(mine)], windows="2019-01-01..2021-01-01", granularity="year")
+    rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
+    assert [(row["query_id"], row["query"]) for row in rows] == [
+        ("Q1_P54_2019", "Ada plays for _X_."), ("Q1_P54_2019_2", "_X_ counts Ada among its players."),
+        ("Q1_P54_2020", "Ada plays for _X_."), ("Q1_P54_2020_2", "_X_ counts Ada among its players."),
+    ]  # fmt: skip
+
+
+def test_no_study_reaches_beyond_the_dump(home):
+    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
+    with pytest.raises(
+        DesignError, match=r"the study ends on 2021-04-01, after the day of wikidatawiki-20210101 \(2021-01-01\)"
+    ):
+        release(store, windows="2020-01-01..2021-04-01")
+
+
+def test_a_release_with_nobody_to_ask_about_says_why(home):
+    store = home(players(Ada=[("Q101", "2019", "")]))
+    with pytest.raises(DesignError, match="1 x has fewer objects in the study than asked for"):
+        release(store)
+
+
+def test_names_of_another_language_must_have_been_read(home):
+    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
+    asked = (Template("P54", "de", "<subject> spielt für <object>."),)
+    design = Design(DUMP, Granularity.YEAR, date(2019, 1, 1), date(2021, 1, 1), asked, language="de")
+    with pytest.raises(DesignError, match="TEMPKB_LANGUAGES=en,de"):
+        build_spells(store, Release("german", TEMPLAMA, "tempkb", design), quiet)
+
+
+def test_windows_are_provisional_until_ninety_days_after(home):
+    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
+    release(store)
+    rows = store.read("dynamic_templama_queries").to_pylist()
+    # The dump is of 1 January 2021: 92 days after the end of the third quarter, and none after that of the fourth.
+    assert {row["date"]: row["is_provisional"] for row in rows if row["date"] >= "2020-Q3"} == {
+        "2020-Q3": False,
+        "2020-Q4": True,
+    }
+
+
+def test_a_subject_has_one_split_in_all_relations_and_releases(home):
+    clubs = [item(f"Q{n}", f"Club {n}", f"Club {n}") for n in range(900, 903)]
+    people = []
+    for n in range(1, 301):
+        claims = {p: [said(f"Q{n}${p}{at}", f"Q{900 + at}", str(2019 + at)) for at in (0, 1)] for p in ("P54", "P102")}
+        people.append(item(f"Q{n}", f"Person {n}", f"Person {n}", **claims))
+    store = home([*clubs, *people])
+    release(store, TEMPLAMA, granularity="year")
+    release(store)
+    by_subject: dict[str, set[str]] = {}
+    for row in store.read("fact_subjects").to_pylist():
+        by_subject.setdefault(row["subject_id"], set()).add(row["split"])
+    assert all(len(splits) == 1 for splits in by_subject.values())
+    counted = {split: sum(1 for one in by_subject.values() if one == {split}) for split in ("train", "val", "test")}
+    # Of 300 drawn: four standard deviations about 60, 30 and 210 are 28, 21 and 32.
+    assert abs(counted["train"] - 60) < 28
+    assert abs(counted["val"] - 30) < 21
+    assert sum(counted.values()) == 300
+
+
+def test_random_facts_against_an_oracle_that_counts_days(home):
+    """Facts of any precision with open and unknown ends; the oracle marks the days of each and knows no intervals."""
+    chance = random.Random(5)
+    first, last = date(2019, 1, 1), date(2021, 1, 1)
+
+    def when():
+        day = date(2018, 1, 1) + timedelta(days=chance.randrange(1300))
+        return chance.choice([f"{day:%Y}", f"{day:%Y-%m}", f"{day:%Y-%m-%d}", f"{day:%Y-%m-%d}"])
+
+    given = {
+        f"P{n}": [(f"Q10{chance.randint(1, 3)}", when(), chance.choice([when(), when(), "", "somevalue", "novalue"]))
+                  for _ in range(chance.randint(2, 6))]
+        for n in range(1, 100)
+    }  # fmt: skip
+    store = home(players(**given))
+    release(store, min_objects="1", max_subjects="1000")
+    found = answers(store)
+
+    def days(text, *, is_end):
+        """The first day a start may be, or the last an end may be."""
+        parts = [int(part) for part in text.split("-")]
+        if len(parts) == 3:
+            return date(*parts)
+        if len(parts) == 2:
+            nxt = date(parts[0] + parts[1] // 12, parts[1] % 12 + 1, 1)
+            return nxt - timedelta(days=1) if is_end else date(*parts, 1)
+        return date(parts[0], 12, 31) if is_end else date(parts[0], 1, 1)
+
+    names = {"Q101": "Reed", "Q102": "Salt", "Q103": "Moss"}
+    expected: dict[tuple[str, str], set[str]] = {}
+    for name, facts in given.items():
+        for club, start, end in facts:
+            begin = days(start, is_end=False)
+            stop = days(end, is_end=True) if end[:1].isdigit() else last - timedelta(days=1)
+            for number in range((last - first).days):
+                day = first + timedelta(days=number)
+                if begin <= day <= stop:
+                    quarter = f"{day.year}-Q{(day.month + 2) // 3}"
+                    expected.setdefault((PLAYS.format(name), quarter), set()).add(names[club])
+    assert {key: set(clubs) for key, clubs in found.items()} == expected
+    assert all(len(set(clubs)) == len(clubs) for clubs in found.values())
+    assert len(found) > 500

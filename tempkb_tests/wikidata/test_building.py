@@ -1,0 +1,217 @@
+"""From a small Wikidata dump to the tables of the room, rows by hand."""
+
+from datetime import date
+
+import pytest
+
+from tempkb.errors import SettingsError, SourceError
+from tempkb_tests.wikidata.items import item, read_home, said, time, write_lines
+
+DAY = "2020-01-01"
+
+
+def classes(*names):
+    return [said(f"c{name}", name) for name in names]
+
+
+WORLD = [
+    item("Q1", "Ada", "Ada Lane", aliases=("A. Lane", "Lady Ada"), links={"ywiki": {"title": "Ada"}},
+         P31=classes("Q5"), P570=[said("Q1$d", time("2019-06"))],
+         P54=[said("Q1$1", "Q2", "2018", "2019"), said("Q1$2", "Q3", "2019-02-01", rank="deprecated"),
+              said("Q1$3", "Q3"), said("Q1$4", "Q2"), said("Q1$5", {"snaktype": "somevalue"}, "2018")],
+         P69=[said("Q1$6", "Q2")]),
+    item("Q2", {"mul": "Reed", "fr": "Roseau"}, "Reed",
+         P31=classes("Q11"), P571=[said("Q2$a", time("2015"), rank="normal"), said("Q2$b", time("2014-05-01"), rank="preferred")],
+         P580=[said("Q2$c", time("2013"), rank="deprecated")], P577=[said("Q2$e", time("2012-01-01"))]),
+    item("Q3", "", "Nameless", P31=classes("Q5", "Q12"), P571=[said("Q3$a", time("+1900-00-00T00:00:00Z", 7))]),
+    item("Q4", "No page", P31=classes("Q5"), P54=[said("Q4$1", "Q2", "2018")]),
+    # Clubs are organisations; organisations and groups are above one another.
+    item("Q11", "club", P279=classes("Q12")),
+    item("Q12", "organisation", P279=classes("Q13")),
+    item("Q13", "group", P279=classes("Q12", "Q14")),
+    {"type": "property", "id": "P54", "labels": {}, "claims": []},
+]  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    return read_home(tmp_path, monkeypatch, {DAY: WORLD}, classes="Q5,Q12,Q14")
+
+
+def rows(store, table, *columns):
+    return [tuple(row[name] for name in columns) for row in store.read(table).to_pylist()]
+
+
+def test_items_of_the_wiki(store):
+    found = rows(
+        store, "wikidata_entities", "entity_id", "label", "aliases", "site_title", "n_site_links", "n_statements"
+    )
+    assert found == [
+        ("Q1", "Ada", ["A. Lane", "Lady Ada"], "Ada Lane", 2, 8),
+        ("Q2", "Reed", [], "Reed", 1, 5),
+        ("Q3", None, [], "Nameless", 1, 3),
+    ]
+    ends = rows(store, "wikidata_entities", "ended_from", "ended_to", "ended_precision", "ended_property")
+    assert ends == [(date(2019, 6, 1), date(2019, 7, 1), "month", "P570"), (None,) * 4, (None,) * 4]
+
+
+def test_facts_are_dated_statements_that_name_an_item(store):
+    found = rows(store, "facts", "fact_id", "object_id", "valid_from", "valid_to", "end_kind", "rank")
+    assert found == [
+        ("Q1$1", "Q2", date(2018, 1, 1), date(2020, 1, 1), "value", "normal"),
+        ("Q1$2", "Q3", date(2019, 2, 1), None, "absent", "deprecated"),
+    ]
+
+
+def test_undated_statements_are_told_beside_dated_ones(store):
+    # That of P69 stands alone; Q3 is named by a deprecated statement only.
+    found = rows(store, "undated_statements", "fact_id", "object_id", "contradicts")
+    assert found == [("Q1$3", "Q3", True), ("Q1$4", "Q2", False)]
+
+
+def test_origins_are_the_earliest_of_the_best_rank(store):
+    found = rows(store, "entity_origins", "entity_id", "origin_from", "origin_precision", "origin_property",
+                 "n_candidate_dates", "earliest_any_rank_from", "extended_from", "extended_property")  # fmt: skip
+    # The deprecated start never counts; the century is too coarse to tell an origin.
+    assert found == [("Q2", date(2014, 5, 1), "day", "P571", 1, date(2014, 5, 1), date(2012, 1, 1), "P577")]
+
+
+def test_classes_are_closed_upward_as_far_as_asked(store):
+    found = rows(store, "entity_classes", "entity_id", "class_id", "depth")
+    assert found == [
+        ("Q1", "Q5", 0),
+        ("Q2", "Q11", 0), ("Q2", "Q12", 1), ("Q2", "Q14", 3),
+        ("Q3", "Q12", 0), ("Q3", "Q14", 2), ("Q3", "Q5", 0),
+    ]  # fmt: skip
+
+
+def test_what_is_left_out_is_counted(store):
+    found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert found == {
+        "dated statement without an object": 1,
+        # The three classes are read for what lies above them; Q4 and the property are not even decoded.
+        "has no page in the wiki": 3,
+        "has no page in the wiki, not decoded": 2,
+    }
+
+
+def test_all_items_by_setting(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: WORLD}, wikidata_items="all")
+    assert [row[0] for row in rows(store, "wikidata_entities", "entity_id")] == [
+        "Q1",
+        "Q11",
+        "Q12",
+        "Q13",
+        "Q2",
+        "Q3",
+        "Q4",
+    ]
+    assert "Q4$1" in store.read("facts")["fact_id"].to_pylist()
+
+
+def test_names_in_several_languages(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: WORLD}, languages="fr,en")
+    found = rows(store, "wikidata_entities", "entity_id", "label", "labels")
+    assert [(name, label) for name, label, _ in found] == [("Q1", None), ("Q2", "Roseau"), ("Q3", None)]
+    assert found[1][2] == [
+        {"language": "fr", "label": "Roseau", "aliases": []}, {"language": "mul", "label": "Reed", "aliases": []},
+    ]  # fmt: skip
+
+
+def test_an_item_that_comes_twice_counts_once(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: [*WORLD, item("Q1", "Other", "Ada Lane")]})
+    assert rows(store, "wikidata_entities", "entity_id", "label")[0] == ("Q1", "Ada")
+    found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert found["item that came a second time"] == 1
+
+
+def test_damaged_lines_are_kept_in_the_books(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: [*WORLD, '{"id":"Q9", "xwiki":']})
+    (file,) = store.read("dump_files").to_pylist()
+    assert (file["kind"], file["status"], file["reason"]) == ("entities", "damaged", "1 damaged lines")
+    found = {row["reason"]: row["example"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert found["damaged line"].startswith("wikidata-20200101-all.json, line 10: ")
+
+
+def test_strict_homes_refuse_damage_and_write_nothing(tmp_path, monkeypatch):
+    with pytest.raises(SourceError, match=r"wikidata-20200101-all\.json: damaged \(line 10"):
+        read_home(tmp_path, monkeypatch, {DAY: [*WORLD, '{"id":"Q9", "xwiki":']}, strict="true")
+    assert not list((tmp_path / "home" / "lake").glob("facts/*/CURRENT"))
+
+
+def test_a_home_without_a_wiki_says_how_to_name_one(tmp_path, monkeypatch):
+    from tempkb.api import open_store
+    from tempkb.dumps.catalogue import name_entities
+    from tempkb.wikidata.building import read_dump
+
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
+    path = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
+    with pytest.raises(SettingsError, match="TEMPKB_WIKI=enwiki"):
+        read_dump(open_store(), name_entities([path]), print)
+
+
+def test_equal_dumps_give_equal_bytes(tmp_path, monkeypatch):
+    versions = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        store = read_home(tmp_path / name, monkeypatch, {DAY: WORLD if name == "a" else WORLD[::-1]})
+        tables = ("wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes")
+        versions.append([[file.sha256 for one in store.lake.versions(table) for file in one.files] for table in tables])
+    assert versions[0] == versions[1]
+
+
+# What two dumps say of one statement after another, a quarter apart.
+FIRST = [
+    said("Q1$stays", "Q2", "2019-01-01"),
+    said("Q1$moves", "Q3", "2019-02-01"),
+    said("Q1$goes", "Q4", "2018-02-01"),
+]
+SECOND = [
+    said("Q1$stays", "Q2", "2019-01-01"),
+    said("Q1$moves", "Q3", "2019-03-01"),
+    said("Q1$comes", "Q5", "2019-11-01"),
+]
+
+
+@pytest.fixture
+def twice(tmp_path, monkeypatch):
+    dumps = {"2020-01-01": [item("Q1", "One", "One", P54=FIRST)], "2020-04-01": [item("Q1", "One", "One", P54=SECOND)]}
+    return read_home(tmp_path, monkeypatch, dumps)
+
+
+def test_versions_tell_since_when_and_until_when_a_fact_was_known(twice):
+    found = [
+        (row["fact_id"], str(row["valid_from"]), row["known_from"], row["known_to"])
+        for row in twice.read("fact_versions").to_pylist()
+    ]
+    april = date(2020, 4, 1)
+    # What the first dump says may have been said long before: nobody knows since when.
+    assert sorted(found, key=lambda row: (row[0], row[1])) == [
+        ("Q1$comes", "2019-11-01", april, None),
+        ("Q1$goes", "2018-02-01", None, april),
+        ("Q1$moves", "2019-02-01", None, april),
+        ("Q1$moves", "2019-03-01", april, None),
+        ("Q1$stays", "2019-01-01", None, None),
+    ]
+
+
+def test_late_edits_compare_with_the_first_dump_after_a_window(twice):
+    found = {
+        row["window_start"]: (row["first_dump_date"].isoformat(), row["n_facts_then"], row["n_facts_now"], row["n_added"],
+                              row["n_removed"], row["n_changed"], row["is_provisional"])
+        for row in twice.read("late_edits", dump_id="wikidatawiki-20200401").to_pylist()
+    }  # fmt: skip
+    # Early in 2018 nobody's fact holds but the one that goes; at the end of 2019 one came, one went, one was changed.
+    assert found[date(2018, 1, 1)] == ("2020-01-01", 1, 0, 0, 1, 0, False)
+    assert found[date(2019, 10, 1)] == ("2020-01-01", 3, 3, 1, 1, 1, False)
+    # The newest window is as the newest dump has it, and provisional.
+    assert found[date(2020, 1, 1)] == ("2020-04-01", 3, 3, 0, 0, 0, True)
+    rates = {row["window_start"]: row["late_edit_rate"] for row in twice.read("late_edits").to_pylist()}
+    assert rates[date(2019, 10, 1)] == pytest.approx(3 / 4)
+
+
+def test_an_older_dump_read_later_counts_for_the_newer_one(tmp_path, monkeypatch, twice):
+    (tmp_path / "late").mkdir()
+    dumps = {"2020-04-01": [item("Q1", "One", "One", P54=SECOND)], "2020-01-01": [item("Q1", "One", "One", P54=FIRST)]}
+    later = read_home(tmp_path / "late", monkeypatch, dumps)
+    assert later.read("late_edits").equals(twice.read("late_edits"))

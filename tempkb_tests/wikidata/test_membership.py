@@ -1,0 +1,96 @@
+"""The truth table of membership, each cell written by hand, asked of DuckDB as the tables hold facts."""
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tempkb.wikidata.membership import known_by, true_on, true_within
+from tempkb_tests.wikidata.items import item, read_home, said
+
+Q1, Q2 = "2019-01-01", "2019-04-01"
+DUMP = "2020-01-01"
+
+# start, end -> windows 2018-Q4, 2019-Q1, 2019-Q2, 2019-Q4: C certain, P possible only, - neither.
+TABLE = [
+    ("2019-02-10", "2019-05-10", "-CC-"),
+    ("2019-02", "2019-05", "-CC-"),
+    # By some reading it began in any quarter of 2019, and lasted into 2020.
+    ("2019", "2020", "-PPC"),
+    # It held in 2019, in one quarter at least, but in no certain one.
+    ("2019", "2019", "-PPP"),
+    ("2018-11-05", "2019", "CCPP"),
+    ("2019-02-10", "", "-PPP"),
+    ("2019-02-10", "novalue", "-CCC"),
+    ("2019", "novalue", "-PPC"),
+    ("2019-02-10", "somevalue", "-PPP"),
+    ("", "2019-05-10", "PPP-"),
+    ("somevalue", "2019-05-10", "PPP-"),
+    ("novalue", "2019-05-10", "CCC-"),
+    ("novalue", "novalue", "CCCC"),
+    # The last day counts, and the day after does not.
+    ("2018-10-01", "2019-01-01", "CC--"),
+    ("2018-10-01", "2018-12-31", "C---"),
+    ("2019-03-31", "2019-03-31", "-C--"),
+    # Known ends of the future hold until the dump, as far as anybody can ask.
+    ("2019-02-10", "2030", "-CCC"),
+    # Begins after the dump.
+    ("2021", "", "----"),
+]
+WINDOWS = [
+    ("2018-10-01", "2019-01-01"),
+    ("2019-01-01", "2019-04-01"),
+    ("2019-04-01", "2019-07-01"),
+    ("2019-10-01", "2020-01-01"),
+]
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    """A fact per row of the table, read from JSON as everything else."""
+    statements = [said(f"Q1${at:04}", "Q2", start, end) for at, (start, end, _) in enumerate(TABLE)]
+    with pytest.MonkeyPatch.context() as patch:
+        store = read_home(tmp_path_factory.mktemp("truth"), patch, {DUMP: [item("Q1", "One", "One", P54=statements)]})
+        return store.read("facts")
+
+
+def holds(facts: pa.Table, condition: str) -> list[str]:
+    with duckdb.connect() as connection:
+        connection.register("facts", facts)
+        return [
+            row[0] for row in connection.execute(f"SELECT fact_id FROM facts WHERE {condition} ORDER BY 1").fetchall()
+        ]
+
+
+@pytest.mark.parametrize("at", range(len(WINDOWS)), ids=lambda at: WINDOWS[at][0])
+def test_the_truth_table(facts, at):
+    start, end = (f"DATE '{day}'" for day in WINDOWS[at])
+    possible = holds(facts, true_within(start, end))
+    certain = holds(facts, true_within(start, end, certainly=True))
+    expected = [row[2][at] for row in TABLE]
+    found = ["C" if f"Q1${n:04}" in certain else "P" if f"Q1${n:04}" in possible else "-" for n in range(len(TABLE))]
+    assert dict(zip(map(str, TABLE), found, strict=True)) == dict(zip(map(str, TABLE), expected, strict=True))
+    assert set(certain) <= set(possible)
+
+
+def test_no_window_lies_beyond_the_dump(facts):
+    assert holds(facts, true_within("DATE '2020-01-01'", "DATE '2020-04-01'")) == []
+
+
+def test_true_on_a_day(facts):
+    by_day = {day: holds(facts, true_on(f"DATE '{day}'")) for day in ("2019-05-10", "2019-05-11")}
+    ended_that_day = {f"Q1${n:04}" for n, row in enumerate(TABLE) if row[1] == "2019-05-10"}
+    assert set(by_day["2019-05-10"]) - set(by_day["2019-05-11"]) == ended_that_day
+    certain = holds(facts, true_on("DATE '2019-12-31'", certainly=True))
+    # Begun in 2019, on its last day at the latest, and not over before 2020: rows 2, 6, 7, 12 and 16.
+    assert certain == ["Q1$0002", "Q1$0006", "Q1$0007", "Q1$0012", "Q1$0016"]
+
+
+def test_known_by_a_dump():
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE v AS SELECT * FROM (VALUES ('always', NULL, NULL), ('until', NULL, DATE '2020-04-01'), "
+            "('since', DATE '2020-04-01', NULL)) AS v(name, known_from, known_to)"
+        )
+        known = {day: [row[0] for row in connection.execute(f"SELECT name FROM v WHERE {known_by(day)}").fetchall()]
+                 for day in ("DATE '2020-01-01'", "DATE '2020-04-01'")}  # fmt: skip
+    assert list(known.values()) == [["always", "until"], ["always", "since"]]
