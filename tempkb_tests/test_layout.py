@@ -19,14 +19,19 @@ RANKS = {
 MAY_IMPORT_DAGSTER = {"assets", "checks", "partitions", "automation", "resource", "definitions", "run"}
 
 # What benchmarks share; each of the others is a benchmark of its own.
-SHARED_BY_BENCHMARKS = {"chance", "export"}
+SHARED_BY_BENCHMARKS = {"chance", "export", "register", "fact_queries"}
 
 ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",
     "stable_snapshots": "revisions", "page_wikitexts": "revisions", "page_texts": "mentions", "page_links": "mentions",
     "mentions": "mentions", "inverted_index": "mentions", "mention_priors": "mentions", "entity_popularity": "mentions",
     "tempel_plans": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
-    "tempel_statistics": "tempel",
+    "tempel_statistics": "tempel", "wikidata_entities": "wikidata", "facts": "wikidata",
+    "undated_statements": "wikidata", "entity_origins": "wikidata", "entity_classes": "wikidata", "late_edits": "wikidata",
+    "fact_subjects": "fact_queries", "fact_spells": "fact_queries", "fact_releases": "fact_queries",
+    "templama_queries": "templama", "future_relation_queries": "templama",
+    "dynamic_templama_queries": "dynamic_templama", "dynamic_templama_changes": "dynamic_templama",
+    "answer_tokens": "dynamic_templama",
 }  # fmt: skip
 
 
@@ -135,4 +140,6 @@ def test_every_asset_is_a_declared_table():
         assert set(table.key) <= set(table.schema.names)
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.
-        assert "dump_id" in table.schema.names or table.name in {"tempel_releases", "tempel_plans", "tempel_statistics"}
+        assert "dump_id" in table.schema.names or table.name in {
+            "tempel_releases", "tempel_plans", "tempel_statistics", "fact_releases", "future_relation_queries",
+        }  # fmt: skip

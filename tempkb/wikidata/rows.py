@@ -181,8 +181,9 @@ def _add_fact(rows: Rows, subject: str, relation: str, statement: Statement) -> 
     """Add a dated statement, a row per stretch; return the item it names, if it does and was not withdrawn."""
     item = item_in(statement.mainsnak)
     if item is None:
-        if statement.mainsnak.snaktype != "value":
-            rows.leave_out("dated statement without an object", f"{statement.id} {relation}")
+        is_said = statement.mainsnak.snaktype == "value"
+        reason = "dated statement whose value is no item" if is_said else "dated statement without an object"
+        rows.leave_out(reason, f"{statement.id} {relation}")
         return set()
     if statement.rank not in _RANKS or not statement.id:
         rows.leave_out("statement without an id or with an unknown rank", f"{subject} {relation} {statement.rank}")
