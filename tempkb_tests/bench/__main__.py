@@ -4,7 +4,8 @@ CPU seconds are user + system of the whole process with its children. Sides of a
 comparison run in turn, five pairs by default (BENCH_PAIRS); medians are given
 with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
-measures only what comes after the snapshots.
+measures only what comes after the snapshots, `... facts` only
+Wikidata and the benchmarks of facts.
 """
 
 import bz2
@@ -18,7 +19,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain
+from tempkb_tests.bench import chain, facts
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -28,6 +29,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
         folder = Path(name)
         os.environ["BENCH_PEAK"] = str(folder / "peak")
+        if "facts" in sys.argv:
+            facts.measure_all(folder)
+            return
         raw = folder / "history.xml"
         with raw.open("w", encoding="utf-8") as out:
             write_history(out, 500, 100, 7)
@@ -48,6 +52,7 @@ def main() -> None:
         _workers(folder)
         _one_more_window(folder, raw)
         chain.measure_all(folder, raw, packed, megabytes)
+        facts.measure_all(folder)
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:

@@ -7,6 +7,10 @@ texts FILE OUT                     the last text of every page, as JSON lines
 clean READER TEXTS                 readable text and links of those, by tempkb or a library
 chain HOME FILE OUT                all from a dump to a TempEL release, with CPU seconds by stage
 growth HOME PAGES OUT              mentions and a release of a demo world of so many pages
+entities READER FILE               Wikidata's entities decoded by tempkb (prefiltered, or all), or by json.loads
+wikidata HOME FILE                 all tables of a Wikidata dump
+make-facts HOME N                  a home with so many synthetic facts
+release-facts HOME N               a DynamicTempLAMA release of them over forty quarters
 """
 
 import json
@@ -182,6 +186,75 @@ def growth(home: str, pages: str, out: str) -> None:
     )
 
 
+def entities(reader: str, file: str) -> None:
+    """Decode the entities of a file."""
+    from tempkb.dumps.files import open_dump
+    from tempkb.wikidata.reading import Tally, read_entities
+
+    if reader == "nothing":
+        return
+    if reader == "json.loads":
+        # The same decompression, then the standard library's parser on every line.
+        rest, n = b"", 0
+        for piece in open_dump(Path(file)):
+            *lines, rest = (rest + piece).split(b"\n")
+            for line in lines:
+                text = line.strip().rstrip(b",")
+                if text not in (b"[", b"]", b""):
+                    n += len(json.loads(text)["claims"])
+        print(n)
+        return
+    wanted = [b'"enwiki":', b'"P279":'] if reader == "prefiltered" else []
+    print(sum(len(one.claims) for one in read_entities(Path(file), ["en", "mul"], wanted, Tally())))
+
+
+def wikidata(home: str, file: str) -> None:
+    """Read a Wikidata dump into a home."""
+    os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki", "TEMPKB_FIRST_WINDOW": "2012-01-01"}
+    from tempkb.api import open_store
+    from tempkb.dumps.catalogue import name_entities
+    from tempkb.wikidata.building import read_dump
+
+    print(read_dump(open_store(), name_entities([Path(file)], LAST), print).n_entities)
+
+
+FACTS_DUMP = "wikidatawiki-20220101"
+
+
+def make_facts(home: str, n: str) -> None:
+    """Write synthetic facts into a home's lake."""
+    os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
+    from tempkb.api import open_store
+    from tempkb.store.drafts import Provenance
+    from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+    from tempkb_tests.bench.facts import facts_table
+
+    store = open_store()
+    store.claim("enwiki")
+    described, told = facts_table(int(n), "enwiki", FACTS_DUMP, LAST)
+    for table, rows in ((WIKIDATA_ENTITIES, [described]), (FACTS, [told]), (UNDATED_STATEMENTS, [])):
+        store.write(table, FACTS_DUMP, rows, Provenance())
+
+
+def release_facts(home: str, n: str) -> None:
+    """Build a release over forty quarters, with all subjects."""
+    os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
+    from tempkb.api import open_store
+    from tempkb.benchmarks.dynamic_templama.building import build_changes
+    from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
+    from tempkb.benchmarks.fact_queries import releases
+    from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
+    from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
+
+    store = open_store()
+    design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
+    made = releases.create(store.home, DYNAMIC, "tempkb", design, "bench")
+    releases.keep(store.home, made)
+    build_spells(store, made, print)
+    build_queries(store, made, DYNAMIC_TEMPLAMA_QUERIES, print)
+    build_changes(store, made, print)
+
+
 def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.building import build_release
@@ -204,5 +277,7 @@ def _finish(store, cuts, noted, began: float) -> None:
 
 
 if __name__ == "__main__":
-    sides = (decompress, select, mwxml, texts, clean, chain, growth)
-    {side.__name__: side for side in sides}[sys.argv[1]](*sys.argv[2:])
+    sides = (
+        decompress, select, mwxml, texts, clean, chain, growth, entities, wikidata, make_facts, release_facts,
+    )  # fmt: skip
+    {side.__name__.replace("_", "-"): side for side in sides}[sys.argv[1]](*sys.argv[2:])

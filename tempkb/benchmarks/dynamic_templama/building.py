@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tempkb.benchmarks.dynamic_templama.changes import make_changes
 from tempkb.benchmarks.dynamic_templama.released_changes import Asked, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.fact_queries.building import studying
+from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
@@ -33,23 +33,24 @@ def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
     Raises:
         ContractError: the queries of a window are not built.
     """
+    study = read_release(store, release)
     versions = []
-    with studying(store, release) as connection:
-        for before, window in pairwise(release.design.windows()):
-            partition = partition_of(release.name, window)
-            version = store.lake.current(DYNAMIC_TEMPLAMA_CHANGES.name, partition)
-            if version is None:
-                earlier, now = (_queries(store, partition_of(release.name, one)) for one in (before, window))
-                rows = (
-                    _as_released(earlier, now, release, window)
-                    if release.design.rules == "paper"
-                    else make_changes(connection, release, before, window)
-                )
-                inputs = {f"{one.table} {one.partition}": one.version for one in (earlier, now)}
-                provenance = Provenance(inputs, release.design.to_json())
-                version = store.write(DYNAMIC_TEMPLAMA_CHANGES, partition, rows, provenance)
-                log(f"{window.label}: {version.rows:,} changes")
-            versions.append(version)
+    for before, window in pairwise(release.design.windows()):
+        partition = partition_of(release.name, window)
+        version = store.lake.current(DYNAMIC_TEMPLAMA_CHANGES.name, partition)
+        if version is None:
+            earlier, now = (_queries(store, partition_of(release.name, one)) for one in (before, window))
+            rows = (
+                _as_released(earlier, now, release, window)
+                if release.design.rules == "paper"
+                else make_changes(study, release, before, window)
+            )
+            inputs = {f"{one.table} {one.partition}": one.version for one in (earlier, now)}
+            version = store.write(
+                DYNAMIC_TEMPLAMA_CHANGES, partition, [rows], Provenance(inputs, release.design.to_json())
+            )
+            log(f"{window.label}: {version.rows:,} changes")
+        versions.append(version)
     return versions
 
 
@@ -104,7 +105,7 @@ def _queries(store: Store, partition: str) -> Version:
     return version
 
 
-def _as_released(before: Version, now: Version, release: Release, window: Window) -> Iterator[pa.Table]:
+def _as_released(before: Version, now: Version, release: Release, window: Window) -> pa.Table:
     """The changes by the released rule, on texts and names; an answer listed twice counts twice.
 
     The rule may count one item under two classes, where subjects share a name:
@@ -131,7 +132,7 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
             },
         )  # fmt: skip
     told = [{**rows[key], "n_times": counted[key]} for key in sorted(rows)]
-    yield pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)
+    return pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)
 
 
 def _asked(version: Version) -> list[Asked]:

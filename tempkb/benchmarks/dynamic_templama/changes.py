@@ -7,82 +7,114 @@ if the date that causes it is at least as fine; otherwise nobody can say in whic
 window it fell, and it is *undatable*, outside the four.
 """
 
-from collections.abc import Iterator
-
-import duckdb
+import numpy as np
 import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
-from tempkb.benchmarks.fact_queries.queries import HOLDS
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.selection import FINENESS
+from tempkb.benchmarks.fact_queries.study import Numbers, Study
 from tempkb.windows import Granularity, Window
 
-_BATCH_ROWS = 1 << 14
 # Wikidata knows days, months and years; a quarter is told by a month.
 _NEEDED = {Granularity.WEEK: 5, Granularity.MONTH: 4, Granularity.QUARTER: 4, Granularity.YEAR: 3}
+_WORDS = pa.array(
+    ["unchanged", "undatable", "updated", "new", "deleted", None, "returning", "appeared", "vanished", "replaced",
+     "extended", "reduced"]
+)  # fmt: skip
+(
+    _UNCHANGED, _UNDATABLE, _UPDATED, _NEW, _DELETED, _NOTHING, _RETURNING, _APPEARED, _VANISHED, _REPLACED, _EXTENDED,
+    _REDUCED,
+) = range(len(_WORDS))  # fmt: skip
 
 
-def make_changes(
-    connection: duckdb.DuckDBPyConnection, release: Release, before: Window, window: Window
-) -> Iterator[pa.Table]:
-    """Yield the changes from one window to the next, in key order.
+def make_changes(study: Study, release: Release, before: Window, window: Window) -> pa.Table:
+    """Return the changes from one window to the next, in key order."""
+    held_before = study.holding(before, release.design.answers)
+    held_now = study.holding(window, release.design.answers)
+    stood, stands = study.things_of(held_before), study.things_of(held_now)
+    things = np.flatnonzero(stood | stands)
+    was, is_now = stood[things], stands[things]
+    came, went = is_now & ~was, was & ~is_now
+    causing = np.where(came, _first_start(study, held_now)[things], _last_end(study, held_before)[things])
+    is_datable = (was & is_now) | (causing >= _NEEDED[release.design.granularity])
+    pairs = study.pair_of_thing[things]
+    of = _OfPairs(pairs, study.pairs.num_rows)
+    change = np.select(
+        [was & is_now, ~is_datable, came & of.any(went & is_datable), came],
+        [_UNCHANGED, _UNDATABLE, _UPDATED, _NEW],
+        _DELETED,
+    )
+    detail = np.select(
+        [was & is_now, came & _stood_earlier(study, before)[things], came & ~of.any(was), went & ~of.any(is_now),
+         of.any(came) & of.any(went), came],
+        [_NOTHING, _RETURNING, _APPEARED, _VANISHED, _REPLACED, _EXTENDED],
+        _REDUCED,
+    )  # fmt: skip
+    # What went when others came is told by those: each names all answers before.
+    told = ~(went & is_datable & of.any(came & is_datable))
+    return _rows(study, release, window, things[told], change[told], detail[told], held_before)
 
-    Needs the views `spells` (fact_spells) and `subjects` (fact_subjects).
-    """
-    holds = HOLDS[release.design.answers]
-    held_before = holds.replace("$start", "$before").replace("$end", "$start")
-    query = f"""
-        WITH now AS (
-            SELECT subject_id, relation, object_id, min_by(start_fineness, began) AS start_fineness
-            FROM (SELECT *, {FINENESS.format("start_precision")} AS start_fineness,
-                         coalesce(valid_from, DATE '0001-01-01') AS began FROM spells WHERE {holds})
-            GROUP BY subject_id, relation, object_id
-        ), earlier AS (
-            SELECT subject_id, relation, object_id, max_by(end_fineness, ended) AS end_fineness
-            FROM (SELECT *, {FINENESS.format("end_precision")} AS end_fineness,
-                         coalesce(valid_to, DATE '9999-12-31') AS ended FROM spells WHERE {held_before})
-            GROUP BY subject_id, relation, object_id
-        ), paired AS (
-            SELECT subject_id, relation, object_id, n.start_fineness IS NOT NULL AS is_now,
-                   e.end_fineness IS NOT NULL AS was, substring(object_id, 2)::BIGINT AS number,
-                   coalesce(CASE WHEN n.start_fineness IS NULL THEN end_fineness
-                                 WHEN e.end_fineness IS NULL THEN start_fineness END, 9) >= $needed AS is_datable
-            FROM now AS n FULL JOIN earlier AS e USING (subject_id, relation, object_id)
-        ), counted AS (
-            SELECT subject_id, relation, bool_or(is_now) AS any_now, bool_or(was) AS any_before,
-                   bool_or(is_now AND NOT was) AS any_came, bool_or(was AND NOT is_now) AS any_went,
-                   bool_or(is_now AND NOT was AND is_datable) AS any_came_then,
-                   bool_or(was AND NOT is_now AND is_datable) AS any_went_then,
-                   coalesce(list(object_id ORDER BY number) FILTER (WHERE was), []) AS previous_object_ids
-            FROM paired GROUP BY subject_id, relation
-        ), known AS (
-            SELECT DISTINCT subject_id, relation, object_id FROM spells
-            WHERE coalesce(valid_from, DATE '0001-01-01') < $before
-        )
-        SELECT s.wiki, s.dump_id, s.release, $start AS window_start, p.subject_id, p.relation, p.object_id,
-               CASE WHEN is_now AND was THEN 'unchanged'
-                    WHEN NOT is_datable THEN 'undatable'
-                    WHEN is_now AND any_went_then THEN 'updated'
-                    WHEN is_now THEN 'new'
-                    ELSE 'deleted' END AS change,
-               CASE WHEN is_now AND was THEN NULL
-                    WHEN is_now AND k.object_id IS NOT NULL THEN 'returning'
-                    WHEN is_now AND NOT any_before THEN 'appeared'
-                    WHEN was AND NOT any_now THEN 'vanished'
-                    WHEN any_came AND any_went THEN 'replaced'
-                    WHEN is_now THEN 'extended'
-                    ELSE 'reduced' END AS change_detail,
-               previous_object_ids, $granularity AS granularity, 1 AS n_times
-        FROM paired AS p JOIN counted USING (subject_id, relation) JOIN subjects AS s USING (subject_id, relation)
-        LEFT JOIN known AS k USING (subject_id, relation, object_id)
-        -- What went when others came is told by those: each names all answers before.
-        WHERE NOT (was AND NOT is_now AND is_datable AND any_came_then)
-        ORDER BY p.subject_id, p.relation, p.object_id
-    """
-    values = {
-        "before": before.start, "start": window.start, "end": window.end, "needed": _NEEDED[release.design.granularity],
-        "granularity": str(release.design.granularity),
-    }  # fmt: skip
-    for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH_ROWS):
-        yield DYNAMIC_TEMPLAMA_CHANGES.conform(batch)
+
+class _OfPairs:
+    """Asks of each thing whether something is so of any thing of its pair."""
+
+    def __init__(self, pairs: Numbers, n_pairs: int) -> None:
+        self._pairs, self._n = pairs, n_pairs
+
+    def any(self, mask: Numbers) -> Numbers:
+        found: Numbers = (np.bincount(self._pairs[mask], minlength=self._n) > 0)[self._pairs]
+        return found
+
+
+def _first_start(study: Study, held: Numbers) -> Numbers:
+    """How finely the start of each thing's earliest spell that holds is known."""
+    # Of what is written to one place the last stays: here the earliest start.
+    return _written(study, study.latest_start_first[held[study.latest_start_first]], study.start_fineness)
+
+
+def _last_end(study: Study, held: Numbers) -> Numbers:
+    """How finely the end of each thing's last spell that holds is known."""
+    return _written(study, study.earliest_end_first[held[study.earliest_end_first]], study.end_fineness)
+
+
+def _written(study: Study, spells: Numbers, values: Numbers) -> Numbers:
+    fineness = np.zeros(len(study.pair_of_thing), np.int8)
+    fineness[study.thing[spells]] = values[spells]
+    return fineness
+
+
+def _stood_earlier(study: Study, before: Window) -> Numbers:
+    """Which things had begun before the window before."""
+    return study.things_of(study.begins < np.datetime64(before.start, "D").astype(int))
+
+
+def _rows(
+    study: Study, release: Release, window: Window, things: Numbers, change: Numbers, detail: Numbers, held: Numbers
+) -> pa.Table:
+    pairs = study.pair_of_thing[things]
+    about = study.pairs.take(pa.array(pairs))
+    n = len(things)
+    return DYNAMIC_TEMPLAMA_CHANGES.conform(
+        pa.table({
+            "wiki": about["wiki"], "dump_id": about["dump_id"], "release": about["release"],
+            "window_start": pa.repeat(pa.scalar(window.start), n), "subject_id": about["subject_id"],
+            "relation": about["relation"], "object_id": study.object_of_thing.take(pa.array(things)),
+            "change": _words(change), "change_detail": _words(detail),
+            "previous_object_ids": _answers_before(study, held).take(pa.array(pairs)),
+            "granularity": pa.repeat(str(release.design.granularity), n),
+            "n_times": pa.repeat(pa.scalar(1, pa.int32()), n),
+        })
+    )  # fmt: skip
+
+
+def _words(codes: Numbers) -> pa.Array:
+    """Words of codes, nothing for those that stand for none."""
+    return _WORDS.take(pa.array(codes))
+
+
+def _answers_before(study: Study, held: Numbers) -> pa.ListArray:
+    """For each pair the objects that hold, by their numbers."""
+    things = study.things_by_number[study.things_of(held)[study.things_by_number]]
+    counts = np.bincount(study.pair_of_thing[things], minlength=study.pairs.num_rows)
+    offsets = pa.array(np.concatenate(([0], np.cumsum(counts))), pa.int32())
+    return pa.ListArray.from_arrays(offsets, study.object_of_thing.take(pa.array(things)))

@@ -5,12 +5,10 @@ A release is frozen: what stands of it is never written again.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from datetime import date
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.fact_queries.design import Design
 from tempkb.benchmarks.fact_queries.queries import make_queries, partition_of
@@ -18,6 +16,7 @@ from tempkb.benchmarks.fact_queries.released import join_as_released
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.selection import name_entities, select_facts, use_templates
 from tempkb.benchmarks.fact_queries.spells import join_spells
+from tempkb.benchmarks.fact_queries.study import Study, read_study
 from tempkb.benchmarks.fact_queries.subjects import choose_subjects
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.errors import ContractError, DesignError
@@ -25,7 +24,7 @@ from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, spilling_to, view_files
+from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
@@ -95,29 +94,30 @@ def build_queries(store: Store, release: Release, table: Table, log: Log) -> lis
     """
     sources = [_need(store, one, release.name) for one in (FACT_SPELLS, FACT_SUBJECTS)]
     provenance = Provenance({f"{one.table} {one.partition}": one.version for one in sources}, release.design.to_json())
+    study = read_release(store, release)
+    asks = study.asks(release.design.asked())
     versions = []
-    with studying(store, release) as connection:
-        for window in release.design.windows():
-            partition = partition_of(release.name, window)
-            version = store.lake.current(table.name, partition)
-            if version is None:
-                rows = make_queries(connection, release, window, table)
-                version = store.write(table, partition, rows, provenance)
-                log(f"{window.label}: {version.rows:,} queries")
-            versions.append(version)
+    for window in release.design.windows():
+        partition = partition_of(release.name, window)
+        version = store.lake.current(table.name, partition)
+        if version is None:
+            rows = make_queries(study, asks, release, window, table)
+            version = store.write(table, partition, [rows], provenance)
+            log(f"{window.label}: {version.rows:,} queries")
+        versions.append(version)
     return versions
 
 
-@contextmanager
-def studying(store: Store, release: Release) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection with the views `spells` and `subjects` of a release and the tables `asked` and `studied`."""
-    with in_memory() as connection:
-        for name, table in (("spells", FACT_SPELLS), ("subjects", FACT_SUBJECTS)):
-            view_files(connection, name, _need(store, table, release.name).paths())
-        told = pq.read_table(_need(store, FACT_RELEASES, release.name).paths(), columns=["dump_date"])
-        connection.register("studied", told)
-        use_templates(connection, release.design)
-        yield connection
+def read_release(store: Store, release: Release) -> Study:
+    """Return the spells of a release as arrays.
+
+    Raises:
+        ContractError: the release's subjects and spells are not built.
+    """
+    spells, subjects, told = (
+        _need(store, table, release.name).paths() for table in (FACT_SPELLS, FACT_SUBJECTS, FACT_RELEASES)
+    )
+    return read_study(spells, subjects, told)
 
 
 def _need(store: Store, table: Table, partition: str) -> Version:

@@ -1,23 +1,15 @@
 """From spells to queries: a window at a time, all objects that hold in it."""
 
-from collections.abc import Iterator
-
-import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from tempkb.benchmarks.fact_queries.design import TEMPLAMA
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.templates import BLANK, OBJECT, SUBJECT
+from tempkb.benchmarks.fact_queries.study import Numbers, Study
 from tempkb.store.tables import Table
 from tempkb.wikidata.late import is_provisional
 from tempkb.windows import Window
-
-_BATCH_ROWS = 1 << 14
-# A spell may hold in [$start, $end) if its days meet it; it certainly does if one of its statements does by every
-# reading (wikidata/membership.py).
-HOLDS = {
-    "possible": "(valid_from IS NULL OR valid_from < $end) AND (valid_to IS NULL OR valid_to > $start)",
-    "certain": "len(list_filter(members, lambda one: one.certain_from < $end AND one.certain_to > $start)) > 0",
-}
 
 
 def partition_of(release: str, window: Window) -> str:
@@ -25,45 +17,50 @@ def partition_of(release: str, window: Window) -> str:
     return f"{release}.{window.key}"
 
 
-def make_queries(
-    connection: duckdb.DuckDBPyConnection, release: Release, window: Window, table: Table
-) -> Iterator[pa.Table]:
-    """Yield the queries of a window in key order.
+def make_queries(study: Study, asks: pa.Table, release: Release, window: Window, table: Table) -> pa.Table:
+    """Return the queries of a window in key order.
 
-    Needs the views `spells` (fact_spells) and `subjects` (fact_subjects) of the
-    release and the tables `asked` and `studied(dump_date)`. An object with two
-    spells in the window is one answer; by the released rule of DynamicTempLAMA it
-    is two.
+    An object with two spells in the window is one answer; by the released rule of
+    DynamicTempLAMA it is two.
+
+    Args:
+        study: the release's spells.
+        asks: what `study.asks` gave for the release's templates.
+        release: of which the queries are.
+        window: one of its windows.
+        table: declaration of the query table.
     """
     design = release.design
-    (dump_date,) = connection.execute("SELECT dump_date FROM studied").fetchall()[0]
-    keeps_repeats = design.rules == "paper" and release.benchmark != "templama"
-    # With its own spell as a further key nothing falls together.
-    own = ", spell_no" if keeps_repeats else ""
-    query = f"""
-        WITH held AS (
-            SELECT subject_id, relation, object_id{own}, min(answer_order) AS answer_order,
-                   any_value(object_label) AS object_label, any_value(object_aliases) AS object_aliases
-            FROM spells WHERE {HOLDS[design.answers]}
-            GROUP BY subject_id, relation, object_id{own}
-        ), answered AS (
-            SELECT subject_id, relation,
-                   list({{'entity_id': object_id, 'label': object_label, 'aliases': object_aliases}}
-                        ORDER BY answer_order) AS answers
-            FROM held GROUP BY subject_id, relation
-        )
-        SELECT s.wiki, s.dump_id, s.release, $start AS window_start,
-               concat_ws('_', subject_id, relation, $date, CASE WHEN template_no > 1 THEN template_no END) AS query_id,
-               template_no, subject_id, relation, $date AS date,
-               -- The blank first: a name may hold anything, even what stands for an object.
-               replace(replace(wording, '{OBJECT}', '{BLANK}'), '{SUBJECT}', asked_as) AS query, answers, split,
-               $granularity AS granularity, $is_provisional AS is_provisional
-        FROM answered JOIN subjects AS s USING (subject_id, relation) JOIN asked USING (relation)
-        ORDER BY query_id
-    """
-    values = {
-        "start": window.start, "end": window.end, "date": window.label, "granularity": str(design.granularity),
-        "is_provisional": is_provisional(window.end, dump_date),
+    spells = study.in_answer_order[study.holding(window, design.answers)[study.in_answer_order]]
+    if design.rules != "paper" or release.benchmark == TEMPLAMA:
+        spells = _first_of_each(spells, study.thing)
+    pairs = study.pair[spells]
+    starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    offsets = pa.array(np.append(starts, len(pairs)), pa.int32())
+    answers = pa.ListArray.from_arrays(offsets, study.answers.take(pa.array(spells)))
+    place = np.full(study.pairs.num_rows, -1)
+    place[pairs[starts]] = np.arange(len(starts))
+    asked = place[asks["pair"].to_numpy()]
+    rows = asks.filter(pa.array(asked >= 0))
+    return table.conform(_rows(study, rows, answers.take(pa.array(asked[asked >= 0])), release, window))
+
+
+def _first_of_each(spells: Numbers, thing: Numbers) -> Numbers:
+    _, first = np.unique(thing[spells], return_index=True)
+    kept: Numbers = spells[np.sort(first)]
+    return kept
+
+
+def _rows(study: Study, asks: pa.Table, answers: pa.ListArray, release: Release, window: Window) -> pa.Table:
+    about = study.pairs.take(asks["pair"])
+    n = asks.num_rows
+    ids = pc.binary_join_element_wise(asks["before_date"], pa.scalar(window.label), asks["behind_date"], "")
+    columns = {
+        "wiki": about["wiki"], "dump_id": about["dump_id"], "release": about["release"],
+        "window_start": pa.repeat(pa.scalar(window.start), n), "query_id": ids, "template_no": asks["template_no"],
+        "subject_id": about["subject_id"], "relation": about["relation"], "date": pa.repeat(window.label, n),
+        "query": asks["query"], "answers": answers, "split": about["split"],
+        "granularity": pa.repeat(str(release.design.granularity), n),
+        "is_provisional": pa.repeat(is_provisional(window.end, study.dump_date), n),
     }  # fmt: skip
-    for batch in connection.sql(query, params=values).to_arrow_reader(_BATCH_ROWS):
-        yield table.conform(batch)
+    return pa.table(columns)

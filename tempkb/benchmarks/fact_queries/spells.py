@@ -20,17 +20,17 @@ def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
         WITH begun AS (
             SELECT *, possible_from > max(possible_to) OVER earlier AS is_apart
             FROM usable
-            WINDOW earlier AS (PARTITION BY subject_id, relation, object_id
+            WINDOW earlier AS (PARTITION BY subject_number, relation, object_number
                                ORDER BY possible_from, possible_to, fact_id, interval_no
                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
         ), numbered AS (
             SELECT *, 1 + count(*) FILTER (WHERE is_apart) OVER (
-                PARTITION BY subject_id, relation, object_id
+                PARTITION BY subject_number, relation, object_number
                 ORDER BY possible_from, possible_to, fact_id, interval_no) AS spell_no
             FROM begun
         )
-        SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, subject_id, relation, object_id, spell_no,
-               any_value(subject_number) AS subject_number, any_value(object_number) AS object_number,
+        SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, any_value(subject_id) AS subject_id, relation,
+               any_value(object_id) AS object_id, spell_no, subject_number, object_number,
                any_value(object_label) AS object_label, any_value(object_aliases) AS object_aliases,
                min(possible_from) AS possible_from, max(possible_to) AS possible_to,
                nullif(min(possible_from), {MIN_DAY}) AS valid_from, nullif(max(possible_to), {MAX_DAY}) AS valid_to,
@@ -43,14 +43,14 @@ def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
                    'certain_from': CASE WHEN start_kind = 'novalue' THEN DATE '0001-01-01' ELSE certain_from END,
                    'certain_to': CASE WHEN told_end_kind = 'novalue' THEN dump_date ELSE certain_to END
                }} ORDER BY possible_from, possible_to, fact_id, interval_no) AS members
-        FROM numbered GROUP BY subject_id, relation, object_id, spell_no
+        FROM numbered GROUP BY subject_number, relation, object_number, spell_no
         """
     )
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE spells AS
         SELECT *, row_number() OVER (
-            PARTITION BY subject_id, relation ORDER BY possible_from, possible_to, object_number, spell_no
+            PARTITION BY subject_number, relation ORDER BY possible_from, possible_to, object_number, spell_no
         ) AS answer_order
         FROM spells
         """

@@ -1,0 +1,175 @@
+"""A release's spells as arrays, so that forty windows are forty masks and not forty joins. Pure but for reading files.
+
+Numbers stand for rows: a *pair* is a subject with a relation, a *thing* a pair with an
+object, a spell one stretch of a thing. All three are in key order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.fact_queries.templates import Template
+from tempkb.windows import Window
+
+Numbers = np.ndarray
+_FOREVER = np.iinfo(np.int32).max
+_EPOCH = date(1970, 1, 1).toordinal()
+_FINENESS = {"century": 1, "decade": 2, "year": 3, "month": 4, "day": 5}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Spells of a release.
+
+    Attributes:
+        pairs: rows of `fact_subjects`, by subject and relation.
+        dump_date: day of the release's dump.
+        pair, thing: of each spell.
+        begins, ends: first day on which a spell may hold, and first on which it no longer can, in days since 1970.
+        start_fineness, end_fineness: 5 day, 4 month, 3 year, 2 decade, 1 century; 0 without a date.
+        answer_order: place of a spell among those of its pair.
+        answers: what a spell gives as an answer.
+        members: (spell, certain from, certain to) of each statement.
+        pair_of_thing, object_of_thing, number_of_thing: of each thing its pair, its object, and the object's number.
+    """
+
+    pairs: pa.Table
+    dump_date: date
+    pair: Numbers
+    thing: Numbers
+    begins: Numbers
+    ends: Numbers
+    start_fineness: Numbers
+    end_fineness: Numbers
+    answer_order: Numbers
+    answers: pa.StructArray
+    members: tuple[Numbers, Numbers, Numbers]
+    pair_of_thing: Numbers
+    object_of_thing: pa.Array
+    number_of_thing: Numbers
+
+    @cached_property
+    def in_answer_order(self) -> Numbers:
+        """Spells by pair, then by their place among its answers."""
+        return np.lexsort((self.answer_order, self.pair))
+
+    @cached_property
+    def latest_start_first(self) -> Numbers:
+        """Spells by when they begin, backward."""
+        return np.argsort(-self.begins, kind="stable")
+
+    @cached_property
+    def earliest_end_first(self) -> Numbers:
+        """Spells by when they end."""
+        return np.argsort(self.ends, kind="stable")
+
+    @cached_property
+    def things_by_number(self) -> Numbers:
+        """Things by pair, then by the numbers of their objects."""
+        return np.lexsort((self.number_of_thing, self.pair_of_thing))
+
+    def holding(self, window: Window, answers: str) -> Numbers:
+        """Return for each spell whether it holds in a window: `possible` by some reading, `certain` by every one."""
+        start, end = _day(window.start), _day(window.end)
+        if answers == "possible":
+            held: Numbers = (self.begins < end) & (self.ends > start)
+            return held
+        spell, certain_from, certain_to = self.members
+        certain = spell[(certain_from < end) & (certain_to > start)]
+        counted: Numbers = np.bincount(certain, minlength=len(self.pair)) > 0
+        return counted
+
+    def things_of(self, spells: Numbers) -> Numbers:
+        """Return for each thing whether one of its spells is among some."""
+        found: Numbers = np.zeros(len(self.pair_of_thing), bool)
+        found[self.thing[spells]] = True
+        return found
+
+    def asks(self, templates: Mapping[Template, int]) -> pa.Table:
+        """Return the questions of all pairs in the order of their ids, which the date cuts in two.
+
+        Columns: before_date, behind_date, pair, template_no, query.
+        """
+        by_relation: dict[str, list[tuple[Template, int]]] = {}
+        for template, number in templates.items():
+            by_relation.setdefault(template.relation, []).append((template, number))
+        rows = []
+        columns = (self.pairs[name].to_pylist() for name in ("subject_id", "relation", "asked_as"))
+        for at, (subject, relation, name) in enumerate(zip(*columns, strict=True)):
+            for template, number in by_relation[relation]:
+                suffix = f"_{number}" if number > 1 else ""
+                rows.append((f"{subject}_{relation}_", suffix, at, number, template.ask(name)))
+        rows.sort()
+        types = (pa.string(), pa.string(), pa.int32(), pa.int16(), pa.string())
+        arrays = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
+        return pa.Table.from_arrays(arrays, names=["before_date", "behind_date", "pair", "template_no", "query"])
+
+
+def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Sequence[Path]) -> Study:
+    """Read a release's tables into arrays.
+
+    Args:
+        spells: files of `fact_spells`, in key order.
+        subjects: files of `fact_subjects`.
+        releases: files of `fact_releases`.
+    """
+    told = pq.read_table(list(spells))
+    pairs = pq.read_table(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])
+    (dump_date,) = pq.read_table(list(releases), columns=["dump_date"])["dump_date"].to_pylist()
+    pair = _numbers(told, ("subject_id", "relation"))
+    thing = _numbers(told, ("subject_id", "relation", "object_id"))
+    first = np.flatnonzero(np.diff(thing, prepend=-1))
+    objects = told["object_id"].combine_chunks()
+    answers = pa.StructArray.from_arrays(
+        [objects, told["object_label"].combine_chunks(), told["object_aliases"].combine_chunks()],
+        ["entity_id", "label", "aliases"],
+    )
+    of_thing = objects.take(pa.array(first))
+    return Study(
+        pairs, dump_date, pair, thing, _days(told["valid_from"], -_FOREVER), _days(told["valid_to"], _FOREVER),
+        _fineness(told["start_precision"]), _fineness(told["end_precision"]), told["answer_order"].to_numpy(), answers,
+        _members(told["members"].combine_chunks()), pair[first], of_thing,
+        np.array([int(one[1:]) for one in of_thing.to_pylist()], np.int64),
+    )  # fmt: skip
+
+
+def _numbers(table: pa.Table, names: Sequence[str]) -> Numbers:
+    """Number rows by some columns in whose order they are."""
+    changes = np.zeros(table.num_rows, bool)
+    for name in names:
+        codes = table[name].combine_chunks().dictionary_encode().indices.to_numpy()
+        changes[1:] |= codes[1:] != codes[:-1]
+    counted: Numbers = np.cumsum(changes)
+    return counted
+
+
+def _days(column: pa.ChunkedArray, missing: int) -> Numbers:
+    days: Numbers = column.cast(pa.int32()).fill_null(missing).to_numpy()
+    return days
+
+
+def _fineness(column: pa.ChunkedArray) -> Numbers:
+    encoded = column.combine_chunks().dictionary_encode()
+    values = np.array([_FINENESS[one] for one in encoded.dictionary.to_pylist()] + [0], np.int8)
+    # A null has no index: it takes the last value, which is 0.
+    found: Numbers = values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
+    return found
+
+
+def _members(members: pa.ListArray) -> tuple[Numbers, Numbers, Numbers]:
+    """Statements that are certain at some time, flat."""
+    spell = np.repeat(np.arange(len(members)), members.value_lengths().to_numpy(zero_copy_only=False))
+    flat = members.flatten()
+    certain_from = _days(pa.chunked_array([flat.field("certain_from")]), _FOREVER)
+    certain_to = _days(pa.chunked_array([flat.field("certain_to")]), -_FOREVER)
+    return spell, certain_from, certain_to
+
+
+def _day(day: date) -> int:
+    return day.toordinal() - _EPOCH
