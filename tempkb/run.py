@@ -103,12 +103,14 @@ class Summary:
         failures: what went wrong, in words; empty when all is well.
         notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
         run_ids: Dagster's runs, in order.
+        entity_dumps: dumps of Wikidata's entities that this build was about.
     """
 
     windows: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     run_ids: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    entity_dumps: list[str] = field(default_factory=list)
 
 
 def build(request: Request) -> Summary:
@@ -126,7 +128,7 @@ def build(request: Request) -> Summary:
     dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
     selected = _select(request.select)
     windows = _windows(home, request, named, dumps) if dumps or named or not entities else []
-    summary = Summary([window.key for window in windows])
+    summary = Summary([window.key for window in windows], entity_dumps=[dump.dump_id for dump in entities])
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
@@ -445,8 +447,9 @@ def _notes(result: Any) -> Iterator[str]:
             continue
         told = event.step_materialization_data.materialization
         facts = {key: value.value for key, value in told.metadata.items()}
+        kept = "entity" if told.asset_key.to_user_string() == "facts" else "page"
         for name, where in (facts.get("damaged_files") or {}).items():
-            yield f"{name} is damaged: {where}. Every whole page was kept."
+            yield f"{name} is damaged: {where}. Every whole {kept} was kept."
         if told.asset_key.to_user_string() != "stable_snapshots":
             continue
         if "kept" in facts:

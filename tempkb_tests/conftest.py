@@ -38,10 +38,11 @@ def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None
 
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory) -> Path:
-    """A home with the demo world built through Dagster, all namespaces. Read only; copy it to change it."""
+    """A home with the demo world and a release of its facts, built through Dagster. Read only; copy it to change it."""
     home = tmp_path_factory.mktemp("demo") / "home"
     run_tempkb(home, "demo")
     run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
+    run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
     return home
 
 

@@ -28,6 +28,8 @@ def print_tables() -> None:
             (table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning)
         )
     console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
+    views = [(view.name, ", ".join(view.needs), view.meaning) for view in store.views.values()]
+    console().print(grid(("question", "asked of", "meaning"), views))
 
 
 def print_status() -> None:
@@ -91,12 +93,22 @@ def print_summary(summary: Summary) -> None:
         out.print(f"[red]failed:[/red] {failure}", highlight=False)
     if summary.failures:
         return
-    asked = len(summary.windows)
-    out.print(
-        f"{len(snapshots)} of {asked} windows stand." if asked else "No window to build: all that a dump serves stand."
-    )
+    _print_what_stands(store, summary, len(snapshots))
+
+
+def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None:
+    """Print what stands of what was asked for, and where to go on."""
+    out, asked = console(), len(summary.windows)
+    if asked:
+        out.print(f"{n_snapshots} of {asked} windows stand.")
+    elif n_snapshots or not summary.entity_dumps:
+        out.print("No window to build: all that a dump serves stand.")
+    if summary.entity_dumps:
+        out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
     name = _command()
-    query = "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"
+    query = "SELECT relation, count(*) FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
+    if store.lake.partitions(STABLE_SNAPSHOTS.name):
+        query = "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"
     out.print(f'next: {name} sql "{query}"  |  {name} ui', highlight=False)
 
 

@@ -38,6 +38,9 @@ COMMENT ON COLUMN declared.form IS 'table, view over the files of the lake, or q
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
 
+# Raised when the same files would be shown otherwise; all tables are then brought in anew. 2: lists are, too.
+_BROUGHT_IN = "2"
+
 
 @dataclass(frozen=True)
 class Pending:
@@ -148,7 +151,7 @@ class Database:
         rows = sum(version.rows for version in versions)
         form = "view" if table.persist == "view" or rows > self._max_rows else "table"
         # A view names absolute paths, so a home that was moved needs its views made anew.
-        return form, table.fingerprint + (f" {self._lake.root}" if form == "view" else "")
+        return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
     def _bring_in(self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending]) -> None:
         """Bring in the pending partitions of one table: rows a partition a transaction, a view all at once."""
@@ -219,7 +222,7 @@ def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
 def _known_columns(connection: duckdb.DuckDBPyConnection, one: Pending) -> str:
     """Columns of the files that the declaration still has; a file of an older declaration may lack some."""
     assert one.version is not None  # noqa: S101 - the caller checked; for the type checker
-    query = "SELECT name FROM parquet_schema(?) WHERE num_children IS NULL"
+    query = "DESCRIBE SELECT * FROM read_parquet(?)"
     held = {row[0] for row in connection.execute(query, [str(one.version.paths()[0])]).fetchall()}
     return ", ".join(f'"{column.name}"' for column in one.table.columns if column.name in held)
 

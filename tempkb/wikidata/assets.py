@@ -62,7 +62,7 @@ def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
         if table is FACTS:
             facts["seconds"] = round(time.monotonic() - began, 2)
             facts["relations"] = dg.MetadataValue.md(_by_relation(store, context.partition_key))
-            damages = {name: tally.damage for name, tally in report.tallies.items() if tally.damage}
+            damages = {name: tally.reason for name, tally in report.tallies.items() if tally.reason}
             if damages:
                 facts["damaged_files"] = dg.MetadataValue.json(damages)
         yield dg.MaterializeResult(asset_key=table.name, metadata=facts)

@@ -160,8 +160,8 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
                 add_entity(rows, entity, scope)
                 staging.take(rows)
             before += file.path.stat().st_size
-            if tally.damage:
-                log(f"{file.path.name} is damaged: {tally.damage}. Every whole entity before it was kept.")
+            if tally.reason:
+                log(f"{file.path.name} is damaged: {tally.reason}. Every whole entity was kept.")
     staging.take(rows, everything=True)
     staging.close()
 
@@ -219,9 +219,8 @@ def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -
         if tally is None:
             continue
         row["n_pages"] = tally.lines
-        lines = f"{tally.n_damaged} damaged lines" if tally.n_damaged else ""
-        if tally.damage or lines:
-            row["status"], row["reason"] = "damaged", "; ".join(one for one in (tally.damage, lines) if one)
+        if tally.reason:
+            row["status"], row["reason"] = "damaged", tally.reason
     told = pa.Table.from_pylist(rows, DUMP_FILES.schema)
     report.versions[DUMP_FILES.name] = store.write(DUMP_FILES, dump.dump_id, [told], provenance)
     report.n_entities = report.versions[WIKIDATA_ENTITIES.name].rows

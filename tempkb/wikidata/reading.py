@@ -43,6 +43,14 @@ class Tally:
     redirects: dict[str, str] = field(default_factory=dict)
     damage: str = ""
 
+    @property
+    def reason(self) -> str:
+        """Where the file is damaged, in words; empty when it is whole."""
+        lines = ", ".join(str(line) for line, _ in self.damaged)
+        more = ", ..." if self.n_damaged > len(self.damaged) else ""
+        told = f"{self.n_damaged} damaged lines ({lines}{more})" if self.n_damaged else ""
+        return "; ".join(one for one in (self.damage, told) if one)
+
     def spoil(self, line: int, why: str) -> None:
         """Count a damaged line."""
         self.n_damaged += 1

@@ -9,8 +9,10 @@ from tempkb.dumps.catalogue import (
     DumpFile,
     find_dumps,
     group_items,
+    holds_entities,
     horizon_day,
     name_dump,
+    name_entities,
     remember,
     serving_dump,
     tables_dump,
@@ -143,3 +145,51 @@ def test_a_broken_note_of_named_files_is_named(tmp_path):
     put(tmp_path, "named/x.json")
     with pytest.raises(SourceError, match="not what tempkb wrote"):
         find_dumps(tmp_path)
+
+
+def test_entities_of_wikidata_lie_beside_the_wikis(tmp_path):
+    put(tmp_path, "wikidatawiki/entities/20220103/wikidata-20220103-all.json.bz2")
+    put(tmp_path, "wikidatawiki/entities/20220103/wikidata-20220103-all.json.gz")
+    put(tmp_path, "wikidatawiki/entities/20220103/wikidata-20220103-lexemes.json.gz")
+    put(tmp_path, "wikidatawiki/entities/20220110/wikidata-20220103-all.json.gz")
+    (dump,) = find_dumps(tmp_path)
+    assert (dump.dump_id, dump.date, dump.holds_pages, dump.history) == (
+        "wikidatawiki-20220103",
+        date(2022, 1, 3),
+        False,
+        (),
+    )
+    # Of two compressions the one that is cheaper to read.
+    assert [file.path.name for file in dump.entities] == ["wikidata-20220103-all.json.gz"]
+
+
+def entities(folder, name, modified=""):
+    path = folder / name
+    changed = f'"modified":"{modified}",' if modified else ""
+    path.write_text('[\n{"type":"item",' + changed + '"id":"Q1"}\n]\n')
+    return path
+
+
+def test_named_entities_tell_their_day_by_name_or_by_their_last_change(tmp_path):
+    named = name_entities([entities(tmp_path, "wikidata-20220103-all.json")])
+    assert (named.dump_id, named.date) == ("wikidatawiki-20220103", date(2022, 1, 3))
+    changed = name_entities([entities(tmp_path, "mine.json", "2023-04-04T05:21:49Z")])
+    assert (changed.date, changed.is_named) == (date(2023, 4, 5), True)
+    assert changed.dump_id == f"wikidatawiki-{changed.files[0].sha256[:8]}"
+    told = name_entities([entities(tmp_path, "other.json")], date(2017, 3, 1))
+    assert told.date == date(2017, 3, 1)
+    with pytest.raises(SourceError, match="neither the name nor an entity tells of which day they are; add it: --day"):
+        name_entities([entities(tmp_path, "silent.json")])
+    with pytest.raises(SourceError, match="no such file"):
+        name_entities([tmp_path / "none.json"])
+
+
+def test_files_of_entities_are_known_by_their_names_and_by_how_they_begin(tmp_path):
+    plain = entities(tmp_path, "entities")
+    export = tmp_path / "export"
+    export.write_text("<mediawiki>")
+    table = tmp_path / "x-page.sql"
+    table.write_text("[")
+    assert [holds_entities(path) for path in (plain, tmp_path / "any.json.gz", export, table, tmp_path / "none")] == [
+        True, True, False, False, False,
+    ]  # fmt: skip

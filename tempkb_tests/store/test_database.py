@@ -12,8 +12,9 @@ from tempkb.errors import TempkbError
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
-from tempkb.store.tables import Column
+from tempkb.store.tables import Column, View
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
@@ -165,3 +166,80 @@ def test_a_moved_home_finds_its_files_again(store, tmp_path, monkeypatch):
         query(again, "SELECT count(*) FROM towns")
     again.publish()
     assert query(again, "SELECT count(*) FROM towns") == [(3,)]
+
+
+def test_lists_and_structs_come_in_whole(home_folder):
+    import pyarrow as pa
+
+    answer = pa.struct([("name", pa.string()), ("others", pa.list_(pa.string()))])
+    table = dataclasses.replace(
+        TOWNS, columns=(*TOWNS.columns, Column("rivers", pa.list_(pa.string()), "r"), Column("answers", pa.list_(answer), "a"))
+    )  # fmt: skip
+    rows = towns("north", 1)
+    rows = rows.append_column("rivers", pa.array([["Aa", "Bee"]], pa.list_(pa.string())))
+    rows = rows.append_column("answers", pa.array([[{"name": "Ada", "others": ["A."]}]], pa.list_(answer)))
+    store = with_table(None, table)
+    store.write(table, "north", [rows], Provenance())
+    store.publish()
+    assert query(store, "SELECT rivers, answers[1].name, answers[1].others FROM towns") == [
+        (["Aa", "Bee"], "Ada", ["A."])
+    ]
+
+
+LARGE = View("large_towns", "Towns of many.", "SELECT region, name FROM towns WHERE n_people > 5", ("towns",))
+LARGE_REGIONS = View("large_regions", "Their regions.", "SELECT DISTINCT region FROM large_towns", ("large_towns",))
+
+
+def with_views(*views):
+    return Store(load_home(), [TOWNS], Patience(1.0), views)
+
+
+def test_named_questions_are_asked_of_what_is_there(home_folder):
+    store = with_views(LARGE, LARGE_REGIONS)
+    store.publish()
+    assert query(store, "SELECT count(*) FROM duckdb_views() WHERE view_name LIKE 'large%'") == [(0,)]
+    write(store, "north", 2, people=9)
+    write(store, "south", 2)
+    store.publish()
+    assert query(store, "SELECT region, name FROM large_towns ORDER BY name") == [
+        ("north", "Town 0"),
+        ("north", "Town 1"),
+    ]
+    assert query(store, "SELECT region FROM large_regions") == [("north",)]
+    assert query(store, "SELECT comment FROM duckdb_views() WHERE view_name = 'large_towns'") == [("Towns of many.",)]
+    # From Python, without the DuckDB file.
+    store.database.path.unlink()
+    assert store.read("large_towns", name="Town 1").to_pylist() == [{"region": "north", "name": "Town 1"}]
+    assert store.read("large_regions")["region"].to_pylist() == ["north"]
+    with pytest.raises(TempkbError, match="view 'large_towns' has no column 'people'; it has: region, name"):
+        store.read("large_towns", people=1)
+    with pytest.raises(TempkbError, match="no table 'small_towns'; known: .*large_towns"):
+        store.read("small_towns")
+
+
+def test_a_question_put_otherwise_is_made_anew(home_folder):
+    store = with_views(LARGE)
+    write(store, "north", 2, people=9)
+    store.publish()
+    other = with_views(dataclasses.replace(LARGE, query="SELECT name FROM towns"))
+    assert other.publish().done == 0
+    assert query(other, "SELECT * FROM large_towns ORDER BY 1") == [("Town 0",), ("Town 1",)]
+
+
+def test_a_question_follows_its_table_when_that_becomes_a_view(home_folder, monkeypatch):
+    store = with_views(LARGE)
+    write(store, "north", 2, people=9)
+    store.publish()
+    monkeypatch.setenv("TEMPKB_DUCKDB_MAX_ROWS", "1")
+    store = with_views(LARGE)
+    store.publish()
+    assert query(store, "SELECT count(*) FROM large_towns") == [(2,)]
+
+
+def test_rows_for_people_hold_any_date():
+    import pyarrow as pa
+
+    days = pa.array([-735_000, 0, None], pa.int32()).cast(pa.date32())
+    rows = plain_rows(pa.table({"day": days, "other": pa.array([0, 1, 2], pa.int32()).cast(pa.date32())}))
+    assert [row["day"] for row in rows] == ["-0043-08-22", "1970-01-01", None]
+    assert rows[1]["other"].isoformat() == "1970-01-02"

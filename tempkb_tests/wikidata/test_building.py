@@ -128,7 +128,7 @@ def test_an_item_that_comes_twice_counts_once(tmp_path, monkeypatch):
 def test_damaged_lines_are_kept_in_the_books(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*WORLD, '{"id":"Q9", "xwiki":']})
     (file,) = store.read("dump_files").to_pylist()
-    assert (file["kind"], file["status"], file["reason"]) == ("entities", "damaged", "1 damaged lines")
+    assert (file["kind"], file["status"], file["reason"]) == ("entities", "damaged", "1 damaged lines (10)")
     found = {row["reason"]: row["example"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
     assert found["damaged line"].startswith("wikidata-20200101-all.json, line 10: ")
 

@@ -15,10 +15,9 @@ def split_shares(source: str) -> str:
         source: SQL of rows with the columns n_unchanged, n_updated, n_deleted and n_new.
     """
     return f"""
-        SELECT *, n_total_counted AS n_total,
-               round(100.0 * n_unchanged / nullif(n_total_counted, 0), 1) AS percent_unchanged,
-               round(100.0 * n_updated / nullif(n_total_counted, 0), 1) AS percent_updated
-        FROM (SELECT *, n_unchanged + n_updated + n_deleted + n_new AS n_total_counted FROM ({source}))
+        SELECT *, round(100.0 * n_unchanged / nullif(n_total, 0), 1) AS percent_unchanged,
+               round(100.0 * n_updated / nullif(n_total, 0), 1) AS percent_updated
+        FROM (SELECT *, n_unchanged + n_updated + n_deleted + n_new AS n_total FROM ({source}))
     """
 
 

@@ -1,0 +1,130 @@
+"""The command line on Wikidata and releases of facts: what it does, and one clear message when it cannot."""
+
+import json
+
+import pytest
+
+from tempkb_tests.benchmarks.fact_queries.worlds import players
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.wikidata.items import write_lines
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A home that knows a Wikidata of three people only, with a release of it."""
+    folder = tmp_path_factory.mktemp("cli")
+    path = write_lines(folder / "some.json", [*WORLD, '{"id":"Q9", "xwiki":'])
+    done = run_tempkb(
+        folder / "home",
+        "build",
+        "--dump",
+        str(path),
+        "--day",
+        "2021-01-01",
+        TEMPKB_WIKI="xwiki",
+        TEMPKB_FIRST_WINDOW="2019-01-01",
+    )
+    assert "some.json is damaged: 1 damaged lines (8). Every whole entity was kept." in done.stdout
+    assert "Wikidata stands as wikidatawiki-" in done.stdout
+    assert "FROM facts" in done.stdout
+    run_tempkb(folder / "home", "release", "dynamic-templama", "2019-01-01..2021-01-01", "--name", "quarters")
+    return folder / "home"
+
+
+WORLD = players(
+    Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")],
+    Ben=[("Q101", "2018", "2019"), ("Q103", "2020-01-01", "")],
+    Cem=[("Q103", "2019-05-01", "2020-05-01"), ("Q102", "2019", "")],
+)
+
+
+def rows(home, query):
+    return [json.loads(line) for line in run_tempkb(home, "sql", query, "--json").stdout.splitlines()]
+
+
+def test_what_is_read_is_not_read_again(home):
+    done = run_tempkb(home, "build")
+    assert "Wikidata stands as" in done.stdout
+    (runs,) = rows(home, "SELECT count(*) AS n FROM published WHERE table_name = 'facts'")
+    assert runs == {"n": 1}
+    # Another setting makes it stale.
+    run_tempkb(home, "build", TEMPKB_CLASSES="Q5")
+    assert (
+        rows(home, "SELECT DISTINCT settings FROM manifest WHERE table_name = 'facts'")[0]["settings"].count('"Q5"')
+        == 1
+    )
+
+
+def test_answers_and_named_questions_in_duckdb(home):
+    found = rows(
+        home,
+        "SELECT date, list_transform(answers, lambda one: one.label) AS names FROM dynamic_templama_queries WHERE query LIKE 'Ada%' ORDER BY date",
+    )
+    assert [(row["date"], row["names"]) for row in found][:3] == [
+        ("2019-Q1", ["Reed"]),
+        ("2019-Q2", ["Reed"]),
+        ("2019-Q3", ["Salt"]),
+    ]
+    assert rows(home, "SELECT relation, n_facts FROM dynamic_templama_relations") == [{"relation": "P54", "n_facts": 3}]
+    assert rows(home, "SELECT count(*) AS n FROM fact_versions WHERE known_from IS NULL AND known_to IS NULL") == [
+        {"n": 6}
+    ]
+    said = run_tempkb(home, "tables").stdout
+    assert "fact_versions" in said
+    assert "dynamic_templama_split_sizes" in said
+
+
+def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
+    said = run_tempkb(
+        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
+    ).stdout
+    assert "release years: 4 queries by year, 2019-01-01 to 2021-01-01, from wikidatawiki-" in said
+    written = run_tempkb(home, "release", "export", "years", str(tmp_path)).stdout
+    assert written == f"wrote {tmp_path / 'years'}\n"
+    again = run_tempkb(
+        home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"
+    ).stdout
+    assert again == said
+    assert rows(home, "SELECT count(*) AS n FROM future_relation_queries") == [{"n": 86}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["release", "templama", "2019-01-01..2022-01-01"], "the study ends on 2022-01-01, after the day of wikidatawiki-"),
+        (["release", "templama", "2019-01-01..2020-01-01", "--name", "quarters"], "exists with another design; choose another --name"),
+        (["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"], "facts of wikidatawiki-19990101 is not built; there: wikidatawiki-"),
+        (["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"], "beauty: no such part of a design; known: aliases, ambiguous"),
+        (["release", "templama", "2019-01-01..2020-01-01", "--templates", "none.csv"], "none.csv: no such file"),
+        (["release", "templama", "Q1"], "expected A..B with two days"),
+        (["release", "extend", "quarters", "2022-01-01"], "is one of dynamic_templama; expected one of tempel"),
+        (["release", "export", "none", "."], "release 'none': no such release; there: quarters"),
+        (["release", "tokens", "quarters", __file__], "expected a tokenizer.json"),
+        (["build", "--select", "templama_queries"], "belongs to a release"),
+        (["build", "--day", "2021-01-01"], "tells the day of files of Wikidata's entities; name them with --dump"),
+        (["build", "--dump", "any.json", "--day", "soon"], "day 'soon': expected YYYY-MM-DD"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_mistakes_get_one_clear_message_and_leave_nothing(home, arguments, words):
+    before = sorted(path.name for path in (home / "releases").iterdir())
+    done = run_tempkb(home, *arguments, check=False)
+    assert done.returncode == 1
+    assert words in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+    assert sorted(path.name for path in (home / "releases").iterdir()) == before
+
+
+def test_without_wikidata_there_are_no_releases_of_facts(tmp_path):
+    done = run_tempkb(tmp_path / "home", "release", "templama", "2019-01-01..2020-01-01", check=False)
+    assert done.returncode == 1
+    assert "no Wikidata dump was read yet; put one into the home's dumps" in done.stderr
+
+
+def test_a_home_that_does_not_know_its_wiki_asks_for_it(tmp_path):
+    path = write_lines(tmp_path / "some.json", WORLD)
+    done = run_tempkb(tmp_path / "home", "build", "--dump", str(path), "--day", "2021-01-01", check=False)
+    assert done.returncode == 1
+    assert "TEMPKB_WIKI=enwiki" in done.stderr + done.stdout
+    silent = run_tempkb(tmp_path / "home", "build", "--dump", str(path), check=False)
+    assert "add it: --day YYYY-MM-DD" in silent.stderr
