@@ -99,15 +99,16 @@ def print_summary(summary: Summary) -> None:
 def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None:
     """Print what stands of what was asked for, and where to go on."""
     out, asked = console(), len(summary.windows)
+    has_windows = bool(store.lake.partitions(STABLE_SNAPSHOTS.name))
     if asked:
         out.print(f"{n_snapshots} of {asked} windows stand.")
-    elif n_snapshots or not summary.entity_dumps:
+    elif has_windows or not summary.entity_dumps:
         out.print("No window to build: all that a dump serves stand.")
     if summary.entity_dumps:
         out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
     name = _command()
     query = "SELECT relation, count(*) FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
-    if store.lake.partitions(STABLE_SNAPSHOTS.name):
+    if has_windows:
         query = "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"
     out.print(f'next: {name} sql "{query}"  |  {name} ui', highlight=False)
 
