@@ -1,11 +1,12 @@
 """Is it so? Checks that compare the room's tables with one another, over the lake."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import dagster as dg
 
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.promises import broken
 from tempkb.store.store import Store
+from tempkb.store.tables import Table
 from tempkb.wikidata.tables import ENTITY_ORIGINS, FACTS, LATE_EDITS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 # Each query returns what breaks the promise.
@@ -39,39 +40,33 @@ WINDOWS_BEYOND_THE_DUMP = """
 @dg.asset_check(asset=FACTS.name)
 def subjects_are_known(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """Every fact and every origin is of an item that the same dump describes."""
-    return _result(store, STRANGERS, FACTS.name, WIKIDATA_ENTITIES.name, ENTITY_ORIGINS.name)
+    return _result(store, STRANGERS, FACTS, WIKIDATA_ENTITIES, ENTITY_ORIGINS)
 
 
 @dg.asset_check(asset=WIKIDATA_ENTITIES.name)
 def statements_are_counted(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """No item has more dated statements than statements."""
-    return _result(store, NOT_COUNTED, FACTS.name, WIKIDATA_ENTITIES.name, UNDATED_STATEMENTS.name)
+    return _result(store, NOT_COUNTED, FACTS, WIKIDATA_ENTITIES, UNDATED_STATEMENTS)
 
 
 @dg.asset_check(asset=UNDATED_STATEMENTS.name)
 def undated_statements_contradict_as_told(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """An undated statement stands beside dated ones, and contradicts them exactly if none names its object."""
-    return _result(store, RIVALS_THAT_ARE_NONE, FACTS.name, UNDATED_STATEMENTS.name)
+    return _result(store, RIVALS_THAT_ARE_NONE, FACTS, UNDATED_STATEMENTS)
 
 
 @dg.asset_check(asset=LATE_EDITS.name)
 def late_edits_add_up(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """No window lies beyond its dump, and what was there, came and went makes what is there."""
-    return _result(store, WINDOWS_BEYOND_THE_DUMP, LATE_EDITS.name)
+    return _result(store, WINDOWS_BEYOND_THE_DUMP, LATE_EDITS)
 
 
-def broken(store: Store, query: str, *names: str) -> list[tuple[Any, ...]]:
-    """Return the rows that break a promise; nothing when a table is not there yet."""
-    files = {name: store.lake.files(name) for name in names}
-    if not all(files.values()):
-        return []
-    with in_memory() as connection:
-        for name, paths in files.items():
-            view_files(connection, name, paths)
-        return connection.execute(query).fetchall()
-
-
-def _result(store: Store, query: str, *names: str) -> dg.AssetCheckResult:
-    rows = broken(store, query, *names)
+def result_of(store: Store, query: str, tables: Mapping[str, Table]) -> dg.AssetCheckResult:
+    """Run a query that returns what is broken, of tables by the names it uses."""
+    rows = broken(store, query, tables)
     examples = [str(row) for row in rows[:5]] or ["none"]
     return dg.AssetCheckResult(passed=not rows, metadata={"broken": len(rows), "examples": examples})
+
+
+def _result(store: Store, query: str, *tables: Table) -> dg.AssetCheckResult:
+    return result_of(store, query, {table.name: table for table in tables})

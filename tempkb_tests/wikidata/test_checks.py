@@ -5,12 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.store.drafts import Provenance
-from tempkb.wikidata.checks import NOT_COUNTED, RIVALS_THAT_ARE_NONE, STRANGERS, WINDOWS_BEYOND_THE_DUMP, broken
+from tempkb.store.promises import broken
+from tempkb.wikidata.checks import NOT_COUNTED, RIVALS_THAT_ARE_NONE, STRANGERS, WINDOWS_BEYOND_THE_DUMP
 from tempkb.wikidata.tables import FACTS, LATE_EDITS, TABLES, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 from tempkb_tests.wikidata.items import read_home
 from tempkb_tests.wikidata.test_building import DAY, WORLD
 
-NAMES = [table.name for table in TABLES]
+NAMES = {table.name: table for table in TABLES}
 QUERIES = {
     "strangers": STRANGERS,
     "counts": NOT_COUNTED,
@@ -25,7 +26,7 @@ def store(tmp_path, monkeypatch):
 
 
 def test_all_pass(store):
-    assert {name: broken(store, query, *NAMES) for name, query in QUERIES.items()} == dict.fromkeys(QUERIES, [])
+    assert {name: broken(store, query, NAMES) for name, query in QUERIES.items()} == dict.fromkeys(QUERIES, [])
 
 
 @pytest.mark.parametrize(
@@ -44,4 +45,4 @@ def test_each_can_fail(store, check, table, column, value):
     values = [value, *rows[column].to_pylist()[1:]]
     rows = rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
     store.write(table, version.partition, [rows], Provenance())
-    assert broken(store, QUERIES[check], *NAMES)
+    assert broken(store, QUERIES[check], NAMES)

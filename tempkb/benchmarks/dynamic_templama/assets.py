@@ -71,7 +71,7 @@ def dynamic_templama_changes(
     facts = _facts(versions, store, began)
     if versions:
         facts["picture"] = dg.MetadataValue.md(_picture(versions, [one.label for one in release.design.windows()[1:]]))
-        facts["sample"] = dg.MetadataValue.md(_sample(versions))
+        facts["sample"] = dg.MetadataValue.md(_sample(store, release.name, versions))
     return dg.MaterializeResult(metadata=facts)
 
 
@@ -112,13 +112,19 @@ def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:
     return plot_bars("Answers by what became of them", shown, series)
 
 
-def _sample(versions: Sequence[Version]) -> str:
+def _sample(store: Store, release: str, versions: Sequence[Version]) -> str:
+    """Ten changes, with names."""
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
+        view_files(connection, "spells", store.lake.files(FACT_SPELLS.name, [release]))
+        view_files(connection, "subjects", store.lake.files(FACT_SUBJECTS.name, [release]))
         rows = connection.sql(
             """
-            SELECT window_start, subject_id, relation, object_id, change, change_detail, previous_object_ids
-            FROM changes WHERE change <> 'unchanged' ORDER BY hash(subject_id, relation, window_start) LIMIT 10
+            WITH named AS (SELECT object_id, any_value(object_label) AS object FROM spells GROUP BY object_id)
+            SELECT window_start, s.label AS subject, relation, n.object, change, change_detail,
+                   len(previous_object_ids) AS answers_before
+            FROM changes JOIN subjects AS s USING (subject_id, relation) JOIN named AS n USING (object_id)
+            WHERE change <> 'unchanged' ORDER BY hash(subject_id, relation, window_start), n.object LIMIT 10
             """
         ).to_arrow_table()
     return markdown(rows) if rows.num_rows else "(nothing changed)"

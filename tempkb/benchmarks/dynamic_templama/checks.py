@@ -4,9 +4,9 @@ import dagster as dg
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.checking import IN_TWO_SPLITS, NOT_VALID
-from tempkb.benchmarks.fact_queries.checks import result_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.store.store import Store
+from tempkb.wikidata.checks import result_of
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 _STEP = """CASE r.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH

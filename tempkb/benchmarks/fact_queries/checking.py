@@ -3,12 +3,6 @@
 They go back to the facts themselves and read neither spells nor how queries were made.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from tempkb.store.memory import in_memory, view_files
-from tempkb.store.store import Store
-from tempkb.store.tables import Table
 from tempkb.wikidata.membership import true_within
 
 _STEP = """CASE granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
@@ -55,20 +49,3 @@ TOUCHING_SPELLS = f"""
     WHERE next.spell_no = one.spell_no + 1 AND {_OURS}
       AND (one.valid_to IS NULL OR next.valid_from IS NULL OR next.valid_from <= one.valid_to)
 """
-
-
-def broken(store: Store, query: str, tables: Mapping[str, Table]) -> list[tuple[Any, ...]]:
-    """Return the rows that break a promise; nothing when a table is not there yet.
-
-    Args:
-        store: where the tables are.
-        query: SQL that returns what is broken.
-        tables: by the names that the query uses.
-    """
-    files = {name: store.lake.files(table.name) for name, table in tables.items()}
-    if not all(files.values()):
-        return []
-    with in_memory() as connection:
-        for name, paths in files.items():
-            view_files(connection, name, paths)
-        return connection.execute(query).fetchall()

@@ -1,13 +1,11 @@
 """Is it so? Checks that compare spells with the facts they are made of."""
 
-from collections.abc import Mapping
-
 import dagster as dg
 
-from tempkb.benchmarks.fact_queries.checking import TOUCHING_SPELLS, UNKNOWN_STATEMENTS, broken
+from tempkb.benchmarks.fact_queries.checking import TOUCHING_SPELLS, UNKNOWN_STATEMENTS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.wikidata.checks import result_of
 from tempkb.wikidata.tables import FACTS
 
 
@@ -21,10 +19,3 @@ def every_statement_exists(store: dg.ResourceParam[Store]) -> dg.AssetCheckResul
 def spells_keep_apart(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """Between two spells of an object lies at least a day on which it was none."""
     return result_of(store, TOUCHING_SPELLS, {"spells": FACT_SPELLS, "releases": FACT_RELEASES})
-
-
-def result_of(store: Store, query: str, tables: Mapping[str, Table]) -> dg.AssetCheckResult:
-    """Run a query that returns what is broken."""
-    rows = broken(store, query, tables)
-    examples = [str(row) for row in rows[:5]] or ["none"]
-    return dg.AssetCheckResult(passed=not rows, metadata={"broken": len(rows), "examples": examples})

@@ -3,10 +3,10 @@
 import dagster as dg
 
 from tempkb.benchmarks.fact_queries.checking import IN_TWO_SPLITS, NOT_VALID
-from tempkb.benchmarks.fact_queries.checks import result_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_QUERIES
 from tempkb.store.store import Store
+from tempkb.wikidata.checks import result_of
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 # Table 9: how many questions of each class, and the sizes of the two sets of answers.

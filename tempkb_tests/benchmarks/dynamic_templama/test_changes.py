@@ -13,10 +13,10 @@ from tempkb.benchmarks.fact_queries.checking import (
     NOT_VALID,
     TOUCHING_SPELLS,
     UNKNOWN_STATEMENTS,
-    broken,
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.store.drafts import Provenance
+from tempkb.store.promises import broken
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release
 from tempkb_tests.wikidata.items import read_home

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pyarrow as pa
 
-from tempkb.benchmarks.fact_queries.checking import broken
 from tempkb.benchmarks.templama.checks import NOT_TABLE_9
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
 from tempkb.store.drafts import Provenance
+from tempkb.store.promises import broken
 from tempkb_tests.wikidata.items import item, read_home
 
 
