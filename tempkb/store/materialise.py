@@ -1,5 +1,6 @@
 """What every asset reports about a table it has written: rows, a sample, publication. No Dagster here."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +39,15 @@ def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
     if publication.reason:
         facts["not_published_because"] = publication.reason
     return facts
+
+
+def facts_of_windows(versions: Sequence[Version], publication: Publication) -> dict[str, Any]:
+    """Return what is worth telling of versions that are the windows of one release."""
+    return {
+        "dagster/row_count": sum(one.rows for one in versions),
+        "windows": len(versions),
+        "published": publication.left == 0,
+    }
 
 
 def _cell(value: object) -> str:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import dagster as dg
 
@@ -48,24 +49,31 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
         ),
     ],
     partitions_def=DUMPS,
+    backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
-    """Read a Wikidata dump once, and write all that is known from it."""
-    began = time.monotonic()
-    report = read_dump(store, find_dump(store, context.partition_key), context.log.info)
-    publication = store.publish()
-    for table in ALL:
-        version = report.versions[table.name]
-        facts = facts_of(version, publication)
-        facts["sample"] = dg.MetadataValue.md(sample_of(version))
-        facts |= {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
-        if table is FACTS:
-            facts["seconds"] = round(time.monotonic() - began, 2)
-            facts["relations"] = dg.MetadataValue.md(_by_relation(store, context.partition_key))
-            damages = {name: tally.reason for name, tally in report.tallies.items() if tally.reason}
-            if damages:
-                facts["damaged_files"] = dg.MetadataValue.json(damages)
-        yield dg.MaterializeResult(asset_key=table.name, metadata=facts)
+    """Read each Wikidata dump once, the oldest first, and write all that is known from it."""
+    dumps = sorted((find_dump(store, key) for key in context.partition_keys), key=lambda one: one.horizon)
+    told: dict[str, dict[str, Any]] = {}
+    for dump in dumps:
+        began = time.monotonic()
+        report = read_dump(store, dump, context.log.info)
+        publication = store.publish()
+        for table in ALL:
+            version = report.versions[table.name]
+            told[table.name] = facts_of(version, publication)
+            left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
+            seconds = {"seconds": round(time.monotonic() - began, 2)}
+            context.add_asset_metadata(
+                {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=dump.dump_id
+            )
+            told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+        damages = {name: tally.reason for name, tally in report.tallies.items() if tally.reason}
+        if damages:
+            told[FACTS.name]["damaged_files"] = dg.MetadataValue.json(damages)
+        told[FACTS.name]["relations"] = dg.MetadataValue.md(_by_relation(store, dump.dump_id))
+    for name, facts in told.items():
+        yield dg.MaterializeResult(asset_key=name, metadata=facts)
 
 
 def _by_relation(store: Store, dump_id: str) -> str:

@@ -19,6 +19,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes
+from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import ANY_LANGUAGE, SUBCLASS_OF, Rows, Scope, add_entity
@@ -79,6 +80,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         _pass(dump, scope, staging, rows, report, log)
         if store.home.settings.strict:
             _refuse_damage(report)
+        for name, table in OF_A_PASS:
+            rows.left_out |= staging.repeated(name, table)
         for name, table in OF_A_PASS:
             left_out = _exclusions(rows, report) if table is FACTS else ()
             sorted_rows = staging.sorted_rows(name, table, constants)
@@ -174,7 +177,7 @@ class _Seen:
 
     def again(self, entity_id: str) -> bool:
         """Did it come before? From now on it did."""
-        if entity_id[:1] != "Q" or not entity_id[1:].isdigit():
+        if not is_item(entity_id):
             return False
         at, bit = divmod(int(entity_id[1:]), 8)
         if at >= len(self._bits):

@@ -100,13 +100,14 @@ _KIND = msgspec.json.Decoder(_Kind)
 _TIME = msgspec.json.Decoder(_Time)
 _ITEM = msgspec.json.Decoder(_Item)
 
-DecodeError = msgspec.MsgspecError
+BAD_JSON = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+"""What decoding raises for what is no JSON, no UTF-8, nested too deeply, or no entity."""
 
 
 def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
     """Return a function that decodes one entity's JSON.
 
-    It raises `DecodeError` for what is no JSON or no entity.
+    It raises one of `BAD_JSON` for what is no entity.
 
     Args:
         languages: whose labels and aliases are wanted.
@@ -145,17 +146,28 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
 
 
 def time_in(snak: Snak) -> TimeValue | None:
-    """Return the time that a snak holds; None when it holds something else."""
-    if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "time":
+    """Return the time that a snak holds; None when it holds something else, or nonsense."""
+    try:
+        if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "time":
+            return None
+        return _TIME.decode(snak.datavalue).value
+    except BAD_JSON:
         return None
-    return _TIME.decode(snak.datavalue).value
 
 
 def item_in(snak: Snak) -> str | None:
-    """Return the item that a snak holds; None when it holds something else (a string, a property, no value)."""
-    if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "wikibase-entityid":
+    """Return the item that a snak holds; None when it holds something else (a string, a property, nonsense)."""
+    try:
+        if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "wikibase-entityid":
+            return None
+        value = _ITEM.decode(snak.datavalue).value
+    except BAD_JSON:
         return None
-    value = _ITEM.decode(snak.datavalue).value
     if value.id is not UNSET:
-        return value.id if value.id.startswith("Q") else None
+        return value.id if is_item(value.id) else None
     return f"Q{value.number}" if value.kind == "item" and value.number is not UNSET else None
+
+
+def is_item(name: str) -> bool:
+    """Is it the number of an item, a Q and digits?"""
+    return name[:1] == "Q" and name[1:].isascii() and name[1:].isdigit()

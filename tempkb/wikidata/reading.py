@@ -14,7 +14,7 @@ import msgspec
 
 from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.errors import SourceError
-from tempkb.wikidata.decoding import DecodeError, Entity, entity_decoder
+from tempkb.wikidata.decoding import BAD_JSON, Entity, entity_decoder
 
 # The largest entity today has some 5 MB; whatever is longer is no line of a dump.
 LONGEST_LINE = 1 << 28
@@ -133,7 +133,7 @@ def _by_line(
                 yield from _of_answer(text, decode, tally)
             else:
                 yield from _kept(decode(text), tally)
-        except DecodeError as error:
+        except BAD_JSON as error:
             tally.spoil(number, str(error))
 
 
@@ -148,7 +148,7 @@ def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tal
             yield from _of_answer(text, decode, tally)
         else:
             yield from _kept(decode(text), tally)
-    except DecodeError as error:
+    except BAD_JSON as error:
         if tally.damage:
             return
         raise SourceError(f"{path}: no JSON of Wikidata ({error}); expected an entity, or a list of them") from None
@@ -212,6 +212,6 @@ def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 def _is_json(text: bytes) -> bool:
     try:
         msgspec.json.decode(text, type=msgspec.Raw)
-    except DecodeError:
+    except BAD_JSON:
         return False
     return text[:1] == b"{"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, item_in
+from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, is_item, item_in
 from tempkb.wikidata.statements import (
     Interval,
     best_ranked,
@@ -69,7 +69,7 @@ class Rows:
 
 def add_entity(rows: Rows, entity: Entity, scope: Scope) -> None:
     """Add all rows of an entity; of one that is not wanted, only what tells of classes."""
-    if not entity.id.startswith("Q"):
+    if not is_item(entity.id):
         rows.leave_out("no item", entity.id)
         return
     for above in _items(entity.claims.get(SUBCLASS_OF, ())):

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.store.memory import spilling_to
+from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.tables import Table
 from tempkb.wikidata.rows import Rows
 from tempkb.wikidata.tables import ENTITY_ORIGINS, FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
@@ -63,6 +63,25 @@ class Staging:
         """Finish the files."""
         for writer in self._writers.values():
             writer.close()
+
+    def repeated(self, name: str, table: Table) -> dict[str, tuple[int, list[str]]]:
+        """Take out rows whose key another row has, the first by its values staying; say how many, as `Rows.left_out`.
+
+        A statement's id should be its own, but nothing in a dump makes sure of it.
+        """
+        keys = ", ".join(table.key)
+        with spilling_to(self.folder) as connection:
+            view_files(connection, "staged", [self.path(name)])
+            again = f"SELECT count(*) - 1 AS n, min({table.key[0]}) AS one FROM staged GROUP BY {keys} HAVING n > 0"
+            n, example = connection.execute(f"SELECT sum(n)::BIGINT, min(one) FROM ({again})").fetchall()[0]
+            if not n:
+                return {}
+            kept = self.folder / f"{name}-kept.parquet"
+            everything = ", ".join(f'"{one}"' for one in _SCHEMAS[name].names)
+            first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {everything}) = 1"
+            connection.execute(f"COPY (FROM staged QUALIFY {first}) TO '{kept}'")
+        kept.replace(self.path(name))
+        return {f"row of {table.name} whose key came before": (n, [example])}
 
     def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
         """Yield the rows of one kind in key order, with the columns that all rows of the dump share."""

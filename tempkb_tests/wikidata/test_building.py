@@ -215,3 +215,44 @@ def test_an_older_dump_read_later_counts_for_the_newer_one(tmp_path, monkeypatch
     dumps = {"2020-04-01": [item("Q1", "One", "One", P54=SECOND)], "2020-01-01": [item("Q1", "One", "One", P54=FIRST)]}
     later = read_home(tmp_path / "late", monkeypatch, dumps)
     assert later.read("late_edits").equals(twice.read("late_edits"))
+
+
+def test_statements_that_share_an_id_do_not_stop_the_pass(tmp_path, monkeypatch):
+    twice = [said("Q1$x", "Q2", "2018"), said("Q1$x", "Q3", "2019"), said("Q1$y", "Q2", "2018")]
+    store = read_home(tmp_path, monkeypatch, {DAY: [item("Q1", "One", "One", P54=twice)]})
+    assert rows(store, "facts", "fact_id", "object_id") == [("Q1$x", "Q2"), ("Q1$y", "Q2")]
+    found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert found["row of facts whose key came before"] == 1
+
+
+HOSTILE = {
+    "deep": '{"id":"Q1","xwiki":"","x":' + '{"a":' * 100_000 + "1" + "}" * 100_000 + "}",
+    "deep value": '{"id":"Q1","xwiki":"","claims":{"P1":[{"mainsnak":{"snaktype":"value","datavalue":'
+    + "[" * 100_000
+    + "]" * 100_000
+    + "}}]}}",
+    "lone surrogate": '{"id":"Q1","labels":{"en":{"value":"\\ud800"}},"xwiki":""}',
+    "no object": '["xwiki"]',
+    "no id": '{"xwiki":1}',
+    "odd types": '{"id":"Q1","claims":{"P1":{"a":1}},"xwiki":""}',
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_lines_are_counted_and_the_others_kept(tmp_path, monkeypatch, line):
+    store = read_home(tmp_path, monkeypatch, {DAY: [line, *WORLD[1:]]})
+    assert [row[0] for row in rows(store, "wikidata_entities", "entity_id")] == ["Q2", "Q3"]
+    (file,) = store.read("dump_files").to_pylist()
+    seen = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert file["status"] == "damaged" or seen["has no page in the wiki, not decoded"] == 3
+
+
+def test_nonsense_in_a_value_is_no_value(tmp_path, monkeypatch):
+    nonsense = {"snaktype": "value", "datavalue": {"type": "wikibase-entityid", "value": {"id": "Qx"}}}
+    odd = {"snaktype": "value", "datavalue": {"type": 7}}
+    statements = [said("Q1$a", nonsense, "2018"), said("Q1$b", odd, "2018"), said("Q1$c", "Q2", "2018")]
+    statements[2]["qualifiers"]["P582"] = [odd, {"snaktype": "value", "datavalue": {"type": "time", "value": "soon"}}]
+    store = read_home(tmp_path, monkeypatch, {DAY: [item("Q1", "One", "One", P54=statements)]})
+    assert rows(store, "facts", "fact_id", "end_kind") == [("Q1$c", "unreadable")]
+    found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
+    assert found == {"dated statement whose value is no item": 2, "time of a statement that cannot be read": 2}

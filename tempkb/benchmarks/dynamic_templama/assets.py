@@ -11,12 +11,12 @@ from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tok
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.asking import told_of_queries
+from tempkb.benchmarks.fact_queries.assets import of_release
 from tempkb.benchmarks.fact_queries.building import build_queries
 from tempkb.benchmarks.fact_queries.plots import plot_bars
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
-from tempkb.partitions import RELEASES
 from tempkb.store.lake import Version
-from tempkb.store.materialise import facts_of, markdown, sample_of
+from tempkb.store.materialise import facts_of, facts_of_windows, markdown, sample_of
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
 
@@ -33,72 +33,67 @@ class TokenizerConfig(dg.Config):
     tokenizer: str
 
 
-@dg.asset(
-    partitions_def=RELEASES,
-    group_name="dynamic_templama",
-    deps=[FACT_SPELLS.name, FACT_SUBJECTS.name],
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=DYNAMIC_TEMPLAMA_QUERIES.code_version,
+@of_release(
+    DYNAMIC_TEMPLAMA_QUERIES,
+    "dynamic_templama",
+    "DynamicTempLAMA: for each subject, relation and window the question and all its answers. Key `query_id`.",
+    [FACT_SPELLS.name, FACT_SUBJECTS.name],
 )
 def dynamic_templama_queries(
     context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 ) -> dg.MaterializeResult[None]:
-    """DynamicTempLAMA: for each subject, relation and window the question and all its answers. Key `query_id`."""
-    began = time.monotonic()
-    release = releases.load(store.home, context.partition_key)
-    versions = build_queries(store, release, DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
-    facts = _facts(versions, store, began)
-    told = told_of_queries(versions)
-    return dg.MaterializeResult(metadata={**facts, **{name: dg.MetadataValue.md(text) for name, text in told.items()}})
+    """Make it for each release of the run."""
+    told: dict[str, Any] = {}
+    for name in context.partition_keys:
+        began = time.monotonic()
+        versions = build_queries(store, releases.load(store.home, name), DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
+        facts = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
+        context.add_asset_metadata(facts, partition_key=name)
+        told = {**facts, **{key: dg.MetadataValue.md(text) for key, text in told_of_queries(versions).items()}}
+    return dg.MaterializeResult(metadata=told)
 
 
-@dg.asset(
-    partitions_def=RELEASES,
-    group_name="dynamic_templama",
-    deps=[DYNAMIC_TEMPLAMA_QUERIES.name, FACT_SPELLS.name],
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=DYNAMIC_TEMPLAMA_CHANGES.code_version,
+@of_release(
+    DYNAMIC_TEMPLAMA_CHANGES,
+    "dynamic_templama",
+    "What became of each answer from one window to the next. Key `subject_id, relation, object_id`.",
+    [DYNAMIC_TEMPLAMA_QUERIES.name, FACT_SPELLS.name],
 )
 def dynamic_templama_changes(
     context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 ) -> dg.MaterializeResult[None]:
-    """What became of each answer from one window to the next. Key `subject_id, relation, object_id`."""
-    began = time.monotonic()
-    release = releases.load(store.home, context.partition_key)
-    versions = build_changes(store, release, context.log.info)
-    facts = _facts(versions, store, began)
-    if versions:
-        facts["picture"] = dg.MetadataValue.md(_picture(versions, [one.label for one in release.design.windows()[1:]]))
-        facts["sample"] = dg.MetadataValue.md(_sample(store, release.name, versions))
-    return dg.MaterializeResult(metadata=facts)
+    """Make it for each release of the run."""
+    told: dict[str, Any] = {}
+    for name in context.partition_keys:
+        began = time.monotonic()
+        release = releases.load(store.home, name)
+        versions = build_changes(store, release, context.log.info)
+        told = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
+        context.add_asset_metadata(dict(told), partition_key=name)
+        if versions:
+            dates = [one.label for one in release.design.windows()[1:]]
+            told["picture"] = dg.MetadataValue.md(_picture(versions, dates))
+            told["sample"] = dg.MetadataValue.md(_sample(store, name, versions))
+    return dg.MaterializeResult(metadata=told)
 
 
-@dg.asset(
-    partitions_def=RELEASES,
-    group_name="dynamic_templama",
-    deps=[FACT_SPELLS.name],
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=ANSWER_TOKENS.code_version,
+@of_release(
+    ANSWER_TOKENS,
+    "dynamic_templama",
+    "How many tokens the answers of a release have, by tokenizer. Key `tokenizer, object_id`.",
+    [FACT_SPELLS.name],
 )
 def answer_tokens(
     context: dg.AssetExecutionContext, config: TokenizerConfig, store: dg.ResourceParam[Store]
 ) -> dg.MaterializeResult[None]:
-    """How many tokens the answers of a release have, by tokenizer. Key `tokenizer, object_id`."""
-    release = releases.load(store.home, context.partition_key)
-    version = count_tokens(store, release, Path(config.tokenizer))
-    facts = facts_of(version, store.publish())
-    return dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
-
-
-def _facts(versions: Sequence[Version], store: Store, began: float) -> dict[str, Any]:
-    publication = store.publish()
-    return {
-        "dagster/row_count": sum(one.rows for one in versions), "windows": len(versions),
-        "seconds": round(time.monotonic() - began, 2), "published": publication.left == 0,
-    }  # fmt: skip
+    """Make it for each release of the run."""
+    facts: dict[str, Any] = {}
+    for name in context.partition_keys:
+        version = count_tokens(store, releases.load(store.home, name), Path(config.tokenizer))
+        facts = facts_of(version, store.publish())
+        context.add_asset_metadata(facts, partition_key=name)
+        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+    return dg.MaterializeResult(metadata=facts)
 
 
 def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """When the shared tables of a release of facts are made: once per name; what stands is never written again."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -40,11 +40,23 @@ class FactReleaseConfig(dg.Config):
     changes: dict[str, str] = {}  # noqa: RUF012
 
 
-def _spec(table: Table, description: str, sources: Sequence[Any]) -> dg.AssetSpec:
+def _spec(table: Table, description: str, sources: Sequence[Any], group: str = "fact_queries") -> dg.AssetSpec:
     return dg.AssetSpec(
-        table.name, description=description, deps=sources, group_name="fact_queries", kinds={"parquet", "duckdb"},
+        table.name, description=description, deps=sources, group_name=group, kinds={"parquet", "duckdb"},
         owners=["team:tempkb"], code_version=table.code_version,
     )  # fmt: skip
+
+
+def of_release(
+    table: Table, group: str, description: str, sources: Sequence[str]
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Return a decorator for what makes one table of a release; several releases are made in one run."""
+    return dg.multi_asset(
+        name=table.name,
+        specs=[_spec(table, description, sources, group)],
+        partitions_def=RELEASES,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
 
 
 _OF_DUMP = [
@@ -71,28 +83,33 @@ _OF_DUMP = [
         _spec(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", [FACT_SPELLS.name]),
     ],
     partitions_def=RELEASES,
+    backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def fact_queries(
     context: dg.AssetExecutionContext, config: FactReleaseConfig, store: dg.ResourceParam[Store]
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Choose subjects and join their facts, for a release of either benchmark."""
-    began = time.monotonic()
-    name = context.partition_key
     if config.dump_id:
         design = make_design(
             config.benchmark, config.preset, config.dump_id, config.windows, config.granularity, config.templates,
             config.changes,
         )  # fmt: skip
+        name = context.partition_key
         releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))
-    release = releases.load(store.home, name)
-    versions = build_spells(store, release, context.log.info)
-    publication = store.publish()
-    for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES):
-        version = versions[table.name]
-        facts = facts_of(version, publication)
-        facts["sample"] = dg.MetadataValue.md(sample_of(version))
-        facts |= {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
-        if table is FACT_RELEASES:
-            facts["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
-            facts["seconds"] = round(time.monotonic() - began, 2)
-        yield dg.MaterializeResult(asset_key=table.name, metadata=facts)
+    told: dict[str, dict[str, Any]] = {}
+    for name in context.partition_keys:
+        began = time.monotonic()
+        versions = build_spells(store, releases.load(store.home, name), context.log.info)
+        publication = store.publish()
+        for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES):
+            version = versions[table.name]
+            told[table.name] = facts_of(version, publication)
+            left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
+            seconds = {"seconds": round(time.monotonic() - began, 2)}
+            context.add_asset_metadata(
+                {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
+            )
+            told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+        told[FACT_RELEASES.name]["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
+    for table_name, facts in told.items():
+        yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
