@@ -187,8 +187,9 @@ def build_facts(release: fact_releases.Release) -> Summary:
     with dagster_at(home) as instance:
         job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
         _run(instance, job, [release.name], {}, [], summary)
-    if summary.failures and open_store().lake.current("fact_releases", release.name) is None:
-        strike(home, release.name)
+        if summary.failures and open_store().lake.current("fact_releases", release.name) is None:
+            strike(home, release.name)
+            instance.delete_dynamic_partition(_FAMILIES[job], release.name)
     return summary
 
 

@@ -256,3 +256,14 @@ def test_nonsense_in_a_value_is_no_value(tmp_path, monkeypatch):
     assert rows(store, "facts", "fact_id", "end_kind") == [("Q1$c", "unreadable")]
     found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
     assert found == {"dated statement whose value is no item": 2, "time of a statement that cannot be read": 2}
+
+
+def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):
+    """The law: what was built for a dump stays, byte for byte, whatever comes after."""
+    first = [item("Q1", "One", "One", P54=FIRST)]
+    store = read_home(tmp_path, monkeypatch, {"2020-01-01": first})
+    tables = ("wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "late_edits")
+    before = {name: store.lake.current(name, "wikidatawiki-20200101").version for name in tables}
+    store = read_home(tmp_path, monkeypatch, {"2020-04-01": [item("Q1", "One", "One", P54=SECOND)]})
+    assert {name: store.lake.current(name, "wikidatawiki-20200101").version for name in tables} == before
+    assert store.lake.partitions("facts") == ["wikidatawiki-20200101", "wikidatawiki-20200401"]

@@ -2,6 +2,7 @@
 
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.store.tables import View
 
 # The paper keeps answers of at most five tokens, a mask each, and of one token where only one mask is filled.
@@ -131,4 +132,6 @@ FACTS_OVER_TIME = View(
     needs=(DYNAMIC_TEMPLAMA_QUERIES.name,),
 )
 
-VIEWS = (SPLIT_SIZES, SINGLE_TOKEN, MULTI_TOKEN, TOKEN_LOSSES, POSSIBLE_SPLITS, EXAMPLES, FACTS_OVER_TIME)
+SPLIT_SHARES = shares_of_splits("dynamic_templama_split_shares", DYNAMIC_TEMPLAMA_QUERIES.name)
+
+VIEWS = (SPLIT_SHARES, SPLIT_SIZES, SINGLE_TOKEN, MULTI_TOKEN, TOKEN_LOSSES, POSSIBLE_SPLITS, EXAMPLES, FACTS_OVER_TIME)

@@ -22,3 +22,22 @@ INVERSE_FACTS = View(
 )
 
 VIEWS = (INVERSE_FACTS,)
+
+
+def shares_of_splits(name: str, queries: str) -> View:
+    """Return the question how large the splits of a benchmark came out.
+
+    Args:
+        name: of the view.
+        queries: name of the benchmark's query table.
+    """
+    return View(
+        name=name,
+        meaning="How large the splits came out, by relation and window: subjects are drawn, not queries.",
+        query=f"""
+        SELECT release, relation, window_start, split, count(*) AS n_queries,
+               count(*) / sum(count(*)) OVER (PARTITION BY release, relation, window_start) AS share
+        FROM {queries} GROUP BY release, relation, window_start, split
+        """,
+        needs=(queries,),
+    )

@@ -1,5 +1,6 @@
 """Named questions: the paper's table 8 for any wiki and period."""
 
+from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
 from tempkb.store.tables import View
 
@@ -14,15 +15,6 @@ RELATIONS = View(
     needs=(TEMPLAMA_QUERIES.name,),
 )
 
-SPLIT_SHARES = View(
-    name="templama_split_shares",
-    meaning="How large the splits came out, by relation and window: subjects are drawn, so queries are not in step.",
-    query="""
-    SELECT release, relation, window_start, split, count(*) AS n_queries,
-           count(*) / sum(count(*)) OVER (PARTITION BY release, relation, window_start) AS share
-    FROM templama_queries GROUP BY release, relation, window_start, split
-    """,
-    needs=(TEMPLAMA_QUERIES.name,),
-)
+SPLIT_SHARES = shares_of_splits("templama_split_shares", TEMPLAMA_QUERIES.name)
 
 VIEWS = (RELATIONS, SPLIT_SHARES)

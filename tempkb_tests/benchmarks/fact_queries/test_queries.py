@@ -278,3 +278,35 @@ def test_random_facts_against_an_oracle_that_counts_days(home):
     assert {key: set(clubs) for key, clubs in found.items()} == expected
     assert all(len(set(clubs)) == len(clubs) for clubs in found.values())
     assert len(found) > 500
+
+
+def test_the_most_mentioned_by_choice(home):
+    """Inlinks are those of the home's newest window, by the items of its pages."""
+    import pyarrow as pa
+
+    from tempkb.mentions.tables import ENTITY_POPULARITY
+    from tempkb.revisions.tables import STABLE_SNAPSHOTS
+    from tempkb.store.drafts import Provenance
+
+    spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
+    store = home(players(Ada=spells, Ben=spells, Cem=spells))
+    with pytest.raises(DesignError, match="inlinks need entity_popularity, which is not built"):
+        release(store, popularity="inlinks")
+    for key, inlinks in (("2020-07-01", (90, 1, 1)), ("2020-10-01", (3, 5, 4))):
+        for table, columns in (
+            (ENTITY_POPULARITY, {"page_id": [1, 2, 3], "n_inlinks": list(inlinks)}),
+            (STABLE_SNAPSHOTS, {"page_id": [1, 2, 3], "entity_id": ["Q1", "Q2", None]}),
+        ):
+            rows = [{name: values[at] for name, values in columns.items()} for at in range(3)]
+            given = [{name: row.get(name, FILLER.get(name)) for name in table.column_names()} for row in rows]
+            store.write(table, key, [pa.Table.from_pylist(given, table.schema)], Provenance())
+    made = release(store, popularity="inlinks")
+    found = [
+        (row["label"], row["popularity"], row["popularity_rank"])
+        for row in store.read("fact_subjects", release=made.name).to_pylist()
+    ]
+    # The newest window counts; nobody knows the page of Cem's item.
+    assert found == [("Ada", 3, 2), ("Ben", 5, 1), ("Cem", 0, 3)]
+
+
+FILLER = {"standing_seconds": 1, "standing_share": 1.0, "is_blank": False, "title_source": "today"}

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tempkb.benchmarks.fact_queries.records import most_answers
 from tempkb.benchmarks.fact_queries.released import Fact, chosen_facts, days_of, resolve_objects, years_of
 from tempkb.windows import Granularity, windows_between
+from tempkb_tests.benchmarks.fact_queries.worlds import DYNAMIC, TEMPLAMA, release
+from tempkb_tests.wikidata.items import item, read_home, said
 
 PEER = Path(__file__).parents[2] / "peer" / "templama"
 
@@ -86,6 +89,56 @@ def test_years_hold_the_released_answer_among_all(world):
             if answers:
                 found[f"{subject}_{relation}_{window.label}"] = max(answers, key=lambda one: popular[one])
     assert found == told
+
+
+def as_json(facts_file, entities_file):
+    """The synthetic facts as a Wikidata dump."""
+    with facts_file.open(encoding="utf-8") as lines:
+        by_subject: dict[str, dict] = {}
+        for number, row in enumerate(csv.DictReader(lines)):
+            claims = by_subject.setdefault(row["subject"], {}).setdefault(row["relation"], [])
+            claims.append(said(f"{row['subject']}${number:05}", row["object"], row["start"], row["end"]))
+    with entities_file.open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            claims = by_subject.get(row["entity"], {})
+            more = int(row["n_statements"]) - sum(len(one) for one in claims.values())
+            fillers = (
+                {"P856": [said(f"{row['entity']}$f{at}", {"snaktype": "novalue"}) for at in range(more)]}
+                if more > 0
+                else {}
+            )
+            page = f"{row['label']} ({row['entity']})" if row["is_linked"] == "true" else ""
+            yield item(row["entity"], row["label"], page, **claims, **fillers)
+
+
+def test_the_paper_preset_gives_the_released_records_from_a_dump(tmp_path, monkeypatch):
+    """From JSON to query tables; with room for all subjects, since ties go by another order than that of a file."""
+    dump = list(as_json(PEER / "facts.csv", PEER / "entities.csv"))
+    store = read_home(tmp_path, monkeypatch, {"2023-01-01": dump})
+    common = {"dump_id": "wikidatawiki-20230101", "preset": "paper", "max_subjects": "1000"}
+    made = release(store, DYNAMIC, "2019-01-01..2022-07-01", "quarter", **common)
+    rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
+    ours = {row["query_id"]: (row["query"], [one["entity_id"] for one in row["answers"]]) for row in rows}
+    told = {one["id"]: (one["query"], [answer["wikidata_id"] for answer in one["answer"]])
+            for one in records("dynamic_records.jsonl") if one["date"] not in ("2022-Q3", "2022-Q4")}  # fmt: skip
+    assert {name: ours.get(name) for name in told} == told
+    assert len(told) > 600
+    made = release(store, TEMPLAMA, "2010-01-01..2021-01-01", "year", **common)
+    rows = store.read("templama_queries", release=made.name).to_pylist()
+    ours = {row["query_id"]: (row["query"], {one["entity_id"] for one in row["answers"]}) for row in rows}
+    for one in records("templama_records.jsonl"):
+        query, answers = ours[one["id"]]
+        assert query == one["query"]
+        assert one["answer"]["wikidata_id"] in answers
+    by_pair: dict[str, list] = {}
+    for row in sorted(rows, key=lambda row: row["date"]):
+        by_pair.setdefault(row["query_id"].rsplit("_", 1)[0], []).append(
+            (row["date"], [one["entity_id"] for one in row["answers"]])
+        )
+    popular = {one["id"]: sum(len(claims) for claims in (one["claims"] or {}).values()) for one in dump}
+    for one in records("templama_records.jsonl"):
+        frequent, recent = most_answers(by_pair[one["id"].rsplit("_", 1)[0]], popular)
+        assert (frequent, recent) == tuple(one[f"most_{what}_answer"]["wikidata_id"] for what in ("frequent", "recent"))
 
 
 def test_the_border_of_popularity_cuts_through_a_tie(world):

@@ -1,0 +1,58 @@
+"""Through Dagster: several releases of one benchmark, and several dumps, each in one run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tempkb_tests.benchmarks.fact_queries.worlds import players
+from tempkb_tests.wikidata.items import write_lines
+
+RUN = """
+import json, sys
+from pathlib import Path
+from datetime import date
+from tempkb.benchmarks.fact_queries import releases
+from tempkb.benchmarks.fact_queries.design import make_design
+from tempkb.dumps.catalogue import name_entities, remember
+from tempkb.run import dagster_at
+from tempkb.settings import load_home
+home, told = load_home(), {}
+dumps = [name_entities([Path(path)]) for path in sys.argv[1:]]
+for dump in dumps:
+    remember(home.dumps, dump)
+for name, granularity in (("quarters", "quarter"), ("years", "year")):
+    design = make_design("dynamic_templama", "tempkb", dumps[0].dump_id, "2019-01-01..2021-01-01", granularity)
+    releases.keep(home, releases.create(home, "dynamic_templama", "tempkb", design, name))
+with dagster_at(home) as instance:
+    from tempkb.definitions import defs
+    for job, family, keys in (
+        ("read_wikidata", "dumps", [dump.dump_id for dump in dumps]),
+        ("build_dynamic_templama", "releases", ["quarters", "years"]),
+    ):
+        instance.add_dynamic_partitions(family, keys)
+        tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+        done = defs.resolve_job_def(job).execute_in_process(instance=instance, tags=tags)
+        told[job] = sorted({(event.asset_key.to_user_string(), event.partition)
+                            for event in done.all_events if event.is_step_materialization})
+print(json.dumps(told))
+"""
+
+
+def test_one_run_makes_several_partitions(home_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_WIKI", "xwiki")
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2019-01-01")
+    world = players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")])
+    paths = [write_lines(tmp_path / f"wikidata-{day}-all.json", world) for day in ("20210101", "20210401")]
+    done = subprocess.run([sys.executable, "-c", RUN, *map(str, paths)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert {key for name, key in told["read_wikidata"] if name == "facts"} == {
+        "wikidatawiki-20210101",
+        "wikidatawiki-20210401",
+    }
+    assert {key for name, key in told["build_dynamic_templama"] if name == "dynamic_templama_changes"} == {
+        "quarters",
+        "years",
+    }
+    assert Path(home_folder / "lake/dynamic_templama_changes/quarters.2020-10-01/CURRENT").exists()
