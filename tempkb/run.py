@@ -12,20 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import strike
-from tempkb.benchmarks.tempel import releases
 from tempkb.dumps.catalogue import (
     Dump,
     find_dumps,
-    holds_entities,
     horizon_day,
     name_dump,
-    name_entities,
     remember,
     serving_dump,
     tables_dump,
 )
+from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError, TempkbError
 from tempkb.settings import Home, Settings, load_home
@@ -59,7 +55,7 @@ concurrency:
 
 
 # Families of partitions that come as they appear, by their jobs; the others are of windows.
-_FAMILIES = {
+FAMILIES = {
     "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
     "build_dynamic_templama": "releases", "count_answer_tokens": "releases",
 }  # fmt: skip
@@ -135,12 +131,12 @@ def build(request: Request) -> Summary:
         of_windows = sorted(selected - _OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES)
         used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
-            _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
         for keys in _stretches(windows) if of_windows else ():
             of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
             asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
-            _run(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
+            run_job(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
         _read_wikidata(instance, entities, selected, summary)
     return summary
 
@@ -166,92 +162,10 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
 
     for dump in dumps:
         if selected & _OF_DUMPS and not selected & _OF_WIKIDATA:
-            _run(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
-            _run(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
-            _run(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
-
-
-def build_facts(release: fact_releases.Release) -> Summary:
-    """Build a release of TempLAMA or DynamicTempLAMA, or what it lacks.
-
-    Args:
-        release: as it is to be; it is written down first, since the run reads it.
-    """
-    from tempkb.api import open_store
-    from tempkb.automation import DYNAMIC_TEMPLAMA_JOB, TEMPLAMA_JOB
-
-    home = load_home()
-    fact_releases.keep(home, release)
-    summary = Summary()
-    with dagster_at(home) as instance:
-        job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
-        _run(instance, job, [release.name], {}, [], summary)
-        if summary.failures and open_store().lake.current("fact_releases", release.name) is None:
-            strike(home, release.name)
-            instance.delete_dynamic_partition(_FAMILIES[job], release.name)
-    return summary
-
-
-def newest_wikidata() -> str:
-    """Return the newest Wikidata dump that was read.
-
-    Raises:
-        SourceError: none was.
-    """
-    from tempkb.api import open_store
-    from tempkb.wikidata.late import dump_dates
-
-    read = dump_dates(open_store().lake)
-    if not read:
-        raise SourceError(
-            "no Wikidata dump was read yet; put one into the home's dumps, as "
-            "wikidatawiki/entities/20260101/wikidata-20260101-all.json.gz, or name it: tempkb build --dump FILE"
-        )
-    return max(read, key=lambda name: (read[name], name))
-
-
-def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
-    """Count the tokens of a release's answers by a tokenizer's file."""
-    from tempkb.automation import TOKENS_JOB
-
-    home = load_home()
-    fact_releases.load(home, name)
-    summary = Summary()
-    config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
-    with dagster_at(home) as instance:
-        _run(instance, TOKENS_JOB, [name], config, [], summary)
-    return summary
-
-
-def build_tempel(release: releases.Release, before: releases.Release | None = None) -> Summary:
-    """Build a TempEL release, or what it lacks.
-
-    Args:
-        release: as it is to be; it is written down first, since the run reads it.
-        before: as it was, written down again when the build fails; None: there was none.
-    """
-    home = load_home()
-    releases.keep(home, release)
-    summary = Summary()
-    with dagster_at(home) as instance:
-        from tempkb.automation import TEMPEL_JOB
-
-        _run(instance, TEMPEL_JOB, [release.name], {}, [], summary)
-    if summary.failures and before is not None:
-        releases.keep(home, before)
-    elif summary.failures and not any_built(release):
-        releases.forget(home, release.name)
-    return summary
-
-
-def any_built(release: releases.Release) -> bool:
-    """Does any snapshot of a release stand?"""
-    from tempkb.api import open_store
-    from tempkb.benchmarks.tempel.frozen import partition_of
-
-    lake = open_store().lake
-    return any(lake.current("tempel_mentions", partition_of(release.name, cut)) for cut in release.cuts)
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
+            run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
 
 
 @contextmanager
@@ -402,16 +316,26 @@ def _select(names: Sequence[str]) -> set[str]:
     return set(names) or known
 
 
-def _run(
+def run_job(
     instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
 ) -> None:
+    """Run a job over a partition, or a range of windows, in this process; the summary is told what became of it.
+
+    Args:
+        instance: of Dagster.
+        job_name: which job.
+        keys: one partition, or the windows of a range.
+        config: of the run.
+        selection: assets; empty for all of the job's.
+        summary: is filled.
+    """
     import dagster as dg
 
     from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
     if job_name != WINDOWS_JOB:
-        instance.add_dynamic_partitions(_FAMILIES[job_name], list(keys))
+        instance.add_dynamic_partitions(FAMILIES[job_name], list(keys))
         where: dict[str, Any] = {"partition_key": keys[0]}
     else:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}

@@ -10,13 +10,12 @@ Files that a user names are remembered in `named/<dump_id>.json`. What does not
 belong here: completeness, check sums of the publisher, and downloading.
 """
 
-import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -29,8 +28,6 @@ from tempkb.windows import Window, epoch_seconds, instant
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d.*\.xml(\.\w+)?")
 _ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
-_JSON = re.compile(r"\.json(\.\w+)?$")
-_MODIFIED = re.compile(rb'"modified": ?"(\d{4}-\d\d-\d\d)T')
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
@@ -157,7 +154,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         SettingsError: no file tells the wiki.
     """
     files, wikis, days = [], [], []
-    for path in _distinct(paths):
+    for path in distinct_files(paths):
         if not path.is_file():
             raise SourceError(
                 f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables"
@@ -192,62 +189,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
 
 
-def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
-    """Make a dump of files with Wikidata's entities that a user names.
-
-    Args:
-        paths: JSON files.
-        day: the dump's day. None: the day that a file's name tells, else the day
-            after the last change that its entities tell of.
-
-    Raises:
-        SourceError: a file is missing, or nothing tells the day.
-    """
-    files = []
-    for path in _distinct(paths):
-        if not path.is_file():
-            raise SourceError(f"{path}: no such file; --dump takes Wikidata's JSON (.json, .json.gz, .json.bz2)")
-        files.append(DumpFile(path, ENTITIES))
-    named = [day_in(file.path.name) for file in files]
-    told = max((one for one in named if one), default=None)
-    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
-    digest = files[0].sha256 if len(files) == 1 else hashed
-    known = day or told or _day_after_changes(files)
-    name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
-    return Dump(f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True)
-
-
-def holds_entities(path: Path) -> bool:
-    """Is a file Wikidata's JSON, by its name or by how it begins?"""
-    if _JSON.search(path.name):
-        return True
-    if not path.is_file() or _SQL.search(path.name):
-        return False
-    pieces = open_dump(path)
-    with contextlib.closing(pieces):
-        try:
-            return next(pieces, b"").lstrip()[:1] in (b"[", b"{")
-        except DamageError:
-            return False
-
-
-def _day_after_changes(files: Iterable[DumpFile]) -> date:
-    latest = b""
-    for file in files:
-        tail = b""
-        with contextlib.suppress(DamageError):
-            for piece in open_dump(file.path):
-                latest = max(latest, *_MODIFIED.findall(tail + piece), b"")
-                tail = piece[-40:]
-    if not latest:
-        names = ", ".join(file.path.name for file in files)
-        raise SourceError(
-            f"{names}: neither the name nor an entity tells of which day they are; add it: --day YYYY-MM-DD"
-        )
-    return date.fromisoformat(latest.decode()) + timedelta(days=1)
-
-
-def _distinct(paths: Sequence[Path]) -> list[Path]:
+def distinct_files(paths: Sequence[Path]) -> list[Path]:
     """Absolute paths, each once; two files of one name could not be told apart in any table."""
     absolute = list(dict.fromkeys(path.expanduser().resolve() for path in paths))
     by_name: dict[str, Path] = {}

@@ -212,7 +212,7 @@ def wikidata(home: str, file: str) -> None:
     """Read a Wikidata dump into a home."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki", "TEMPKB_FIRST_WINDOW": "2012-01-01"}
     from tempkb.api import open_store
-    from tempkb.dumps.catalogue import name_entities
+    from tempkb.dumps.entities import name_entities
     from tempkb.wikidata.building import read_dump
 
     print(read_dump(open_store(), name_entities([Path(file)], LAST), print).n_entities)

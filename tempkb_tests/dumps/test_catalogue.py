@@ -9,14 +9,13 @@ from tempkb.dumps.catalogue import (
     DumpFile,
     find_dumps,
     group_items,
-    holds_entities,
     horizon_day,
     name_dump,
-    name_entities,
     remember,
     serving_dump,
     tables_dump,
 )
+from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.errors import SettingsError, SourceError
 from tempkb.windows import Granularity, Window
 from tempkb_tests.revisions.builds import export, page, revision

@@ -4,7 +4,7 @@ import json
 from datetime import date
 
 from tempkb.api import open_store
-from tempkb.dumps.catalogue import name_entities
+from tempkb.dumps.entities import name_entities
 from tempkb.wikidata.building import read_dump
 
 GREGORIAN, JULIAN = "http://www.wikidata.org/entity/Q1985727", "http://www.wikidata.org/entity/Q1985786"

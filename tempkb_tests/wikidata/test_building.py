@@ -141,7 +141,7 @@ def test_strict_homes_refuse_damage_and_write_nothing(tmp_path, monkeypatch):
 
 def test_a_home_without_a_wiki_says_how_to_name_one(tmp_path, monkeypatch):
     from tempkb.api import open_store
-    from tempkb.dumps.catalogue import name_entities
+    from tempkb.dumps.entities import name_entities
     from tempkb.wikidata.building import read_dump
 
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))

@@ -14,7 +14,8 @@ from pathlib import Path
 from datetime import date
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.design import make_design
-from tempkb.dumps.catalogue import name_entities, remember
+from tempkb.dumps.catalogue import remember
+from tempkb.dumps.entities import name_entities
 from tempkb.run import dagster_at
 from tempkb.settings import load_home
 home, told = load_home(), {}

@@ -1,0 +1,72 @@
+"""Files of Wikidata's entities that a user names: what they are, and of which day."""
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+
+from tempkb.dumps.catalogue import ENTITIES, WIKIDATA, Dump, DumpFile, day_in, distinct_files
+from tempkb.dumps.files import DamageError, open_dump
+from tempkb.errors import SourceError
+from tempkb.windows import epoch_seconds
+
+_JSON = re.compile(r"\.json(\.\w+)?$")
+_SQL = re.compile(r"\.sql(\.gz)?$")
+_MODIFIED = re.compile(rb'"modified": ?"(\d{4}-\d\d-\d\d)T')
+
+
+def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
+    """Make a dump of files with Wikidata's entities that a user names.
+
+    Args:
+        paths: JSON files.
+        day: the dump's day. None: the day that a file's name tells, else the day
+            after the last change that its entities tell of.
+
+    Raises:
+        SourceError: a file is missing, or nothing tells the day.
+    """
+    files = []
+    for path in distinct_files(paths):
+        if not path.is_file():
+            raise SourceError(f"{path}: no such file; --dump takes Wikidata's JSON (.json, .json.gz, .json.bz2)")
+        files.append(DumpFile(path, ENTITIES))
+    named = [day_in(file.path.name) for file in files]
+    told = max((one for one in named if one), default=None)
+    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
+    digest = files[0].sha256 if len(files) == 1 else hashed
+    known = day or told or _day_after_changes(files)
+    name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
+    return Dump(f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True)
+
+
+def holds_entities(path: Path) -> bool:
+    """Is a file Wikidata's JSON, by its name or by how it begins?"""
+    if _JSON.search(path.name):
+        return True
+    if not path.is_file() or _SQL.search(path.name):
+        return False
+    pieces = open_dump(path)
+    with contextlib.closing(pieces):
+        try:
+            return next(pieces, b"").lstrip()[:1] in (b"[", b"{")
+        except DamageError:
+            return False
+
+
+def _day_after_changes(files: Iterable[DumpFile]) -> date:
+    latest = b""
+    for file in files:
+        tail = b""
+        with contextlib.suppress(DamageError):
+            for piece in open_dump(file.path):
+                latest = max(latest, *_MODIFIED.findall(tail + piece), b"")
+                tail = piece[-40:]
+    if not latest:
+        names = ", ".join(file.path.name for file in files)
+        raise SourceError(
+            f"{names}: neither the name nor an entity tells of which day they are; add it: --day YYYY-MM-DD"
+        )
+    return date.fromisoformat(latest.decode()) + timedelta(days=1)
