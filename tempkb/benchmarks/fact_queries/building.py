@@ -4,7 +4,7 @@ A release is frozen: what stands of it is never written again.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 
 import duckdb
@@ -26,7 +26,7 @@ from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import MANIFEST, Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
 Log = Callable[[str], None]
@@ -51,6 +51,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
         return standing
     design = release.design
     versions = {name: _need(store, table, design.dump_id) for name, table in _SOURCES.items()}
+    _refuse_mixture(versions.values())
     provenance = Provenance(
         {f"{one.table} {one.partition}": one.version for one in versions.values()}, design.to_json()
     )
@@ -128,6 +129,22 @@ def _need(store: Store, table: Table, partition: str) -> Version:
             f"{table.name} of {partition} is not built; there: {there}. Build first: tempkb build, then tempkb release"
         )
     return version
+
+
+def _refuse_mixture(versions: Iterable[Version]) -> None:
+    """Tables of one dump are written one after another: a run killed between them leaves some of another reading."""
+    made = {
+        (row["settings"], row["name"], row["sha256"])
+        for version in versions
+        for row in version.side_rows(MANIFEST.name)
+        if row["role"] == "input"
+    }
+    settings, names = {one[0] for one in made}, {one[1] for one in made}
+    if len(settings) > 1 or len(made) > len(names):
+        raise ContractError(
+            "facts and wikidata_entities were read from different files or with different settings, since a run ended "
+            "between them; read the dump again: tempkb build"
+        )
 
 
 def _day_of(connection: duckdb.DuckDBPyConnection, design: Design) -> date:

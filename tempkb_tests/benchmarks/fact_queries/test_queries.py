@@ -310,3 +310,18 @@ def test_the_most_mentioned_by_choice(home):
 
 
 FILLER = {"standing_seconds": 1, "standing_share": 1.0, "is_blank": False, "title_source": "today"}
+
+
+def test_tables_of_two_readings_are_not_mixed(home):
+    """As a run leaves them that was killed between two tables."""
+    from tempkb.errors import ContractError
+    from tempkb.store.drafts import Provenance
+    from tempkb.store.store import read_files
+
+    store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
+    (facts,) = store.lake.versions("facts")
+    rows = list(read_files(facts.paths()))
+    other = Provenance({"wikidata-20210101-all.json": "0" * 64}, {"wiki": "xwiki", "languages": ["de", "mul"]})
+    store.write(store.declaration("facts"), DUMP, rows, other)
+    with pytest.raises(ContractError, match="were read from different files or with different settings"):
+        release(store)
