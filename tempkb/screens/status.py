@@ -41,7 +41,7 @@ def print_status() -> None:
     dumps = find_dumps(home.dumps)
     out.print(
         grid(
-            ("dump", "reaches to", "files", "bytes", "SQL tables", "named"),
+            ("dump", "reaches to", "files", "bytes", "beside histories", "named"),
             [
                 (
                     dump.dump_id, horizon_day(dump), len(dump.files),
