@@ -50,14 +50,17 @@ class Report:
     Attributes:
         versions: by table name.
         tallies: by file name.
-        n_entities: items that were kept.
         n_repeated: items that came a second time; the first counts.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
-    n_entities: int = 0
     n_repeated: int = 0
+
+    @property
+    def n_entities(self) -> int:
+        """Items that were kept."""
+        return self.versions[WIKIDATA_ENTITIES.name].rows
 
 
 def read_dump(store: Store, dump: Dump, log: Log) -> Report:
@@ -80,6 +83,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         _pass(dump, scope, staging, rows, report, log)
         if store.home.settings.strict:
             _refuse_damage(report)
+        # First of all: of a run that is killed from here on, damage must not be forgotten.
+        _account(store, dump, report, provenance)
         for name, table in OF_A_PASS:
             rows.left_out |= staging.repeated(name, table)
         for name, table in OF_A_PASS:
@@ -92,7 +97,6 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     for other, day in dump_dates(store.lake).items():
         if day > dump.date:
             write_late_edits(store, other, day)
-    _account(store, dump, report, provenance)
     return report
 
 
@@ -242,4 +246,3 @@ def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -
             row["status"], row["reason"] = "damaged", tally.reason
     told = pa.Table.from_pylist(rows, DUMP_FILES.schema)
     report.versions[DUMP_FILES.name] = store.write(DUMP_FILES, dump.dump_id, [told], provenance)
-    report.n_entities = report.versions[WIKIDATA_ENTITIES.name].rows

@@ -267,3 +267,32 @@ def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {"2020-04-01": [item("Q1", "One", "One", P54=SECOND)]})
     assert {name: store.lake.current(name, "wikidatawiki-20200101").version for name in tables} == before
     assert store.lake.partitions("facts") == ["wikidatawiki-20200101", "wikidatawiki-20200401"]
+
+
+def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp_path, monkeypatch):
+    from tempkb.dumps.entities import name_entities
+    from tempkb.wikidata import building
+
+    class KilledError(Exception):
+        pass
+
+    def kill(*_arguments):
+        raise KilledError
+
+    world = [*WORLD, '{"id":"Q9", "xwiki":']
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "write_classes", kill)
+        with pytest.raises(KilledError):
+            read_home(tmp_path, monkeypatch, {DAY: world})
+    store = read_home(tmp_path, monkeypatch, {})
+    dump = name_entities([tmp_path / "wikidata-20200101-all.json"])
+    assert store.read("dump_files")["status"].to_pylist() == ["damaged"]
+    assert store.read("facts").num_rows == 2
+    assert not building.is_current(store, dump)
+    store = read_home(tmp_path, monkeypatch, {DAY: world})
+    assert building.is_current(store, dump)
+    # Another file of that name and day is another dump's.
+    write_lines(tmp_path / "wikidata-20200101-all.json", [*WORLD, item("Q8", "Eight", "Eight")])
+    assert not building.is_current(store, name_entities([tmp_path / "wikidata-20200101-all.json"]))
+    monkeypatch.setenv("TEMPKB_LANGUAGES", "fr")
+    assert not building.is_current(read_home(tmp_path, monkeypatch, {}), dump)
