@@ -118,8 +118,10 @@ def _by_line(
     tally: Tally,
     first_number: int,
 ) -> Iterator[Entity]:
+    is_list, is_closed, number = first_number > 1, False, first_number
     for number, line in enumerate(lines, first_number):
         text = line.strip().rstrip(b",")
+        is_closed = is_closed or text.endswith(b"]")
         if not text or text == b"]":
             continue
         if text.endswith(b"}]"):
@@ -135,6 +137,8 @@ def _by_line(
                 yield from _kept(decode(text), tally)
         except BAD_JSON as error:
             tally.spoil(number, str(error))
+    if is_list and not is_closed and not tally.damage:
+        tally.damage = f"the list is not closed: the file may be cut off after line {number}"
 
 
 def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tally: Tally) -> Iterator[Entity]:
