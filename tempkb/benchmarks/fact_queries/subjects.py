@@ -9,6 +9,11 @@ from tempkb.store.drafts import Exclusion
 
 _POPULARITY = {"statements": "n_statements", "site_links": "n_site_links", "inlinks": "coalesce(n_inlinks, 0)"}
 _WHOLE = 1 << 64
+# Does a spell hold in the study, by the design's kind of answers?
+_HELD = {
+    "possible": "possible_from < $end AND possible_to > $first",
+    "certain": "len(list_filter(members, lambda one: one.certain_from < $end AND one.certain_to > $first)) > 0",
+}
 
 
 def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
@@ -23,7 +28,7 @@ def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> li
         CREATE OR REPLACE TEMP TABLE candidates AS
         WITH asked_about AS (
             SELECT relation, subject_id, count(DISTINCT object_id) AS n_objects FROM spells
-            WHERE possible_from < $end AND possible_to > $first GROUP BY relation, subject_id
+            WHERE {_HELD[design.answers]} GROUP BY relation, subject_id
         ), known AS (
             SELECT a.*, n.number, n.label, n.site_title, {_POPULARITY[design.popularity]} AS popularity,
                    count(*) OVER (PARTITION BY relation, label) > 1 AS is_ambiguous

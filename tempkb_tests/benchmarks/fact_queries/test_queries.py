@@ -110,6 +110,20 @@ def test_what_certainly_holds_by_choice(home):
     }  # fmt: skip
 
 
+def test_objects_are_counted_as_answers_are(home):
+    """Where only what certainly held is asked for, an object that may have been one makes no second answer."""
+    store = home(players(
+        Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")],
+        Ben=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "2020-06-30")],
+    ))  # fmt: skip
+    made = release(store, answers="certain")
+    assert store.read("fact_subjects", release=made.name)["label"].to_pylist() == ["Ben"]
+    assert set(of(store, "Ben")) == {f"{year}-Q{n}" for year in (2019, 2020) for n in (1, 2, 3, 4)} - {
+        "2020-Q3",
+        "2020-Q4",
+    }
+
+
 def test_ranks_and_points_in_time_by_choice(home):
     entities = players(Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")])
     entities[-1]["claims"]["P54"] += [
