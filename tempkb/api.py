@@ -6,6 +6,8 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.tables import TABLES as DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.dynamic_templama.views import VIEWS as DYNAMIC_TEMPLAMA_VIEWS
+from tempkb.benchmarks.ecbd.tables import TABLES as ECBD
+from tempkb.benchmarks.ecbd.views import VIEWS as ECBD_VIEWS
 from tempkb.benchmarks.fact_queries.tables import TABLES as FACT_QUERIES
 from tempkb.benchmarks.fact_queries.views import VIEWS as FACT_QUERIES_VIEWS
 from tempkb.benchmarks.tempel.tables import TABLES as TEMPEL
@@ -20,10 +22,10 @@ from tempkb.store.store import Store
 from tempkb.wikidata.tables import TABLES as WIKIDATA
 from tempkb.wikidata.views import VIEWS as WIKIDATA_VIEWS
 
-TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL, *WIKIDATA, *FACT_QUERIES, *TEMPLAMA, *DYNAMIC_TEMPLAMA)
+TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL, *WIKIDATA, *ECBD, *FACT_QUERIES, *TEMPLAMA, *DYNAMIC_TEMPLAMA)
 """All declarations, in the order of the data."""
 
-VIEWS = (*WIKIDATA_VIEWS, *FACT_QUERIES_VIEWS, *TEMPLAMA_VIEWS, *DYNAMIC_TEMPLAMA_VIEWS)
+VIEWS = (*WIKIDATA_VIEWS, *ECBD_VIEWS, *FACT_QUERIES_VIEWS, *TEMPLAMA_VIEWS, *DYNAMIC_TEMPLAMA_VIEWS)
 """Named questions to the tables."""
 
 

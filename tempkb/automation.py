@@ -9,6 +9,7 @@ TEMPEL_JOB = "build_tempel"
 TEMPLAMA_JOB = "build_templama"
 DYNAMIC_TEMPLAMA_JOB = "build_dynamic_templama"
 TOKENS_JOB = "count_answer_tokens"
+ECBD_JOB = "build_ecbd"
 
 _TOKENS = dg.AssetSelection.assets("answer_tokens")
 
@@ -43,6 +44,11 @@ JOBS = (
         DYNAMIC_TEMPLAMA_JOB,
         selection=dg.AssetSelection.groups("fact_queries", "dynamic_templama") - _TOKENS,
         description="Build a DynamicTempLAMA release, or what it lacks.",
+    ),
+    dg.define_asset_job(
+        ECBD_JOB,
+        selection=dg.AssetSelection.groups("ecbd"),
+        description="Build an ECBD release, unless it stands.",
     ),
     dg.define_asset_job(
         TOKENS_JOB,

@@ -174,7 +174,7 @@ def ui(port: int) -> None:
 
 @main.command()
 @click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
-@click.option("--pages", default=295, show_default=True, help="How many pages.")
+@click.option("--pages", default=360, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
 def demo(seed: int, pages: int, quarters: int, second: bool) -> None:

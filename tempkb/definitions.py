@@ -14,6 +14,8 @@ from tempkb.api import TABLES, VIEWS
 from tempkb.automation import JOBS
 from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
 from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
+from tempkb.benchmarks.ecbd import assets as ecbd
+from tempkb.benchmarks.ecbd import checks as ecbd_checks
 from tempkb.benchmarks.fact_queries import assets as fact_queries
 from tempkb.benchmarks.fact_queries import checks as fact_queries_checks
 from tempkb.benchmarks.tempel import assets as tempel
@@ -35,6 +37,7 @@ ROOMS: dict[str, tuple[ModuleType, ...]] = {
     "mentions": (mentions, mentions_checks),
     "tempel": (tempel, tempel_checks),
     "wikidata": (wikidata, wikidata_checks),
+    "ecbd": (ecbd, ecbd_checks),
     "fact_queries": (fact_queries, fact_queries_checks),
     "templama": (templama, templama_checks),
     "dynamic_templama": (dynamic_templama, dynamic_templama_checks),

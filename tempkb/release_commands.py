@@ -92,6 +92,33 @@ def dynamic_templama(**asked: Any) -> None:
 
 
 @release.command()
+@click.argument("windows", metavar="A..B")
+@click.option("--cut", default="", help="Day that ends the window whose snapshot gives the texts; by default the last.")
+@click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper, paper_2021, ecbd_compat or small.")
+@click.option("--dump-id", default="", help="Wikidata dump; by default the newest that was read; none: popular only.")
+@click.option(
+    "--popular",
+    default="",
+    metavar="N|FILE",
+    help="Popular entities as well: how many, or a file of page numbers (a line each, or CREAK's JSON).",
+)
+@click.option("--name", default="", help="By default made of the study, the cut and a hash of the design.")
+@click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Another value of a part of the design; may repeat."
+)
+def ecbd(**asked: Any) -> None:
+    """Build an ECBD release: cloze sentences about entities that came into the world from A up to but not including B.
+
+    \b
+    Examples:
+      tempkb release ecbd 2017-01-01..2022-01-01 --cut 2022-01-01 --preset paper --popular 2000
+      tempkb release ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy
+      tempkb release ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json
+    """
+    _release_ecbd(**asked)
+
+
+@release.command()
 @click.argument("name")
 @click.argument("tokenizer", type=click.Path(path_type=Path, exists=True))
 def tokens(name: str, tokenizer: Path) -> None:
@@ -158,6 +185,8 @@ def export(name: str, folder: Path, tokenizer: Path | None) -> None:
       tempkb release export templama-2010s exports
     """
     from tempkb.api import open_store
+    from tempkb.benchmarks.ecbd import releases as ecbd_releases
+    from tempkb.benchmarks.ecbd.exporting import export_ecbd
     from tempkb.benchmarks.fact_queries import releases as fact_releases
     from tempkb.benchmarks.fact_queries.exporting import export_facts
     from tempkb.benchmarks.register import benchmark_of
@@ -170,9 +199,32 @@ def export(name: str, folder: Path, tokenizer: Path | None) -> None:
         written = export_release(open_store(), releases.load(home, name), folder, tokenizer)
     elif tokenizer is not None:
         raise click.UsageError("--tokenizer: adds fields to TempEL; for facts: tempkb release tokens NAME FILE")
+    elif benchmark_of(home, name) == "ecbd":
+        written = export_ecbd(open_store(), ecbd_releases.load(home, name), folder)
     else:
         written = export_facts(open_store(), fact_releases.load(home, name), folder)
     click.echo(f"wrote {written}")
+
+
+def _release_ecbd(
+    windows: str, cut: str, preset: str, dump_id: str, popular: str, name: str, changes: tuple[str, ...]
+) -> None:
+    from tempkb.benchmarks.ecbd import releases
+    from tempkb.benchmarks.ecbd.design import make_design
+    from tempkb.release_runs import build_ecbd, newest_cut, newest_wikidata
+    from tempkb.screens.releases import print_ecbd_release
+    from tempkb.settings import load_home
+
+    asked = dict(_pair(change) for change in changes)
+    dump_id = "" if dump_id == "none" else dump_id or newest_wikidata()
+    design = make_design(preset, windows, cut or newest_cut(), dump_id, popular, asked)
+    release = releases.create(load_home(), preset, design, name)
+    summary = build_ecbd(release)
+    for note in summary.notes:
+        click.echo(f"note: {note}", err=True)
+    if summary.failures:
+        fail("; ".join(summary.failures))
+    print_ecbd_release(release.name)
 
 
 def _release_facts(

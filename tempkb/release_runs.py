@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
 from tempkb.benchmarks.register import strike
 from tempkb.benchmarks.tempel import releases
@@ -59,6 +60,42 @@ def build_facts(release: fact_releases.Release) -> Summary:
             strike(home, release.name)
             instance.delete_dynamic_partition(FAMILIES[job], release.name)
     return summary
+
+
+def build_ecbd(release: ecbd_releases.Release) -> Summary:
+    """Build an ECBD release, unless it stands.
+
+    Args:
+        release: as it is to be; it is written down first, since the run reads it.
+    """
+    from tempkb.api import open_store
+    from tempkb.automation import ECBD_JOB
+
+    home = load_home()
+    ecbd_releases.keep(home, release)
+    summary = Summary()
+    with dagster_at(home) as instance:
+        run_job(instance, ECBD_JOB, [release.name], {}, [], summary)
+        if summary.failures and open_store().lake.current("ecbd_releases", release.name) is None:
+            strike(home, release.name)
+            instance.delete_dynamic_partition(FAMILIES[ECBD_JOB], release.name)
+    return summary
+
+
+def newest_cut() -> str:
+    """Return the cut of the newest window that is built.
+
+    Raises:
+        SourceError: none is.
+    """
+    from tempkb.api import open_store
+    from tempkb.windows import window_of_key
+
+    store = open_store()
+    windows = store.lake.partitions("entity_popularity")
+    if not windows:
+        raise SourceError("no window is built yet, so no text stands at any cut; build first: tempkb build")
+    return window_of_key(max(windows), store.home.settings.granularity).cut.isoformat()
 
 
 def newest_wikidata() -> str:

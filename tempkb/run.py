@@ -57,15 +57,17 @@ concurrency:
 # Families of partitions that come as they appear, by their jobs; the others are of windows.
 FAMILIES = {
     "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
-    "build_dynamic_templama": "releases", "count_answer_tokens": "releases",
+    "build_dynamic_templama": "releases", "count_answer_tokens": "releases", "build_ecbd": "releases",
 }  # fmt: skip
 _OF_DUMPS = {"dump_files", "pages", "namespaces"}
 _OF_WIKIDATA = {
-    "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "late_edits",
+    "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
+    "late_edits",
 }  # fmt: skip
 _OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")} | {
     "fact_releases", "fact_subjects", "fact_spells", "templama_queries", "future_relation_queries",
-    "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens",
+    "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens", "ecbd_releases", "ecbd_entities",
+    "ecbd_sentences", "ecbd_cloze",
 }  # fmt: skip
 
 
@@ -359,7 +361,8 @@ def _failures(result: Any) -> Iterator[str]:
         if event.is_step_failure:
             yield _innermost(event.step_failure_data.error)
     for evaluation in result.get_asset_check_evaluations():
-        if not evaluation.passed:
+        # A warning is for people to know, and no failure.
+        if not evaluation.passed and evaluation.severity.value == "ERROR":
             name = f"{evaluation.asset_key.to_user_string()}.{evaluation.check_name}"
             told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
             yield f"check {name} failed ({told})"
@@ -373,6 +376,8 @@ def _notes(result: Any) -> Iterator[str]:
         told = event.step_materialization_data.materialization
         facts = {key: value.value for key, value in told.metadata.items()}
         kept = "entity" if told.asset_key.to_user_string() == "facts" else "page"
+        if "warning" in facts:
+            yield str(facts["warning"])
         for name, where in (facts.get("damaged_files") or {}).items():
             yield f"{name} is damaged: {where}. Every whole {kept} was kept."
         if told.asset_key.to_user_string() != "stable_snapshots":

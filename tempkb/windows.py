@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
-from tempkb.errors import SettingsError
+from tempkb.errors import DesignError, SettingsError
 
 _RANGE = re.compile(r"(\d{4}-\d{2}-\d{2})\.\.(\d{4}-\d{2}-\d{2})")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -91,6 +91,21 @@ def window_of_key(key: str, granularity: Granularity) -> Window:
     if window.start != day:
         raise SettingsError(
             f"window {key}: no {granularity} begins on that day; the {granularity} around it begins on {window.key}"
+        )
+    return window
+
+
+def window_ending(cut: date, granularity: Granularity) -> Window:
+    """Return the window whose cut is `cut`.
+
+    Raises:
+        DesignError: if none ends there.
+    """
+    window = window_of(cut - timedelta(days=1), granularity)
+    if window.cut != cut:
+        raise DesignError(
+            f"cut {cut}: no {granularity} of the home ends there; expected the first day of a {granularity}, "
+            f"as {window.cut}"
         )
     return window
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.errors import SettingsError
+from tempkb.errors import DesignError, SettingsError
 from tempkb.windows import (
     Granularity,
     parse_range,
+    window_ending,
     window_of,
     window_of_key,
     windows_between,
@@ -80,3 +81,9 @@ def test_a_day_that_begins_no_window_is_refused():
         window_of_key("2021-02-01", Granularity.QUARTER)
     with pytest.raises(SettingsError, match="expected YYYY-MM-DD"):
         window_of_key("2021-13-01", Granularity.QUARTER)
+
+
+def test_a_cut_must_end_a_window_of_the_home():
+    assert window_ending(date(2022, 1, 1), Granularity.QUARTER).key == "2021-10-01"
+    with pytest.raises(DesignError, match="cut 2022-02-01: no quarter of the home ends there; .* as 2022-04-01"):
+        window_ending(date(2022, 2, 1), Granularity.QUARTER)

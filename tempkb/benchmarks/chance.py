@@ -2,6 +2,11 @@
 
 import hashlib
 
+import numpy as np
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
 
 def draw(seed: int, *key: object) -> int:
     """Return a number of 64 bits that a seed and a key name; equal on every machine and in every run.
@@ -11,3 +16,28 @@ def draw(seed: int, *key: object) -> int:
     """
     said = "\x1f".join(str(part) for part in (seed, *key))
     return int.from_bytes(hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def rendezvous(items: Hashes, candidates: Hashes) -> Hashes:
+    """Return a score for each item and candidate; the lowest of a row says which candidate meets the item.
+
+    A candidate that is added changes the choice only of the items that it wins
+    (highest random weight hashing, Thaler and Ravishankar 1998). Scores are mixed
+    by the last steps of splitmix64.
+
+    Args:
+        items, candidates: numbers that `draw` gave, of shapes [n] and [m].
+
+    Returns:
+        scores of shape [n, m].
+    """
+    mixed = items[:, None] ^ _mix(candidates)[None, :]
+    return _mix(mixed)
+
+
+def _mix(numbers: Hashes) -> Hashes:
+    mixed = numbers ^ (numbers >> np.uint64(30))
+    mixed = mixed * np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed = mixed * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)), np.uint64)

@@ -97,6 +97,21 @@ class Statement:
         return (self.entered is None or self.entered < day) and (self.left is None or self.left >= day)
 
 
+@dataclass(frozen=True)
+class Origin:
+    """A statement of an item about when it came into the world, its date the value itself.
+
+    Attributes:
+        relation: such as P571, inception.
+        when: the date, `somevalue` or `novalue`.
+        rank: preferred, normal or deprecated.
+    """
+
+    relation: str
+    when: When | str
+    rank: str = "normal"
+
+
 @dataclass
 class Item:
     """An item of Wikidata.
@@ -111,6 +126,7 @@ class Item:
         subclass_of: items of classes above.
         died: when it died or was dissolved.
         n_more: further statements, which make it popular.
+        origins: when it came into the world.
     """
 
     entity_id: str
@@ -122,6 +138,7 @@ class Item:
     subclass_of: tuple[str, ...] = ()
     died: When | None = None
     n_more: int = 0
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass

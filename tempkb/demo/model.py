@@ -13,6 +13,7 @@ from tempkb.revisions.history import base36_sha1
 from tempkb.windows import Granularity, Window
 
 if TYPE_CHECKING:
+    from tempkb.demo.births import Births
     from tempkb.demo.facts import Facts
 
 WIKI = "demowiki"
@@ -160,12 +161,14 @@ class World:
         clock: its quarters; one more than asked for, in which the second dump falls.
         pages: by page number.
         facts: what was true when.
+        births: what came into the world when.
     """
 
     seed: int
     clock: Clock
     pages: list[Page]
     facts: "Facts"
+    births: "Births"
 
     @property
     def dump_days(self) -> tuple[datetime, datetime]:

@@ -54,6 +54,9 @@ def _entity(item: Item, statements: Iterable[Statement]) -> dict[str, Any]:
     for number in range(item.n_more):
         site = {"snaktype": "value", "datavalue": {"value": f"https://demo.example.org/{number}", "type": "string"}}
         claims.setdefault("P856", []).append(_plain(item, "P856", number, site))
+    for at, origin in enumerate(item.origins):
+        said = _plain(item, origin.relation, at, _snak(origin.relation, origin.when, long_years=False))
+        claims.setdefault(origin.relation, []).append(said | {"rank": origin.rank})
     for one in statements:
         claims.setdefault(one.relation, []).append(_statement(one))
     links = {WIKI: {"site": WIKI, "title": item.title, "badges": []}} if item.title else {}

@@ -4,6 +4,7 @@ import random
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tempkb.demo.births import write_births
 from tempkb.demo.export import write_dump
 from tempkb.demo.facts import write_facts
 from tempkb.demo.linking import write_links
@@ -16,15 +17,15 @@ from tempkb.settings import load_home
 
 _FIRST_STORY = 11
 _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
-_MIN_PAGES, _MIN_QUARTERS = 185, 8
+_MIN_PAGES, _MIN_QUARTERS = 250, 8
 
 
-def make_world(seed: int = 7, pages: int = 295, n_quarters: int = 12) -> World:
+def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
     """Return the world of a seed: traps first, then ordinary articles and their talk.
 
     Args:
         seed: any number; the same number gives the same world, byte for byte.
-        pages: how many pages, at least 185.
+        pages: how many pages, at least 250.
         n_quarters: how many quarters before the first dump, at least 8; the
             second dump falls one quarter later.
 
@@ -44,12 +45,14 @@ def make_world(seed: int = 7, pages: int = 295, n_quarters: int = 12) -> World:
     made = pages_of_stories.made
     of_stories = len(made)
     facts = write_facts(pages_of_stories, clock, seed)
-    of_facts = made[of_stories:]
+    births = write_births(pages_of_stories, clock, facts, seed)
+    # Those of facts, and behind them those of births.
+    of_items = made[of_stories:]
     del made[of_stories:]
-    # What the stories about links count must not be linked from elsewhere, nor those about facts.
-    unlinked = {name.title for page in (*made, *of_facts) for name in page.names} - linked
+    # What the stories about links count must not be linked from elsewhere, nor those about facts and births.
+    unlinked = {name.title for page in (*made, *of_items) for name in page.names} - linked
     taken = linked | unlinked
-    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_facts))]  # noqa: S311
+    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]  # noqa: S311
     titles = sorted(taken - unlinked)
     for number, subject in enumerate(subjects):
         chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
@@ -62,11 +65,11 @@ def make_world(seed: int = 7, pages: int = 295, n_quarters: int = 12) -> World:
         _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)
         made.append(page)
     # Behind the ordinary ones, so that there may be more of these.
-    for page in of_facts:
+    for page in of_items:
         page.page_id = _FIRST_STORY + len(made)
         made.append(page)
     _number(made)
-    return World(seed, clock, made, facts)
+    return World(seed, clock, made, facts, births)
 
 
 def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) -> list[Path]:

@@ -5,6 +5,8 @@ from collections import Counter
 import tempkb
 from tempkb.screens.console import console, grid
 
+_SHOWN_ITEMS = 5
+
 
 def print_release(name: str) -> None:
     """Print a release's counts by snapshot, category and subset, and where to go on."""
@@ -18,6 +20,29 @@ def print_release(name: str) -> None:
     screen.print(f"release {name}: {len(row['cuts'])} snapshots, {equal}")
     screen.print(grid(("snapshot", "category and subset", "entities", "mentions"), rows))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM tempel_mentions LIMIT 5"')
+
+
+def print_ecbd_release(name: str) -> None:
+    """Print a release's entities and items by window of origin, some items, and where to go on."""
+    (row,) = tempkb.read("ecbd_releases", release=name).to_pylist()
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for one in tempkb.read("ecbd_balance", release=name).to_pylist():
+        by_what = counts.setdefault((one["origin_window"], one["split"]), {})
+        by_what[one["span_kind"]] = one["n_items"]
+        by_what["entities"] = max(by_what.get("entities", 0), one["n_entities"])
+    whats = ("entities", "np", "random")
+    rows = [(*key, *(by_what.get(what, 0) for what in whats)) for key, by_what in sorted(counts.items())]
+    items = tempkb.read("ecbd_cloze", release=name)
+    screen = console()
+    screen.print(
+        f"release {name}: {items.num_rows:,} items, origins from {row['study_from']} to {row['study_to']}, texts at "
+        f"{row['cut']}, noun phrases by {row['chunker']}",
+        highlight=False,
+    )
+    screen.print(grid(("origin", "split", *whats), rows))
+    shown = items.select(["masked_sentence", "answer", "origin_window"]).slice(0, _SHOWN_ITEMS)
+    screen.print(grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in shown.to_pylist()]))
+    screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM ecbd_cloze LIMIT 5"')
 
 
 def print_fact_release(name: str, benchmark: str) -> None:

@@ -21,10 +21,10 @@ def sample_of(version: Version) -> str:
     return "(no rows)"
 
 
-def markdown(table: pa.Table) -> str:
-    """Return a small table in Markdown, long cells cut."""
+def markdown(table: pa.Table, cell: int = _CELL) -> str:
+    """Return a small table in Markdown, cells longer than `cell` cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
-    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in plain_rows(table)]
+    lines += ["| " + " | ".join(_cell(value, cell) for value in row.values()) + " |" for row in plain_rows(table)]
     return "\n".join(lines)
 
 
@@ -50,7 +50,7 @@ def facts_of_windows(versions: Sequence[Version], publication: Publication) -> d
     }
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, most: int) -> str:
     text = "" if value is None else str(value)
     text = text.replace("|", "\\|").replace("\n", " ")
-    return text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -19,6 +19,7 @@ from tempkb.wikidata.tables import (
     ENTITY_ORIGINS,
     FACTS,
     LATE_EDITS,
+    SUBCLASSES,
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
@@ -42,6 +43,7 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
         _spec(UNDATED_STATEMENTS, "Statements without a date beside dated ones: no facts, but told. Key `fact_id`."),
         _spec(ENTITY_ORIGINS, "When items came into the world, by ECBD's properties. Key `entity_id`."),
         _spec(ENTITY_CLASSES, "What items are: classes, and those asked for above them. Key `entity_id, class_id`."),
+        _spec(SUBCLASSES, "Which class lies directly below which. Key `class_id, above_id`."),
         _spec(
             LATE_EDITS,
             "How much of each window is entered late, against the first dump after it. Key `window_start`.",

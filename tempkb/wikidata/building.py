@@ -18,7 +18,7 @@ from tempkb.store.lake import Version
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.titles import Site
-from tempkb.wikidata.classes import write_classes
+from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
@@ -29,6 +29,7 @@ from tempkb.wikidata.tables import (
     ENTITY_ORIGINS,
     FACTS,
     LATE_EDITS,
+    SUBCLASSES,
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
@@ -40,7 +41,7 @@ _REPORT_EVERY = 1 << 9
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
     ("entities", WIKIDATA_ENTITIES), ("facts", FACTS), ("undated", UNDATED_STATEMENTS), ("origins", ENTITY_ORIGINS),
 )  # fmt: skip
-ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, LATE_EDITS)
+ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)
 
 
 @dataclass
@@ -92,6 +93,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             sorted_rows = staging.sorted_rows(name, table, constants)
             report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
         report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
+        report.versions[SUBCLASSES.name] = write_subclasses(store, dump.dump_id, staging, constants, provenance)
     report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
     # To the dumps after it, it may be the first that reached a window.
     for other, day in dump_dates(store.lake).items():

@@ -10,7 +10,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
 from tempkb.wikidata.staging import Staging, query_rows
-from tempkb.wikidata.tables import ENTITY_CLASSES
+from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
 
 # Longer chains of subclasses are loops or mistakes.
 MOST_STEPS = 50
@@ -36,6 +36,15 @@ def write_classes(
     nearest = f"SELECT entity_id, class_id, min(depth) AS depth FROM ({query}) GROUP BY entity_id, class_id"
     rows = query_rows(staging.folder, nearest, ENTITY_CLASSES, constants)
     return store.write(ENTITY_CLASSES, dump_id, rows, provenance)
+
+
+def write_subclasses(
+    store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
+) -> Version:
+    """Write `subclasses` of a dump; two statements of one edge are one row."""
+    query = f"SELECT DISTINCT below AS class_id, above AS above_id FROM '{staging.path('subclasses')}'"
+    rows = query_rows(staging.folder, query, SUBCLASSES, constants)
+    return store.write(SUBCLASSES, dump_id, rows, provenance)
 
 
 def close(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> None:

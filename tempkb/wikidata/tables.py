@@ -138,6 +138,21 @@ ENTITY_CLASSES = Table(
     partition_columns=("dump_id",),
 )
 
+SUBCLASSES = Table(
+    name="subclasses",
+    meaning="Which class lies directly below which (P279), of all items, so that any table of classes can be closed.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _DUMP_DATE,
+        Column("class_id", pa.string(), "class"),
+        Column("above_id", pa.string(), "class that it is a subclass of"),
+    ),
+    key=("class_id", "above_id"),
+    partitioned_by="dump",
+    partition_columns=("dump_id",),
+)
+
 LATE_EDITS = Table(
     name="late_edits",
     meaning="For each window, how much of what a dump knows of it the first dump after the window did not know.",
@@ -161,4 +176,4 @@ LATE_EDITS = Table(
     partition_columns=("dump_id",),
 )
 
-TABLES = (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, LATE_EDITS)
+TABLES = (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)

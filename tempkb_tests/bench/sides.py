@@ -258,9 +258,10 @@ def release_facts(home: str, n: str) -> None:
 def _finish(store, cuts, noted, began: float) -> None:
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.building import build_release
-    from tempkb.benchmarks.tempel.design import make_design, window_ending
+    from tempkb.benchmarks.tempel.design import make_design
     from tempkb.mentions.building import WRITERS, connected
     from tempkb.mentions.cleaning import clean_quarters, stale_quarters
+    from tempkb.windows import window_ending
 
     clean_quarters(store, stale_quarters(store), lambda line: None)
     began = noted("cleaning, links", began)

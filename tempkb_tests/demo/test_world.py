@@ -168,7 +168,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, wo
 
 
 def test_a_world_too_small_for_its_traps_is_refused():
-    with pytest.raises(SettingsError, match="at least 185 pages and 8 quarters are needed"):
+    with pytest.raises(SettingsError, match="at least 250 pages and 8 quarters are needed"):
         make_world(pages=10)
 
 

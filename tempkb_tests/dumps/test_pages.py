@@ -33,7 +33,7 @@ def test_every_page_with_its_item_title_and_target(tmp_path, monkeypatch):
     category = next(row for row in found.values() if row["title"] == "Clock pictures")
     assert (category["redirect_namespace"], category["redirect_title"]) == (14, "Places of Varland")
     marked = [row["title"] for row in found.values() if row["is_disambiguation"]]
-    assert marked == ["Anvil"]
+    assert marked == ["Anvil", "Tassel"]
 
 
 def test_without_page_props_items_are_unknown(tmp_path):

@@ -13,8 +13,8 @@ from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.asking import told_of_queries
 from tempkb.benchmarks.fact_queries.assets import of_release
 from tempkb.benchmarks.fact_queries.building import build_queries
-from tempkb.benchmarks.fact_queries.plots import plot_bars
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.plots import plot_bars
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, facts_of_windows, markdown, sample_of
 from tempkb.store.memory import in_memory, view_files

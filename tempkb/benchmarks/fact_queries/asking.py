@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tempkb.benchmarks.fact_queries.plots import plot_lines
+from tempkb.benchmarks.plots import plot_lines
 from tempkb.store.lake import Version
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import in_memory, view_files

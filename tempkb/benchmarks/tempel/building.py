@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
-from tempkb.benchmarks.tempel.design import Design, window_ending
+from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
@@ -40,6 +40,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, spilling_to
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.windows import window_ending
 
 Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 16

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any, Literal
 
 from tempkb.errors import DesignError
-from tempkb.windows import Granularity, Window, window_of, windows_between
+from tempkb.windows import Granularity, window_of, windows_between
 
 SUBSETS = ("train", "validation", "test")
 CATEGORIES = ("continual", "new")
@@ -207,21 +207,6 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
     if window_of(start, granularity).start != start:
         raise DesignError(f"snapshots: no {granularity} begins on {start}, so {interval} snapshots cannot start there")
     return [window.start for window in windows_between(start, end + timedelta(days=1), granularity)]
-
-
-def window_ending(cut: date, granularity: Granularity) -> Window:
-    """Return the home's window whose cut is `cut`.
-
-    Raises:
-        DesignError: if none ends there.
-    """
-    window = window_of(cut - timedelta(days=1), granularity)
-    if window.cut != cut:
-        raise DesignError(
-            f"snapshots: no {granularity} of the home ends at {cut}; expected the first day of a {granularity}, "
-            f"as {window.cut}"
-        )
-    return window
 
 
 def _before(first: date, second: date) -> date:

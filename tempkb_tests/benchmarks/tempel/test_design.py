@@ -10,10 +10,8 @@ from tempkb.benchmarks.tempel.design import (
     from_json,
     make_design,
     read_snapshots,
-    window_ending,
 )
 from tempkb.errors import DesignError
-from tempkb.windows import Granularity
 
 YEARS = read_snapshots("2013-01-01..2022-01-01/yearly")
 
@@ -97,9 +95,3 @@ def test_the_name_tells_the_span_and_changes_with_the_design():
 def test_new_means_since_the_snapshot_before_or_one_interval_before_the_first():
     design = Design((date(2021, 4, 1), date(2021, 7, 1), date(2022, 7, 1)))
     assert [design.new_since(cut) for cut in design.snapshots] == [date(2021, 1, 1), date(2021, 4, 1), date(2021, 7, 1)]
-
-
-def test_a_snapshot_must_end_a_window_of_the_home():
-    assert window_ending(date(2022, 1, 1), Granularity.QUARTER).key == "2021-10-01"
-    with pytest.raises(DesignError, match="no quarter of the home ends at 2022-02-01"):
-        window_ending(date(2022, 2, 1), Granularity.QUARTER)

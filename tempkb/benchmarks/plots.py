@@ -1,4 +1,4 @@
-"""Pictures for the metadata of a run: facts by relation and window, changes by window."""
+"""Pictures for the metadata of a run: counts over windows, as lines or stacked bars."""
 
 import base64
 import io

@@ -1,0 +1,335 @@
+"""From the tables of a cut and of a Wikidata dump to a release. Knows nothing of Dagster.
+
+A release is frozen: once its row in `ecbd_releases` stands, nothing of it is
+written again. What a run that ended before left behind is made anew, so that no
+release has two chunkers.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
+from tempkb.benchmarks.ecbd.entities import choose_entities
+from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
+from tempkb.benchmarks.ecbd.matching import NameFinder
+from tempkb.benchmarks.ecbd.names import Name, names_of
+from tempkb.benchmarks.ecbd.releases import Release
+from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
+from tempkb.benchmarks.ecbd.selection import select_items
+from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
+from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_lead_to, view_sources
+from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
+from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.engine.progress import Meter
+from tempkb.errors import DesignError
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+from tempkb.titles import Site
+from tempkb.wikitext.article import language_of, writes_english
+
+Log = Callable[[str], None]
+_BATCH_ROWS = 1 << 14
+_LEAST_WORDS_OF_DEFINITION = 5
+_NO_DEFINITION = "no definition that is a whole sentence"
+
+
+@dataclass
+class _LeftOut:
+    """Counts of what was seen but not kept, by table and reason."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, table: Table, reason: str, n: int, example: str) -> None:
+        if n:
+            self.counts[table.name, reason] += n
+            self.examples.setdefault((table.name, reason), example)
+
+    def of(self, table: Table) -> list[Exclusion]:
+        return [
+            Exclusion(reason, n, self.examples[name, reason])
+            for (name, reason), n in sorted(self.counts.items())
+            if name == table.name
+        ]
+
+
+def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[str, Version]:
+    """Build a release, unless it stands.
+
+    Args:
+        store: where the sources are, and where the release goes.
+        release: as it was asked for.
+        log: takes lines about the progress.
+        warn: is told of what a person should know.
+
+    Returns:
+        the versions of its four tables by name.
+
+    Raises:
+        DesignError: the design does not fit the home, or no item is left.
+        ContractError: a source is not built.
+        SettingsError: a spaCy model is asked for and missing.
+    """
+    if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
+        log(f"{release.name}: stands; a release is frozen once built")
+        standing = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
+        return {name: version for name, version in standing.items() if version is not None}
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        return _Builder(store, release, folder, connection, log, warn).build()
+
+
+class _Builder:
+    """Builds one release; what it finds on the way lies in files in `folder`, one connection sees all of them."""
+
+    def __init__(
+        self, store: Store, release: Release, folder: Path, connection: duckdb.DuckDBPyConnection, log: Log, warn: Log
+    ) -> None:
+        self.store, self.release, self.design = store, release, release.design
+        self.folder, self.connection = folder, connection
+        self._log, self._warn = log, warn
+        self._left_out = _LeftOut()
+
+    def build(self) -> dict[str, Version]:
+        """Build all of it."""
+        # First of all: a model that is asked for and missing must not be noticed after hours.
+        chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._warn)
+        sources = view_sources(self.store, self.design, self.connection)
+        for one in choose_entities(self.connection, self.design):
+            self._left_out.add(ECBD_ENTITIES, one.reason, one.n, one.example)
+        finder, names = self._name_entities()
+        self._harvest(finder, names)
+        self._parse(chunker)
+        self._span()
+        select_items(self.connection, self.design, self.folder, self._note_items)
+        self._refuse_nothing()
+        return self._write(sources, chunker)
+
+    def _name_entities(self) -> tuple[NameFinder, dict[int, dict[str, Name]]]:
+        """Give every entity its names, without the risky ones, and put all into one automaton."""
+        redirects = titles_that_lead_to(self.connection) if self.design.redirect_names else {}
+        rows = self.connection.execute("SELECT page_id, title, label, aliases FROM chosen ORDER BY page_id").fetchall()
+        names = {
+            page: {name.text: name for name in names_of(title, label, aliases, redirects.get(page, ()))}
+            for page, title, label, aliases in rows
+        }
+        if not names:
+            raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}); nothing can be asked about")
+        finder = NameFinder(sorted({name for own in names.values() for name in own}))
+        counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
+        self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles looked at for risky ones")
+        told: list[dict[str, Any]] = []
+        for page, own in names.items():
+            for name in list(own.values()):
+                elsewhere = counts.get((page, name.text), 0)
+                risky = is_risky(name, elsewhere, n, self.design.risky_share)
+                told.append({"page_id": page, "name": name.text, "kind": name.kind,
+                             "n_articles_elsewhere": elsewhere, "is_risky": risky})  # fmt: skip
+                if risky and self.design.risky_aliases == "drop":
+                    del own[name.text]
+                    self._left_out.add(ECBD_SENTENCES, "risky alias, not looked for", 1, f"{name.text} (page {page})")
+        with self._staged("names", _NAMES) as staged:
+            staged.extend(told)
+        return finder, names
+
+    def _harvest(self, finder: NameFinder, names: Mapping[int, Mapping[str, Name]]) -> None:
+        """Read every article; stage its definition and the sentences that are kept."""
+        design = self.design
+        harvester = Harvester(finder, self._splitter(), design.min_sentence_words, design.lists, design.rules)
+        (earliest,) = self.connection.execute("SELECT min(window_start) FROM snapshots").fetchall()[0]
+        (total,) = self.connection.execute(
+            "SELECT coalesce(sum(n_chars), 0) FROM texts SEMI JOIN chosen USING (page_id, revision_id)"
+        ).fetchall()[0]
+        done = 0
+        with (
+            Meter("reading articles", total, self._log) as meter,
+            self._staged("entities_read", STAGED_ENTITIES) as entities,
+            self._staged("sentences", STAGED_SENTENCES) as sentences,
+        ):
+            for row, article, earlier in read_articles(self.connection, names):
+                found = harvester.harvest(article)
+                done += len(article.text)
+                meter.at(done)
+                if not _is_definition(found.definition):
+                    self._left_out.add(ECBD_ENTITIES, _NO_DEFINITION, 1, f"{row['title']} (page {row['page_id']})")
+                    continue
+                for reason, n in found.left_out.items():
+                    self._left_out.add(ECBD_SENTENCES, reason, n, found.examples[reason])
+                entities.append(
+                    {"page_id": row["page_id"], "definition": found.definition[0],
+                     "definition_sentences": found.definition}
+                )  # fmt: skip
+                sentences.extend(_sentence_rows(row["page_id"], found, earlier, earliest))
+
+    def _splitter(self) -> Splitter:
+        if self.design.sentences == "spacy":
+            return spacy_splitter(self.design.spacy_model)
+        return sentencex_splitter(self._language())
+
+    def _language(self) -> str:
+        language = language_of(Site(self.store.home.wiki or ""))
+        return "en" if writes_english(language) else language
+
+    def _parse(self, chunker: Chunker) -> None:
+        """Find the noun phrases of each distinct sentence, once."""
+        asked = "FROM (SELECT DISTINCT sentence FROM sentences)"
+        total, n = self.connection.execute(f"SELECT coalesce(sum(strlen(sentence)), 0), count(*) {asked}").fetchall()[0]
+        self._log(f"{n:,} distinct sentences; noun phrases by {chunker.name}")
+        reader = self.connection.sql(f"SELECT sentence {asked} ORDER BY sentence").to_arrow_reader(_BATCH_ROWS)
+        done = 0
+        with Meter("parsing sentences", total, self._log) as meter, self._staged("phrases", STAGED_PHRASES) as staged:
+            for batch in reader:
+                texts = batch.column(0).to_pylist()
+                for sentence, chunks in zip(texts, chunker.chunks(texts), strict=True):
+                    done += len(sentence.encode())
+                    meter.at(done)
+                    staged.append({"sentence": sentence, "chunks": [one._asdict() for one in chunks]})
+
+    def _span(self) -> None:
+        """Find the spans of each sentence, and keep as many of an entity as may be."""
+        reader = self.connection.sql(
+            """
+            SELECT page_id, sentence_start_char, sentence, mention_start_char, mention_end_char, chunks
+            FROM sentences JOIN phrases USING (sentence) ORDER BY page_id, sentence_start_char
+            """
+        ).to_arrow_reader(_BATCH_ROWS)
+        rows = (row for batch in reader for row in batch.to_pylist())
+        language = self._language()
+        with self._staged("spans", STAGED_SPANS) as staged:
+            for page_id, own in groupby(rows, key=itemgetter("page_id")):
+                found = [span for row in own for span in spans_of(row, self.design, language)]
+                kept, n_over = within_caps(found, self.design)
+                self._left_out.add(ECBD_CLOZE, "beyond max_spans_per_entity", n_over, f"page {page_id}")
+                staged.extend(kept)
+
+    def _note_items(self, reason: str, n: int, example: str) -> None:
+        self._left_out.add(ECBD_CLOZE, reason, n, example)
+
+    def _refuse_nothing(self) -> None:
+        (n,) = self.connection.execute("SELECT count(*) FROM items").fetchall()[0]
+        if not n:
+            raise DesignError(
+                f"{self.release.name}: no item is left ({self._reasons()}). Take another cut or study, or lower "
+                f"min_words (now {self.design.min_words})"
+            )
+
+    def _reasons(self) -> str:
+        return "; ".join(f"{n} x {reason}" for (_, reason), n in self._left_out.counts.items()) or "no article at all"
+
+    def _write(self, sources: Sources, chunker: Chunker) -> dict[str, Version]:
+        provenance = Provenance(sources.inputs, {**self.design.to_json(), "chunker": chunker.name})
+        values = {"release": self.release.name, "cut": self.design.cut, "chunker": chunker.name}
+        written = {}
+        for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
+            rows = self._rows(table, query, values)
+            left_out = self._left_out.of(table)
+            written[table.name] = self.store.write(table, self.release.name, rows, provenance, left_out)
+        dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
+        row = {
+            "wiki": self.store.home.wiki, "release": self.release.name, "preset": self.release.preset,
+            "cut": self.design.cut, "study_from": self.design.first, "study_to": self.design.end,
+            "wikidata_dump_id": self.design.dump_id or None, "dump_ids": [one for (one,) in dump_ids],
+            "chunker": chunker.name, "n_parsed": chunker.n_parsed,
+            "design": json.dumps(self.design.to_json(), sort_keys=True),
+        }  # fmt: skip
+        told = [pa.Table.from_pylist([row], ECBD_RELEASES.schema)]
+        written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, told, provenance)
+        return {table.name: written[table.name] for table in TABLES}
+
+    def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
+        columns = ", ".join(f'"{name}"' for name in table.column_names())
+        used = {name: value for name, value in values.items() if f"${name}" in query}
+        asked = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
+        for batch in self.connection.sql(asked, params=used).to_arrow_reader(_BATCH_ROWS):
+            yield table.conform(batch)
+
+    def _staged(self, name: str, schema: pa.Schema) -> Staged:
+        """A file of rows that becomes the view `name` once it is closed."""
+        path = self.folder / f"{name}.parquet"
+        return Staged(path, schema, lambda: view_files(self.connection, name, [path]))
+
+
+_NAMES = pa.schema(
+    [("page_id", pa.int64()), ("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()),
+     ("is_risky", pa.bool_())]
+)  # fmt: skip
+
+
+def _is_definition(sentences: list[str]) -> bool:
+    return (
+        bool(sentences)
+        and len(sentences[0].split()) >= _LEAST_WORDS_OF_DEFINITION
+        and is_whole(sentences[0], Place(0, 0))
+    )
+
+
+def _sentence_rows(
+    page_id: int, found: Harvest, earlier: Iterable[tuple[date, str]], earliest: date
+) -> Iterator[dict[str, Any]]:
+    if not found.kept:
+        return
+    since = first_seen([one.text for one in found.kept], earlier)
+    for one, day in zip(found.kept, since, strict=True):
+        yield {
+            "page_id": page_id, "sentence_start_char": one.place.start, "sentence_end_char": one.place.end,
+            "sentence": one.text, "sentence_since": day, "is_since_first_window": day == earliest,
+            "mention": one.text[one.mention.start : one.mention.end], "mention_start_char": one.mention.start,
+            "mention_end_char": one.mention.end, "mention_kind": one.kind,
+        }  # fmt: skip
+
+
+_ENTITIES = """
+    SELECT c.* EXCLUDE (label, aliases), $release AS release, $cut AS cut, n.names, e.definition,
+           e.definition_sentences, s.split, coalesce(k.n_sentences, 0) AS n_sentences,
+           coalesce(i.n_np, 0) AS n_np_spans, coalesce(i.n_random, 0) AS n_random_spans
+    FROM chosen AS c JOIN entities_read AS e USING (page_id)
+    LEFT JOIN (
+        SELECT page_id, list({name: name, kind: kind, n_articles_elsewhere: n_articles_elsewhere, is_risky: is_risky}
+                             ORDER BY kind <> 'title', name) AS names
+        FROM names GROUP BY page_id
+    ) AS n USING (page_id)
+    LEFT JOIN (SELECT page_id, count(*) AS n_sentences FROM sentences GROUP BY page_id) AS k USING (page_id)
+    LEFT JOIN (
+        SELECT page_id, any_value(split) AS split FROM items GROUP BY page_id
+    ) AS s USING (page_id)
+    LEFT JOIN (
+        SELECT page_id, count(*) FILTER (WHERE span_kind = 'np') AS n_np,
+               count(*) FILTER (WHERE span_kind = 'random') AS n_random
+        FROM items GROUP BY page_id
+    ) AS i USING (page_id)
+"""
+_SENTENCES = """
+    SELECT c.wiki, c.dump_id, $release AS release, $cut AS cut, c.revision_id, c.entity_id, s.*, $chunker AS chunker,
+           list_transform(p.chunks, lambda one: {
+               start_char: one."start", end_char: one."end", is_proper: one.is_proper}) AS chunks
+    FROM sentences AS s JOIN chosen AS c USING (page_id) JOIN phrases AS p USING (sentence)
+"""
+_CLOZE = """
+    SELECT c.wiki, c.dump_id, $release AS release, $cut AS cut, i.* EXCLUDE (rank_hash, stratum), c.entity_id,
+           c.revision_id, c.title, c.subset, c.origin_window, c.origin_granularity, c.origin_from, c.origin_to,
+           c.origin_precision, c.origin_property, c.category, c.suspect_old_entity,
+           s.* EXCLUDE (page_id, sentence_start_char, mention_kind),
+           concat(substring(s.sentence, 1, i.span_start_char), '<extra_id_0>',
+                  substring(s.sentence, i.span_end_char + 1)) AS masked_sentence,
+           contains(e.definition, i.answer) AS answer_in_definition, e.definition,
+           other.definition AS random_definition, r.random_definition_page_id,
+           other_chosen.category AS random_definition_category, $chunker AS chunker
+    FROM items AS i JOIN chosen AS c USING (page_id) JOIN entities_read AS e USING (page_id)
+    JOIN sentences AS s USING (page_id, sentence_start_char)
+    LEFT JOIN random_definitions AS r USING (cloze_id)
+    LEFT JOIN entities_read AS other ON other.page_id = r.random_definition_page_id
+    LEFT JOIN chosen AS other_chosen ON other_chosen.page_id = r.random_definition_page_id
+"""

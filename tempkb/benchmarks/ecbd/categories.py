@@ -1,0 +1,72 @@
+"""Which category of the paper's Table 1 an item falls into, and which classes are no entities at all."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tempkb.wikidata.classes import close
+
+MISC = "Misc."
+
+
+@cache
+def category_classes() -> Mapping[str, str]:
+    """Class -> category, in the order of Table 1."""
+    return {one: row["name"] for row in _table()["category"] for one in row["classes"]}
+
+
+@cache
+def category_names() -> tuple[str, ...]:
+    """Categories in the order of Table 1."""
+    return tuple(row["name"] for row in _table()["category"])
+
+
+@cache
+def excluded_classes() -> Mapping[str, str]:
+    """Class -> why its instances are no entities: human, list, disambiguation, category or template."""
+    return {one: reason for reason, classes in _table()["excluded"].items() for one in classes}
+
+
+def categorise(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables `item_category(entity_id, category, category_class)` and `not_entities(entity_id, reason)`.
+
+    Needs the views `classes` (entity_classes of a dump) and `subclass_edges` (its
+    `subclasses`). The nearest class that the table knows decides, since a class far
+    above says little; of several at one distance the category that stands first.
+    An item without any known class is not in `item_category`.
+    """
+    connection.execute(
+        "CREATE OR REPLACE TEMP VIEW subclasses AS SELECT class_id AS below, above_id AS above FROM subclass_edges"
+    )
+    close(connection, [*category_classes(), *excluded_classes()])
+    order = {name: at for at, name in enumerate(category_names())}
+    _fill(connection, "known_categories", ((one, name, order[name]) for one, name in category_classes().items()))
+    _fill(connection, "known_exclusions", ((one, reason, 0) for one, reason in excluded_classes().items()))
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE item_classes AS
+        SELECT c.entity_id, b.class_id, b.depth FROM classes AS c JOIN below AS b ON b.entity_id = c.class_id
+        WHERE c.depth = 0;
+        CREATE OR REPLACE TEMP TABLE item_category AS
+        SELECT entity_id, arg_min(name, (depth, place, class_id)) AS category,
+               arg_min(class_id, (depth, place, class_id)) AS category_class
+        FROM item_classes JOIN known_categories USING (class_id) GROUP BY entity_id;
+        CREATE OR REPLACE TEMP TABLE not_entities AS
+        SELECT entity_id, arg_min(name, (depth, name)) AS reason
+        FROM item_classes JOIN known_exclusions USING (class_id) GROUP BY entity_id
+        """
+    )
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[tuple[str, str, int]]) -> None:
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} (class_id VARCHAR, name VARCHAR, place INTEGER)")
+    connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", list(rows))
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("categories.toml").read_text("utf-8"))

@@ -1,0 +1,77 @@
+"""Queries that return what breaks a promise of ECBD, over the lake. No Dagster here.
+
+They measure sentences by themselves and read neither the code that found mentions
+nor the one that chose spans.
+"""
+
+# A word's edge in RE2, which knows no looking back; the alternatives are what may stand beside a name.
+_EDGE = "[^\\pL\\pN_]"
+_BETWEEN = "substring(sentence, mention_end_char + 1, span_start_char - mention_end_char)"
+_OURS = "r.design->>'rules' = 'tempkb'"
+
+MENTIONED_OFTEN = f"""
+    SELECT release, page_id, sentence_start_char, mention FROM sentences
+    WHERE len(regexp_extract_all(sentence, concat('(^|{_EDGE})', regexp_escape(mention), '($|{_EDGE})'))) <> 1
+"""
+NOT_IN_PLACE = """
+    SELECT release, cloze_id FROM cloze
+    WHERE replace(masked_sentence, '<extra_id_0>', answer) <> sentence
+       OR substring(sentence, 1, span_start_char) <> split_part(masked_sentence, '<extra_id_0>', 1)
+       OR substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention
+"""
+NOT_IN_TEXT = """
+    SELECT s.release, s.page_id, s.sentence FROM sentences AS s
+    LEFT JOIN texts AS t ON t.page_id = s.page_id AND t.revision_id = s.revision_id
+    WHERE t.text IS NULL OR substring(t.text, s.sentence_start_char + 1, length(s.sentence)) <> s.sentence
+"""
+BEYOND_LIMITS = f"""
+    WITH measured AS (
+        SELECT c.release, c.cloze_id, r.design, span_start_char, mention_end_char,
+               len(list_filter(string_split_regex({_BETWEEN}, '[\\s\\x{{2014}}]+'),
+                               lambda word: regexp_matches(word, '[\\pL\\pN]'))) AS n_between,
+               len(list_filter(string_split_regex(answer, '[\\s\\x{{2014}}]+'),
+                               lambda word: regexp_matches(word, '[\\pL\\pN]'))) AS n_words
+        FROM cloze AS c JOIN releases AS r USING (release) WHERE {_OURS}
+    )
+    SELECT release, cloze_id, n_between, n_words FROM measured
+    WHERE n_words NOT BETWEEN 1 AND (design->>'max_span_words')::INTEGER
+       OR (span_start_char >= mention_end_char AND n_between >= (design->>'max_distance')::INTEGER + 1)
+       OR ((design->>'after_mention') = 'true' AND span_start_char < mention_end_char)
+"""
+IN_BOTH_SPLITS = """
+    SELECT release, page_id FROM cloze GROUP BY release, page_id HAVING count(DISTINCT split) > 1
+    UNION ALL
+    SELECT c.release, c.page_id FROM cloze AS c JOIN entities AS e USING (release, page_id)
+    WHERE e.split IS DISTINCT FROM c.split
+"""
+BEYOND_CAPS = """
+    WITH counted AS (
+        SELECT release, page_id, count(*) AS n, count(*) FILTER (WHERE span_kind = 'np') AS n_np FROM cloze
+        GROUP BY release, page_id
+    )
+    SELECT release, 'entity', page_id::VARCHAR FROM counted JOIN releases AS r USING (release)
+    WHERE CASE WHEN r.design->>'caps' = 'together' THEN n ELSE greatest(n_np, n - n_np) END
+          > (r.design->>'max_spans_per_entity')::INTEGER
+    UNION ALL
+    SELECT c.release, 'window', coalesce(c.origin_window, 'popular') FROM cloze AS c JOIN releases AS r USING (release)
+    WHERE (r.design->>'max_spans_per_window')::INTEGER > 0
+    GROUP BY c.release, c.origin_window, c.split, c.span_kind, r.design
+    HAVING count(*) > (r.design->>'max_spans_per_window')::INTEGER
+"""
+OUT_OF_WINDOW = """
+    SELECT c.release, c.cloze_id FROM cloze AS c JOIN releases AS r USING (release)
+    WHERE c.subset = 'odie' AND (c.origin_from < r.study_from OR c.origin_to > r.study_to)
+    UNION ALL
+    SELECT one.release, one.cloze_id FROM cloze AS one JOIN entities AS e
+    ON e.release = one.release AND e.page_id = one.random_definition_page_id
+    WHERE e.origin_window IS DISTINCT FROM one.origin_window OR e.split IS DISTINCT FROM one.split
+       OR contains(lower(one.random_definition), lower(one.answer))
+       OR contains(lower(one.random_definition), lower(one.mention))
+"""
+SEVERAL_CHUNKERS = """
+    SELECT release, count(DISTINCT chunker) FROM (
+        SELECT release, chunker FROM cloze UNION ALL SELECT release, chunker FROM sentences
+        UNION ALL SELECT release, chunker FROM releases
+    ) GROUP BY release HAVING count(DISTINCT chunker) > 1
+"""
+BY_FALLBACK = "SELECT release, chunker FROM releases WHERE contains(chunker, '(fallback)')"

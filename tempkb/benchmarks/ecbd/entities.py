@@ -1,0 +1,206 @@
+"""Which entities a release asks about: items with a date of origin and an article at the cut, and popular articles."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import duckdb
+
+from tempkb.benchmarks.ecbd.categories import MISC, categorise
+from tempkb.benchmarks.ecbd.design import Design
+from tempkb.benchmarks.ecbd.popular import RANKED
+from tempkb.store.drafts import Exclusion
+from tempkb.windows import Granularity, window_of
+
+# From the finest; months do not lie in weeks as weeks do not lie in months, but each origin is sought from its own.
+_LADDER = (Granularity.WEEK, Granularity.MONTH, Granularity.QUARTER, Granularity.YEAR)
+
+
+def origin_window(origin_from: date, origin_to: date, finest: Granularity) -> tuple[str, Granularity] | None:
+    """Return the finest window, of `finest` or longer, that contains an origin; None if not even a year does.
+
+    Nothing is made up: an origin of 2021 without a month is in no quarter.
+
+    >>> origin_window(date(2021, 5, 4), date(2021, 5, 5), Granularity.QUARTER)
+    ('2021-Q2', <Granularity.QUARTER: 'quarter'>)
+    >>> origin_window(date(2021, 1, 1), date(2022, 1, 1), Granularity.QUARTER)
+    ('2021', <Granularity.YEAR: 'year'>)
+    """
+    for granularity in _LADDER[_LADDER.index(finest) :]:
+        window = window_of(origin_from, granularity)
+        if origin_to <= window.end:
+            return window.label, granularity
+    return None
+
+
+def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+    """Make the table `chosen`, a row per entity that may be asked about, and say which were left out, by reason.
+
+    Needs the views `snapshot`, `texts` and `popularity` of the cut and, unless the
+    design names no dump, `entities`, `origins`, `classes` and `subclass_edges` of it.
+    """
+    _make_articles(connection)
+    if design.dump_id:
+        categorise(connection)
+    else:
+        _know_nothing(connection)
+    _judge_origins(connection, design)
+    left_out = _left_out(connection)
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_CHOSEN}", {"misc": MISC})
+    return [*left_out, *_choose_popular(connection, design)]
+
+
+def _make_articles(connection: duckdb.DuckDBPyConnection) -> None:
+    """The articles of the snapshot; of several about one item the oldest page."""
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE articles AS
+        SELECT s.wiki, s.dump_id, s.page_id, s.revision_id, s.title, s.entity_id, s.page_created_at,
+               s.is_disambiguation, t.n_words, coalesce(p.n_inlinks, 0) AS n_inlinks, s.n_contributors
+        FROM snapshot AS s JOIN texts AS t USING (page_id, revision_id) LEFT JOIN popularity AS p USING (page_id)
+        WHERE s.namespace = 0 AND s.redirect_title IS NULL AND NOT s.is_blank
+        """
+    )
+
+
+def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:
+    """Without a dump no item has an origin, a class or a name."""
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE item_category (entity_id VARCHAR, category VARCHAR, category_class VARCHAR);
+        CREATE OR REPLACE TEMP TABLE not_entities (entity_id VARCHAR, reason VARCHAR);
+        CREATE OR REPLACE TEMP TABLE classes (entity_id VARCHAR, class_id VARCHAR, depth SMALLINT);
+        CREATE OR REPLACE TEMP TABLE entities (entity_id VARCHAR, label VARCHAR, aliases VARCHAR[]);
+        CREATE OR REPLACE TEMP TABLE origins (
+            entity_id VARCHAR, origin_from DATE, origin_to DATE, origin_precision VARCHAR, origin_property VARCHAR,
+            extended_from DATE, extended_to DATE, extended_precision VARCHAR, extended_property VARCHAR
+        )
+        """
+    )
+
+
+def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """Make `judged`: every item with an origin, the window that contains it, and why it is left out, if it is."""
+    prefix = "origin" if design.origins == "ecbd" else "extended"
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE dated AS
+        SELECT entity_id, {prefix}_from AS origin_from, {prefix}_to AS origin_to,
+               {prefix}_precision AS origin_precision, {prefix}_property AS origin_property
+        FROM origins WHERE {prefix}_from IS NOT NULL
+        """
+    )
+    _make_windows(connection, design.origin_granularity)
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE judged AS
+        SELECT d.*, w.origin_window, w.origin_granularity, a.page_id,
+               row_number() OVER (PARTITION BY d.entity_id ORDER BY a.page_id) AS number,
+               a.page_created_at < CAST(d.origin_from - to_years($suspect_years) AS TIMESTAMPTZ) AS suspect_old_entity,
+               CASE WHEN a.page_id IS NULL THEN 'no article at the cut'
+                    WHEN n.reason IS NOT NULL THEN n.reason
+                    WHEN a.is_disambiguation THEN 'disambiguation'
+                    WHEN d.origin_to <= $first OR d.origin_from >= $end THEN 'origin outside the study'
+                    WHEN d.origin_from < $first OR d.origin_to > $end THEN 'origin on an edge of the study'
+                    WHEN w.origin_window IS NULL THEN 'origin in no one year'
+                    WHEN number > 1 THEN 'second article about the item'
+                    WHEN suspect_old_entity AND $drop_suspects THEN 'page much older than its origin'
+                    WHEN a.n_words < $min_words THEN 'fewer words than min_words' END AS reason
+        FROM dated AS d LEFT JOIN articles AS a USING (entity_id) LEFT JOIN not_entities AS n USING (entity_id)
+        LEFT JOIN origin_windows AS w USING (origin_from, origin_to)
+        """,
+        {
+            "first": design.first, "end": design.end, "suspect_years": design.suspect_years,
+            "drop_suspects": design.suspects == "drop", "min_words": design.min_words,
+        },
+    )  # fmt: skip
+
+
+def _make_windows(connection: duckdb.DuckDBPyConnection, finest: Granularity) -> None:
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE origin_windows (
+            origin_from DATE, origin_to DATE, origin_window VARCHAR, origin_granularity VARCHAR
+        )
+        """
+    )
+    spans = connection.execute("SELECT DISTINCT origin_from, origin_to FROM dated").fetchall()
+    found = [
+        (*span, *window) for span in spans if _is_date(span) and (window := origin_window(span[0], span[1], finest))
+    ]
+    if found:
+        connection.executemany(
+            "INSERT INTO origin_windows VALUES (?, ?, ?, ?)", [(*one[:3], str(one[3])) for one in found]
+        )
+
+
+def _is_date(span: Sequence[object]) -> bool:
+    """Dates beyond Python's own come as texts, and are far outside of any study."""
+    return all(isinstance(one, date) for one in span)
+
+
+_CHOSEN = """
+    SELECT a.wiki, a.dump_id, a.page_id, a.revision_id, a.entity_id, a.title, 'odie' AS subset, j.origin_window,
+           j.origin_granularity, j.origin_from, j.origin_to, j.origin_precision, j.origin_property, a.page_created_at,
+           j.suspect_old_entity, coalesce(c.category, $misc) AS category, c.category_class,
+           coalesce(k.classes, []) AS classes, a.n_words, a.n_inlinks, a.n_contributors, e.label,
+           coalesce(e.aliases, []) AS aliases
+    FROM judged AS j JOIN articles AS a USING (page_id)
+    LEFT JOIN item_category AS c ON c.entity_id = a.entity_id
+    LEFT JOIN entities AS e ON e.entity_id = a.entity_id
+    LEFT JOIN (
+        SELECT entity_id, list(class_id ORDER BY class_id) AS classes FROM classes WHERE depth = 0 GROUP BY entity_id
+    ) AS k ON k.entity_id = a.entity_id
+    WHERE j.reason IS NULL
+"""
+
+_POPULAR = f"""
+    SELECT a.wiki, a.dump_id, a.page_id, a.revision_id, a.entity_id, a.title, 'popular' AS subset,
+           NULL::VARCHAR AS origin_window, NULL::VARCHAR AS origin_granularity, d.origin_from, d.origin_to,
+           d.origin_precision, d.origin_property, a.page_created_at, false AS suspect_old_entity,
+           coalesce(c.category, $misc) AS category, c.category_class, coalesce(k.classes, []) AS classes, a.n_words,
+           a.n_inlinks, a.n_contributors, e.label, coalesce(e.aliases, []) AS aliases
+    FROM articles AS a JOIN ({RANKED}) AS r USING (page_id)
+    LEFT JOIN not_entities AS n ON n.entity_id = a.entity_id AND n.reason <> 'human'
+    LEFT JOIN dated AS d ON d.entity_id = a.entity_id
+    LEFT JOIN item_category AS c ON c.entity_id = a.entity_id
+    LEFT JOIN entities AS e ON e.entity_id = a.entity_id
+    LEFT JOIN (
+        SELECT entity_id, list(class_id ORDER BY class_id) AS classes FROM classes WHERE depth = 0 GROUP BY entity_id
+    ) AS k ON k.entity_id = a.entity_id
+    ANTI JOIN chosen ON chosen.page_id = a.page_id
+    WHERE a.n_words >= $min_words AND NOT a.is_disambiguation AND n.reason IS NULL
+"""
+
+
+def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+    """Add popular articles, people among them, that are not asked about by their origin."""
+    values = {"misc": MISC, "min_words": design.min_words}
+    if design.popular:
+        chosen = f"{_POPULAR} ORDER BY r.both, a.page_id LIMIT $popular"
+        connection.execute(f"INSERT INTO chosen {chosen}", {**values, "popular": design.popular})
+    if not design.popular_pages:
+        return []
+    wanted = {"pages": list(design.popular_pages)}
+    connection.execute(f"INSERT INTO chosen {_POPULAR} AND a.page_id IN (SELECT unnest($pages))", {**values, **wanted})
+    rows = connection.execute(
+        """
+        SELECT CASE WHEN a.page_id IS NULL THEN 'listed page that is no article at the cut'
+                    WHEN c.subset = 'odie' THEN 'listed page that is asked about by its origin'
+                    ELSE 'listed page with too few words, or no entity' END AS reason,
+               count(*), min(w.page_id)
+        FROM (SELECT unnest($pages) AS page_id) AS w LEFT JOIN articles AS a USING (page_id)
+        LEFT JOIN chosen AS c USING (page_id) WHERE c.subset IS DISTINCT FROM 'popular' GROUP BY reason ORDER BY reason
+        """,
+        wanted,
+    ).fetchall()
+    return [Exclusion(reason, n, f"page {page}") for reason, n, page in rows]
+
+
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+    rows = connection.execute(
+        "SELECT reason, count(*), min(entity_id) FROM judged WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason"
+    ).fetchall()
+    (undated,) = connection.execute(
+        "SELECT count(*), min(entity_id) FROM articles ANTI JOIN dated USING (entity_id)"
+    ).fetchall()
+    return [Exclusion(*row) for row in (*rows, ("article without a date of origin", *undated)) if row[1]]

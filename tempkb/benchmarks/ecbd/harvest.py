@@ -1,0 +1,187 @@
+"""From an article to its definition and the sentences that mention its entity once. Pure.
+
+By the rules of tempkb, or by those of the released code (`ecbd_compat`).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tempkb.benchmarks.ecbd.matching import Match, NameFinder, longest
+from tempkb.benchmarks.ecbd.names import Name
+from tempkb.benchmarks.ecbd.released_mentions import released_mention
+from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph, why_not
+
+# The definition's paragraph has more words than this (the released code's rule for all paragraphs).
+_MORE_WORDS_THAN = 5
+
+
+@dataclass(frozen=True)
+class Article:
+    """An article as it is harvested.
+
+    Attributes:
+        page_id: its number.
+        title: its title.
+        text: clean text.
+        paragraphs: (kind, start, end), prose or list.
+        links: (start, end, target title) of those to other articles.
+        own_titles: titles that lead to it.
+        names: what its entity may be called.
+    """
+
+    page_id: int
+    title: str
+    text: str
+    paragraphs: Sequence[tuple[str, int, int]]
+    links: Sequence[tuple[int, int, str]]
+    own_titles: frozenset[str]
+    names: Mapping[str, Name]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A sentence that is asked about.
+
+    Attributes:
+        place: in the article's text.
+        text: its own.
+        mention: in the sentence.
+        kind: of the name that mentions.
+    """
+
+    place: Place
+    text: str
+    mention: Place
+    kind: str
+
+
+@dataclass
+class Harvest:
+    """What an article gives.
+
+    Attributes:
+        definition: sentences of its first paragraph; empty if it has none that is whole.
+        kept: sentences to ask about.
+        left_out: reason -> how many sentences.
+        examples: reason -> one of them.
+    """
+
+    definition: list[str] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, sentence: str) -> None:
+        """Count a sentence that is not asked about."""
+        self.left_out[reason] += 1
+        self.examples.setdefault(reason, sentence)
+
+
+@dataclass(frozen=True)
+class Harvester:
+    """The rules of a release.
+
+    Attributes:
+        finder: of the names of all entities.
+        split: parts paragraphs.
+        min_words: of a sentence.
+        lists: are items of lists sentences, too?
+        rules: `tempkb` or `released`.
+    """
+
+    finder: NameFinder
+    split: Splitter
+    min_words: int
+    lists: bool
+    rules: str
+
+    def harvest(self, article: Article) -> Harvest:
+        """Return an article's definition and sentences."""
+        found = Harvest()
+        prose = [
+            Place(start, end)
+            for kind, start, end in article.paragraphs
+            if (kind == "prose" or self.lists) and len(article.text[start:end].split()) > _MORE_WORDS_THAN
+        ]
+        if not prose:
+            return found
+        found.definition = self._definition(article.text, prose[0])
+        matches = self.finder.find(article.text)
+        for paragraph in prose[1:]:
+            inside = [one for one in matches if one.start >= paragraph.start and one.end <= paragraph.end]
+            if self._names(article, inside):
+                for place in split_paragraph(article.text, paragraph, self.split):
+                    within = [one for one in inside if one.start >= place.start and one.end <= place.end]
+                    if self._names(article, within):
+                        self._judge(article, place, within, found)
+        return found
+
+    def _definition(self, text: str, paragraph: Place) -> list[str]:
+        places = split_paragraph(text, paragraph, self.split)
+        said = [clean_definition(text[place.start : place.end]) for place in places]
+        return [sentence for sentence in said if sentence]
+
+    def _names(self, article: Article, matches: Iterable[Match]) -> list[Match]:
+        return [one for one in matches if self.finder.names[one.name] in article.names]
+
+    def _judge(self, article: Article, place: Place, matches: Sequence[Match], found: Harvest) -> None:
+        sentence = article.text[place.start : place.end]
+        if self.rules == "released":
+            mention, reason = released_mention(sentence, list(article.names), self.min_words)
+            kind = article.names[sentence[mention.start : mention.end]].kind if mention else ""
+        else:
+            mentions, hidden = self._mentions(article, matches)
+            if not mentions:
+                found.leave_out(hidden, sentence)
+                return
+            places = [Place(one.start - place.start, one.end - place.start) for one in mentions]
+            reason = why_not(sentence, places, self.min_words)
+            mention, kind = places[0], article.names[self.finder.names[mentions[0].name]].kind
+        if not reason and any(one.text == sentence for one in found.kept):
+            reason = "stands more than once in the article"
+        if reason or mention is None:
+            found.leave_out(reason, sentence)
+        else:
+            found.kept.append(Kept(place, sentence, mention, kind))
+
+    def _mentions(self, article: Article, matches: Sequence[Match]) -> tuple[list[Match], str]:
+        """Matches that mean the entity, and why the others do not."""
+        hidden = ""
+        mentions = []
+        for match in longest(matches):
+            if self.finder.names[match.name] not in article.names:
+                hidden = "inside another entity's name"
+            elif self._leads_elsewhere(article, match):
+                hidden = "inside a link to another article"
+            else:
+                mentions.append(match)
+        return mentions, hidden
+
+    def _leads_elsewhere(self, article: Article, match: Match) -> bool:
+        return any(
+            start < match.end and match.start < end and target not in article.own_titles
+            for start, end, target in article.links
+        )
+
+
+def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:
+    """Return, for each sentence, the label of the first text that holds it; None if none does.
+
+    Args:
+        sentences: any, repeats too.
+        earlier: labelled texts, the oldest first.
+    """
+    import ahocorasick_rs
+
+    distinct = list(dict.fromkeys(sentences))
+    automaton = ahocorasick_rs.AhoCorasick(distinct, ahocorasick_rs.MatchKind.Standard, False)
+    seen: dict[int, Any] = {}
+    for label, text in earlier:
+        for at, _, _ in automaton.find_matches_as_indexes(text, overlapping=True):
+            seen.setdefault(at, label)
+        if len(seen) == len(distinct):
+            break
+    by_text = {sentence: seen.get(at) for at, sentence in enumerate(distinct)}
+    return [by_text[sentence] for sentence in sentences]

@@ -1,0 +1,82 @@
+"""Where names stand in texts: all names of all entities in one automaton (Aho and Corasick). Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+# Signs that, with a letter or digit behind them, make one word of what is on both sides: GPT-2, R&D, v1.2.
+_JOINING = frozenset("-./@&+#_'\u2019\u2011")
+# What makes another name of a letter: C++, C#.
+_SUFFIXES = frozenset("+#")
+
+
+class Match(NamedTuple):
+    """A name in a text: code points, half-open, and which name."""
+
+    start: int
+    end: int
+    name: int
+
+
+class NameFinder:
+    """Finds names, bounded by the edges of words.
+
+    Args:
+        names: distinct texts; matches give their places in this list.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        import ahocorasick_rs
+
+        self.names = names
+        self._automaton = ahocorasick_rs.AhoCorasick(
+            names, ahocorasick_rs.MatchKind.Standard, False, ahocorasick_rs.Implementation.ContiguousNFA
+        )
+
+    def find(self, text: str) -> list[Match]:
+        """Return all matches, those inside others too, in the order of their ends."""
+        found = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        return [Match(start, end, name) for name, start, end in found if is_bounded(text, start, end)]
+
+
+def is_bounded(text: str, start: int, end: int) -> bool:
+    """Do words begin and end where a stretch of text does?
+
+    >>> is_bounded("C++ and GPT-2", 0, 1), is_bounded("C++ and GPT-2", 0, 3), is_bounded("C++ and GPT-2", 8, 11)
+    (False, True, False)
+    """
+    return _begins(text, start) and _ends(text, end)
+
+
+def _begins(text: str, start: int) -> bool:
+    before = text[start - 1 : start] if start else ""
+    if not before:
+        return True
+    first = text[start]
+    if not first.isalnum():
+        return not before.isalnum() and before != first
+    return not before.isalnum() and not (before in _JOINING and start > 1 and text[start - 2].isalnum())
+
+
+def _ends(text: str, end: int) -> bool:
+    after = text[end : end + 1]
+    if not after:
+        return True
+    last = text[end - 1]
+    if not last.isalnum():
+        # A name that ends with a full stop may end its sentence.
+        return not after.isalnum() and (after != last or last == ".")
+    if after.isalnum() or after == "_" or after in _SUFFIXES:
+        return False
+    behind = text[end + 1 : end + 2]
+    if after in "'\u2019":
+        return not behind.isalnum() or behind in "sS" and not text[end + 2 : end + 3].isalnum()
+    return not (after in _JOINING and behind.isalnum())
+
+
+def longest(matches: Iterable[Match]) -> list[Match]:
+    """Drop what overlaps a longer match; of equally long ones the first stays. In the order of the text."""
+    kept: list[Match] = []
+    for match in sorted(matches, key=lambda one: (one.start - one.end, one.start, one.name)):
+        if all(match.end <= other.start or match.start >= other.end for other in kept):
+            kept.append(match)
+    return sorted(kept)

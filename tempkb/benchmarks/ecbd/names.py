@@ -1,0 +1,52 @@
+"""What an entity may be called in a text. Pure."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+_QUALIFIER = re.compile(r"\s+\([^()]*\)\Z")
+
+
+class Name(NamedTuple):
+    """A name of an entity.
+
+    Attributes:
+        text: as it stands in texts.
+        kind: title; lower (the title with a small first letter); base (without what stands in brackets behind it);
+            label or alias (Wikidata's); redirect (a title that leads to the article).
+    """
+
+    text: str
+    kind: str
+
+
+def names_of(title: str, label: str | None, aliases: Iterable[str], redirects: Iterable[str]) -> list[Name]:
+    """Return the names of an entity, each once, the title first; one sign alone is no name.
+
+    A title that says in brackets what it is never stands in a text as it is; one
+    without may stand there with a small letter, since every title begins with a
+    capital one ("the Beatles").
+
+    >>> [name.text for name in names_of("The Lamp (film)", "The Lamp", ["Lamp"], [])]
+    ['The Lamp (film)', 'The Lamp', 'Lamp']
+    """
+    found = [Name(title, "title")]
+    base = _QUALIFIER.sub("", title)
+    if base != title:
+        found.append(Name(base, "base"))
+    elif _may_be_small(title):
+        found.append(Name(title[0].lower() + title[1:], "lower"))
+    found += [Name(label, "label")] if label else []
+    found += [Name(alias, "alias") for alias in aliases]
+    found += [Name(redirect, "redirect") for redirect in redirects]
+    kept: dict[str, Name] = {}
+    for name in found:
+        text = " ".join(name.text.split())
+        if len(text) > 1 and any(sign.isalnum() for sign in text):
+            kept.setdefault(text, Name(text, name.kind))
+    return list(kept.values())
+
+
+def _may_be_small(title: str) -> bool:
+    """Not with names such as NATO and iPhone, whose capitals are their own."""
+    return title[:1].isupper() and not title[1:2].isupper()

@@ -1,0 +1,46 @@
+"""Pictures of a release: entities by category and year (Table 1), items by origin window."""
+
+from collections.abc import Sequence
+
+from tempkb.benchmarks.ecbd.categories import category_names
+from tempkb.benchmarks.plots import plot_bars
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+
+_NO_ORIGIN = "popular"
+
+
+def plot_categories(entities: Version) -> str:
+    """Return a Markdown image of the entities that have items, by year of origin and category."""
+    counts = _counts(
+        entities,
+        f"""
+        SELECT coalesce(CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR END, '{_NO_ORIGIN}') AS place,
+               category, count(*) FROM counted WHERE split IS NOT NULL GROUP BY ALL
+        """,
+    )
+    return _bars("Entities by category and year of origin", counts, category_names())
+
+
+def plot_windows(items: Version) -> str:
+    """Return a Markdown image of the items by origin window, split and kind of span."""
+    counts = _counts(
+        items,
+        f"""
+        SELECT coalesce(origin_window, '{_NO_ORIGIN}') AS place, concat(split, ', ', span_kind) AS what, count(*)
+        FROM counted GROUP BY ALL
+        """,
+    )
+    return _bars("Items by window of origin", counts, sorted({what for _, what in counts}))
+
+
+def _counts(version: Version, query: str) -> dict[tuple[str, str], int]:
+    with in_memory() as connection:
+        view_files(connection, "counted", version.paths())
+        return {(place, what): n for place, what, n in connection.execute(query).fetchall()}
+
+
+def _bars(title: str, counts: dict[tuple[str, str], int], series: Sequence[str]) -> str:
+    places = sorted({place for place, _ in counts}, key=lambda place: (place == _NO_ORIGIN, place))
+    shown = {name: [counts.get((place, name), 0) for place in places] for name in series}
+    return plot_bars(title, places, {name: values for name, values in shown.items() if any(values)})

@@ -1,0 +1,122 @@
+"""Spans as the released code chose them, with its mixed units and its lengths off by one (mode `ecbd_compat`). Pure.
+
+Spans are counted in tokens, distances from the mention's end in tokens to the
+mask in white-space words. A gap of zero never passes. See the room's README.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.spans import NP, RANDOM, Span
+
+MAX_TOKENS = 5
+MAX_DISTANCE = 10
+N_RANDOM = 5
+_MOST_TRIES = 5_000
+_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+
+
+class Tokens:
+    """A sentence in spaCy's tokens, without a model.
+
+    Args:
+        sentence: its text.
+        language: whose rules part it.
+    """
+
+    def __init__(self, sentence: str, language: str = "en") -> None:
+        self.sentence = sentence
+        self.places = [Place(token.idx, token.idx + len(token)) for token in _tokenizer(language)(sentence)]
+        self._starts = {place.start: at for at, place in enumerate(self.places)}
+        self._ends = {place.end: at + 1 for at, place in enumerate(self.places)}
+
+    def of(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return tokens [first, behind the last) of a stretch of text; None if it cuts one."""
+        first, behind = self._starts.get(start), self._ends.get(end)
+        return None if first is None or behind is None else (first, behind)
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """Return tokens [first, behind the last) that touch a stretch of text."""
+        touched = [at for at, place in enumerate(self.places) if place.start < end and place.end > start]
+        return touched[0], touched[-1] + 1
+
+
+@cache
+def _tokenizer(language: str) -> Callable[[str], Any]:
+    import spacy
+
+    return spacy.blank(language).tokenizer
+
+
+def released_distance(tokens: Tokens, mention: tuple[int, int], start: int) -> int:
+    """The released code's distance: white-space words before the mask, less the mention's end in tokens."""
+    left = tokens.sentence[:start]
+    return len(left.split()) - mention[1]
+
+
+def released_noun_spans(tokens: Tokens, mention: Place, chunks: Sequence[Chunk]) -> Iterator[Span]:
+    """Yield the noun phrases that the released code would mask, nested ones too."""
+    own = tokens.of(*mention)
+    if own is None:
+        return
+    kept = [(chunk, at) for chunk in chunks if (at := tokens.of(chunk.start, chunk.end)) and _is_acceptable(tokens, at)]
+    ends = {(at[0], at[1]) for _, at in kept}
+    for chunk, at in kept:
+        # Of two that end together, of which one has an article more, the other goes.
+        with_article = (at[0] - 1, at[1])
+        if with_article in ends and _text(tokens, at[0] - 1).lower() in ("the", "a", "an"):
+            continue
+        touches = at[0] <= own[1] and own[0] <= at[1]
+        distance = released_distance(tokens, own, chunk.start)
+        if touches or chunk.is_pronoun or not 1 <= distance <= MAX_DISTANCE:
+            continue
+        np_type = "PROPER" if chunk.is_proper else "COMMON"
+        yield Span(NP, chunk.start, chunk.end, np_type, _n_words(tokens, chunk.start, chunk.end), distance)
+
+
+def released_random_spans(tokens: Tokens, mention: Place, seed: int, *key: object) -> Iterator[Span]:
+    """Yield random stretches as the released code drew them: a length of 1 to 5 gives 2 to 6 tokens.
+
+    The first token is drawn from ten before the mention to nine behind it; those
+    before it fall out later, by the rule of distance.
+    """
+    own = tokens.of(*mention)
+    if own is None:
+        return
+    n = len(tokens.places)
+    choices = [at for at in range(max(0, own[0] - 10), own[1] + 9) if not own[0] <= at < own[1]]
+    found: set[tuple[int, int]] = set()
+    for number in range(_MOST_TRIES):
+        if len(found) == N_RANDOM:
+            break
+        chance = draw(seed, *key, number)
+        first = choices[chance // 5 % len(choices)]
+        last = first + 1 + chance % 5
+        if last > n - 1 or any(own[0] <= at < own[1] for at in range(first, last + 1)) or (first, last) in found:
+            continue
+        found.add((first, last))
+    for first, last in sorted(found):
+        start, end = tokens.places[first].start, tokens.places[last].end
+        distance = released_distance(tokens, own, start)
+        if first >= own[1] and 1 <= distance <= MAX_DISTANCE:
+            yield Span(RANDOM, start, end, None, _n_words(tokens, start, end), distance)
+
+
+def _is_acceptable(tokens: Tokens, at: tuple[int, int]) -> bool:
+    words = [_text(tokens, number) for number in range(*at)]
+    marks = [all(sign in _PUNCTUATION for sign in word) for word in words]
+    at_edge = sum(marks) == 1 and (marks[0] or marks[-1])
+    return len(words) <= MAX_TOKENS and not at_edge and not all(word in _PUNCTUATION for word in words)
+
+
+def _text(tokens: Tokens, at: int) -> str:
+    place = tokens.places[at]
+    return tokens.sentence[place.start : place.end]
+
+
+def _n_words(tokens: Tokens, start: int, end: int) -> int:
+    return len(tokens.sentence[start:end].split())

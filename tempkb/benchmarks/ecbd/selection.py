@@ -1,0 +1,104 @@
+"""Which spans become items: splits by entity, as many per window as may be, and a random definition for each."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.ecbd.design import Design
+from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
+from tempkb.benchmarks.ecbd.splits import split_entities
+from tempkb.benchmarks.ecbd.staging import Staged
+from tempkb.store.memory import view_files
+
+Note = Callable[[str, int, str], None]
+_POPULAR = "popular"
+_CHOSEN = pa.schema([("cloze_id", pa.string()), ("random_definition_page_id", pa.int64())])
+
+
+def select_items(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path, note: Note) -> None:
+    """Make the tables `items` and `random_definitions(cloze_id, random_definition_page_id)`.
+
+    Needs `chosen` and the views `spans` and `entities_read`.
+
+    Args:
+        connection: where they are.
+        design: of the release.
+        folder: for files.
+        note: is told what is left out: reason, how many, an example.
+    """
+    _split(connection, design)
+    _cap(connection, design, note)
+    _define(connection, design, folder, note)
+
+
+def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    entities = connection.execute(
+        f"""
+        SELECT page_id, coalesce(origin_window, '{_POPULAR}') FROM chosen
+        SEMI JOIN spans USING (page_id) ORDER BY page_id
+        """
+    ).fetchall()
+    splits = split_entities(entities, design.dev_share, design.seed)
+    rows = [{"page_id": page, "stratum": stratum, "split": splits[page]} for page, stratum in entities]
+    schema = pa.schema([("page_id", pa.int64()), ("stratum", pa.string()), ("split", pa.string())])
+    connection.register("splits", pa.Table.from_pylist(rows, schema))
+
+
+def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> None:
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE items AS
+        SELECT * EXCLUDE (place) FROM (
+            SELECT spans.*, stratum, split,
+                   row_number() OVER (PARTITION BY stratum, split, span_kind ORDER BY rank_hash, cloze_id) AS place
+            FROM spans JOIN splits USING (page_id)
+        )
+        WHERE $most = 0 OR place <= $most
+        """,
+        {"most": design.max_spans_per_window},
+    )
+    rows = connection.execute(
+        "SELECT stratum, count(*) FROM spans ANTI JOIN items USING (cloze_id) JOIN splits USING (page_id) "
+        "GROUP BY stratum ORDER BY stratum"
+    ).fetchall()
+    for stratum, n in rows:
+        note("beyond max_spans_per_window", n, f"window {stratum}")
+
+
+def _define(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path, note: Note) -> None:
+    pools: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for page, definition, *pool in connection.execute(
+        "SELECT page_id, definition, stratum, split FROM entities_read JOIN splits USING (page_id) ORDER BY page_id"
+    ).fetchall():
+        pools.setdefault((pool[0], pool[1]), []).append((page, definition))
+    path = folder / "random_definitions.parquet"
+    with Staged(path, _CHOSEN, lambda: view_files(connection, "random_definitions", [path])) as staged:
+        for (stratum, split), pool in sorted(pools.items()):
+            items = [
+                Item(*row)
+                for row in connection.execute(
+                    """
+                    SELECT cloze_id, page_id, answer, s.mention FROM items JOIN sentences AS s
+                    USING (page_id, sentence_start_char) WHERE stratum = $stratum AND split = $split ORDER BY cloze_id
+                    """,
+                    {"stratum": stratum, "split": split},
+                ).fetchall()
+            ]
+            chosen = choose_definitions(items, pool, design.seed)
+            staged.extend(
+                {"cloze_id": item.cloze_id, "random_definition_page_id": page}
+                for item, page in zip(items, chosen, strict=True)
+            )
+            _account(chosen, f"window {stratum}, {split}", len(pool), note)
+
+
+def _account(chosen: list[int | None], where: str, n_pool: int, note: Note) -> None:
+    lacking = sum(one is None for one in chosen)
+    reason = (
+        "no random definition: the window and split have no other entity"
+        if n_pool < 2
+        else "no random definition: every one holds the answer or the mention"
+    )
+    note(reason, lacking, where)

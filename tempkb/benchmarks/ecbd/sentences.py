@@ -1,0 +1,108 @@
+"""Sentences of an article, and which of them are asked about. Pure."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tempkb.benchmarks.ecbd.quotes import quoted_spans
+
+Splitter = Callable[[str], list[tuple[int, int]]]
+"""From a paragraph to its sentences' spans."""
+
+MASK = "<extra_id_0>"
+_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb\u203a)\]]*\Z")
+_OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e"
+_DEBRIS = re.compile(r"\s*[(\[][\s,;:/\u2013\u2014-]*[)\]]")
+_LEADING = re.compile(r"([(\[])[\s,;:]+")
+_TRAILING = re.compile(r"[\s,;:]+([)\]])")
+
+
+class Place(NamedTuple):
+    """A stretch of a text: code points, half-open."""
+
+    start: int
+    end: int
+
+
+def sentencex_splitter(language: str) -> Splitter:
+    """Return a splitter by Wikimedia's sentencex.
+
+    Args:
+        language: its code, such as en; one without rules of its own is treated as its nearest kin.
+    """
+    from sentencex import get_sentence_boundaries
+
+    def split(paragraph: str) -> list[tuple[int, int]]:
+        found = get_sentence_boundaries(language, paragraph)
+        return [(one["start_index"], one["end_index"]) for one in found]
+
+    return split
+
+
+def split_paragraph(text: str, paragraph: Place, split: Splitter) -> list[Place]:
+    """Return the sentences of a paragraph as places in the whole text, without the blanks around them."""
+    places = []
+    for start, end in split(text[paragraph.start : paragraph.end]):
+        start, end = paragraph.start + start, paragraph.start + end
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+        if start < end:
+            places.append(Place(start, end))
+    return places
+
+
+def clean_definition(text: str) -> str:
+    """Return a text without brackets in which nothing is left, as dropped pronunciations leave them.
+
+    >>> clean_definition("Lund (; ) is a town (, Latin: Londinum Gothorum), and old.")
+    'Lund is a town (Latin: Londinum Gothorum), and old.'
+    """
+    before = None
+    while before != text:
+        before, text = text, _DEBRIS.sub("", text)
+    text = _TRAILING.sub(r"\1", _LEADING.sub(r"\1", text))
+    return " ".join(text.split())
+
+
+def is_whole(sentence: str, mention: Place) -> bool:
+    """Does it begin and end as sentences do, its brackets closed? A mention at its start may begin small (iPhone)."""
+    first = sentence.lstrip(_OPENING)[:1]
+    begins = first.isupper() or first.isdigit() or mention.start == 0 or not _has_case(first)
+    return begins and bool(_END.search(sentence)) and _is_balanced(sentence)
+
+
+def why_not(sentence: str, mentions: Sequence[Place], least_words: int) -> str:
+    """Return why a sentence is not asked about; empty if it is.
+
+    Args:
+        sentence: its text.
+        mentions: of the entity, in the sentence.
+        least_words: white-space words it must have.
+    """
+    if len(mentions) != 1:
+        return "mentions the entity more than once"
+    if len(sentence.split()) < least_words:
+        return f"fewer than {least_words} words"
+    if MASK in sentence:
+        return "holds the mask's own sign"
+    mention = mentions[0]
+    if any(start < mention.end and mention.start < end for start, end in quoted_spans(sentence)):
+        return "mention in quotation marks"
+    if not is_whole(sentence, mention):
+        return "no whole sentence"
+    return ""
+
+
+def _has_case(sign: str) -> bool:
+    return sign.lower() != sign.upper()
+
+
+def _is_balanced(sentence: str) -> bool:
+    depth = 0
+    for sign in sentence:
+        depth += (sign in "([") - (sign in ")]")
+        if depth < 0:
+            return False
+    return depth == 0

@@ -1,0 +1,188 @@
+"""What a release is made from: the tables of its cut and of its Wikidata dump, as views of one connection."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from tempkb.benchmarks.ecbd.design import Design
+from tempkb.benchmarks.ecbd.harvest import Article
+from tempkb.benchmarks.ecbd.names import Name
+from tempkb.errors import ContractError, DesignError
+from tempkb.mentions.building import holds_winners, is_current
+from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.lake import Version
+from tempkb.store.memory import view_files
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST, Table
+from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
+from tempkb.windows import Window, window_ending
+
+_OF_CUT = {"snapshot": STABLE_SNAPSHOTS, "mentions": MENTIONS, "popularity": ENTITY_POPULARITY}
+_OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
+_OF_DUMP = {
+    "entities": WIKIDATA_ENTITIES, "origins": ENTITY_ORIGINS, "classes": ENTITY_CLASSES, "subclass_edges": SUBCLASSES,
+}  # fmt: skip
+# Articles that are in memory at a time, each with all its earlier texts.
+_ARTICLES = 64
+
+
+@dataclass
+class Sources:
+    """The tables a release is made from.
+
+    Attributes:
+        window: the one that ends at the cut.
+        versions: everything that was read, for the manifest.
+    """
+
+    window: Window
+    versions: list[Version]
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Table and partition -> version."""
+        return {f"{one.table} {one.partition}": one.version for one in self.versions}
+
+
+def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnection) -> Sources:
+    """Make the views `snapshot`, `snapshots` (of all windows up to it), `texts`, `links`, `mentions` and `popularity`.
+
+    With a dump also `entities`, `origins`, `classes` and `subclass_edges`.
+
+    Raises:
+        DesignError: no window ends at the cut, or the study ends after the day of the dump.
+        ContractError: a table is not built, or is older than what it follows from.
+    """
+    window = window_ending(design.cut, store.home.settings.granularity)
+    sources = Sources(window, [])
+    for name, table in _OF_CUT.items():
+        _view(connection, sources, name, [_need(store, table, window.key, f"window {window.label}")])
+    for table in (MENTIONS, ENTITY_POPULARITY):
+        if not is_current(store, table.name, window):
+            raise ContractError(
+                f"{table.name} of window {window.label} does not follow from the texts as they are now; "
+                f"build it again: tempkb build --windows {window.start}..{window.end}"
+            )
+    earlier = [key for key in store.lake.partitions(STABLE_SNAPSHOTS.name) if key <= window.key]
+    _view(connection, sources, "snapshots", _held(store, STABLE_SNAPSHOTS, earlier))
+    for name, table in _OF_TEXTS.items():
+        quarters = [key for key in store.lake.partitions(table.name) if holds_winners(store, key, design.cut)]
+        _view(connection, sources, name, _held(store, table, quarters), table)
+    if design.dump_id:
+        for name, table in _OF_DUMP.items():
+            _view(connection, sources, name, [_need(store, table, design.dump_id, f"dump {design.dump_id}")])
+        _refuse_mixture(store, design)
+        _refuse_future(connection, design)
+    return sources
+
+
+def _held(store: Store, table: Table, partitions: list[str]) -> list[Version]:
+    return [one for one in (store.lake.current(table.name, key) for key in partitions) if one is not None]
+
+
+def _view(
+    connection: duckdb.DuckDBPyConnection, sources: Sources, name: str, versions: list[Version],
+    table: Table | None = None,
+) -> None:  # fmt: skip
+    schema = table.schema if table else None
+    view_files(connection, name, [path for one in versions for path in one.paths()], schema)
+    sources.versions += [one for one in versions if one not in sources.versions]
+
+
+def _need(store: Store, table: Table, partition: str, where: str) -> Version:
+    version = store.lake.current(table.name, partition)
+    if version is None:
+        raise ContractError(f"{table.name} of {where} is not built; build it first: tempkb build")
+    return version
+
+
+def _refuse_mixture(store: Store, design: Design) -> None:
+    """Tables of a dump come from one pass; a run that ended between them leaves two."""
+    passes = set()
+    for table in _OF_DUMP.values():
+        rows = _need(store, table, design.dump_id, f"dump {design.dump_id}").side_rows(MANIFEST.name)
+        inputs = sorted((row["name"], row["sha256"]) for row in rows if row["role"] == "input")
+        passes.add((tuple(inputs), rows[0]["settings"] if rows else ""))
+    if len(passes) > 1:
+        raise ContractError(
+            f"dump {design.dump_id}: its tables were made in two passes, since a run ended between them; read it "
+            "again: tempkb build"
+        )
+
+
+def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    (day,) = connection.execute("SELECT max(dump_date) FROM entities").fetchall()[0]
+    if day is not None and design.first >= day:
+        raise DesignError(
+            f"windows: the study begins on {design.first}, but {design.dump_id} is of {day} and knows of nothing "
+            "after it; begin earlier, or take a later dump"
+        )
+
+
+def read_articles(connection: duckdb.DuckDBPyConnection, names: Mapping[int, Mapping[str, Name]]) -> Iterator[
+    tuple[dict[str, Any], Article, list[tuple[Any, str]]]
+]:  # fmt: skip
+    """Yield the row of each chosen entity, its article, and the article's texts by their first window, oldest first.
+
+    Needs the table `chosen` and the views of `view_sources`.
+
+    Args:
+        connection: where they are.
+        names: by article, what its entity may be called, in order.
+    """
+    own_titles = titles_that_lead_to(connection)
+    for row in _article_rows(connection):
+        text = row.pop("text")
+        paragraphs = [(one["kind"], one["start_char"], one["end_char"]) for one in row.pop("paragraphs")]
+        links = [(one["start_char"], one["end_char"], one["target_title"]) for one in row.pop("links") or ()]
+        earlier = [(one["window_start"], one["text"]) for one in row.pop("earlier") or ()]
+        page_id = row["page_id"]
+        titles = frozenset((row["title"], *own_titles.get(page_id, ())))
+        article = Article(page_id, row["title"], text, paragraphs, links, titles, names[page_id])
+        yield row, article, earlier
+
+
+def _article_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE stood AS
+        SELECT page_id, revision_id, min(s.window_start) AS window_start
+        FROM snapshots AS s SEMI JOIN chosen USING (page_id)
+        WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
+        """
+    )
+    reader = connection.sql(
+        """
+        WITH linked AS (
+            SELECT page_id, list({start_char: start_char, end_char: end_char, target_title: target_title}
+                                 ORDER BY start_char) AS links
+            FROM links SEMI JOIN chosen USING (page_id, revision_id)
+            WHERE kind IN ('page', 'section') AND target_title <> '' GROUP BY page_id
+        ), before AS (
+            SELECT page_id, list({window_start: stood.window_start, text: texts.text}
+                                 ORDER BY stood.window_start, revision_id) AS earlier
+            FROM stood JOIN texts USING (page_id, revision_id) GROUP BY page_id
+        )
+        SELECT chosen.*, texts.text, texts.paragraphs, linked.links, before.earlier
+        FROM chosen JOIN texts USING (page_id, revision_id)
+        LEFT JOIN linked USING (page_id) LEFT JOIN before USING (page_id)
+        ORDER BY page_id
+        """
+    ).to_arrow_reader(_ARTICLES)
+    for batch in reader:
+        yield from batch.to_pylist()
+
+
+def titles_that_lead_to(connection: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:
+    """Titles that redirect to each article of `chosen`, by its number."""
+    rows = connection.execute(
+        """
+        SELECT c.page_id, list(s.title ORDER BY s.title)
+        FROM snapshot AS s JOIN chosen AS c ON c.title = s.redirect_title
+        WHERE s.redirect_namespace = 0 AND s.namespace = 0 GROUP BY c.page_id
+        """
+    ).fetchall()
+    return dict(rows)

@@ -1,0 +1,174 @@
+"""Spans that are masked: noun phrases and random stretches near a mention, by the paper's rules. Pure.
+
+Section 2.2: a span (a) does not overlap the mention, (b) lies after it, and
+(c) begins no more than ten words from it. One unit throughout: words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.words import Word, covered, words_of
+
+NP, RANDOM = "np", "random"
+_PRONOUNS = frozenset(
+    [
+        "i",
+        "me",
+        "my",
+        "mine",
+        "we",
+        "us",
+        "our",
+        "ours",
+        "you",
+        "your",
+        "yours",
+        "he",
+        "him",
+        "his",
+        "she",
+        "her",
+        "hers",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "theirs",
+        "this",
+        "that",
+        "these",
+        "those",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "what",
+        "there",
+        "himself",
+        "herself",
+        "itself",
+        "themselves",
+        "each",
+        "other",
+        "one",
+        "another",
+        "such",
+    ]
+)
+_ARTICLES = frozenset(("the", "a", "an"))
+# Draws that come to nothing, such as one that reaches beyond the sentence, are made up for so many times.
+_MOST_TRIES = 20
+
+
+class Span(NamedTuple):
+    """A span of a sentence that may be masked: code points, half-open.
+
+    Attributes:
+        kind: np or random.
+        np_type: PROPER or COMMON; None for random spans.
+        n_words: of the span.
+        distance: words from the mention to the span's first one, 1 for the next; below zero before the mention.
+    """
+
+    kind: str
+    start: int
+    end: int
+    np_type: str | None
+    n_words: int
+    distance: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a span must keep to.
+
+    Attributes:
+        max_words: words of a span at most.
+        max_distance: words from the mention to its first word at most.
+        after: must it lie after the mention?
+        n_random: random spans of a sentence at most.
+    """
+
+    max_words: int = 5
+    max_distance: int = 10
+    after: bool = True
+    n_random: int = 5
+
+
+class Reach:
+    """Words of a sentence as seen from its mention.
+
+    Args:
+        sentence: its text.
+        mention: where the entity is mentioned.
+        limits: how far spans may lie.
+    """
+
+    def __init__(self, sentence: str, mention: Place, limits: Limits) -> None:
+        self.sentence, self.words, self.limits = sentence, words_of(sentence), limits
+        inside = [at for at, word in enumerate(self.words) if word.start < mention.end and word.end > mention.start]
+        self._first, self._last = (inside[0], inside[-1]) if inside else (0, -1)
+        self.has_mention = bool(inside)
+
+    def distance(self, first: int, last: int) -> int | None:
+        """How far words [first, last] lie from the mention; None if too far, before it when they must not, or in it."""
+        if first > self._last:
+            distance = first - self._last
+        elif last < self._first and not self.limits.after:
+            distance = first - self._first
+        else:
+            return None
+        return distance if abs(distance) <= self.limits.max_distance else None
+
+    def starts(self) -> list[int]:
+        """Words at which a span may begin."""
+        return [at for at in range(len(self.words)) if self.distance(at, at) is not None]
+
+    def text(self, word: Word) -> str:
+        """A word's text."""
+        return self.sentence[word.start : word.end]
+
+
+def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
+    """Yield the noun phrases that may be masked: of five words at most, not cut through a word, not only pronouns."""
+    seen = set()
+    for chunk in chunks:
+        at = covered(reach.words, chunk.start, chunk.end)
+        if at is None or at in seen or at[1] - at[0] >= reach.limits.max_words:
+            continue
+        seen.add(at)
+        words = [reach.text(word).lower() for word in reach.words[at[0] : at[1] + 1]]
+        distance = reach.distance(*at)
+        if distance is None or all(word in _PRONOUNS or word in _ARTICLES for word in words):
+            continue
+        start, end = reach.words[at[0]].start, reach.words[at[1]].end
+        yield Span(NP, start, end, "PROPER" if chunk.is_proper else "COMMON", len(words), distance)
+
+
+def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
+    """Yield random stretches: length and first word uniform, each stretch once.
+
+    Chance hangs on the seed and the key alone, such as item and sentence, so
+    that no other sentence changes what is drawn here.
+    """
+    starts = reach.starts()
+    found: set[tuple[int, int]] = set()
+    for number in range(_MOST_TRIES * reach.limits.n_random if starts else 0):
+        if len(found) == reach.limits.n_random:
+            return
+        chance = draw(seed, *key, number)
+        length = 1 + chance % reach.limits.max_words
+        first = starts[chance // reach.limits.max_words % len(starts)]
+        last = first + length - 1
+        if last >= len(reach.words) or (first, last) in found:
+            continue
+        distance = reach.distance(first, last)
+        if distance is None:
+            continue
+        found.add((first, last))
+        yield Span(RANDOM, reach.words[first].start, reach.words[last].end, None, length, distance)

@@ -1,0 +1,102 @@
+"""The four forms in which an item is put to a model (ECBD, section 3), as text. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tempkb.benchmarks.ecbd.sentences import MASK, Place
+
+Variant = Literal["original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition"]
+VARIANTS: tuple[Variant, ...] = (
+    "original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition",
+)  # fmt: skip
+_ARTICLES = ("the ", "a ", "an ")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text with one span to be filled.
+
+    Attributes:
+        left, answer, right: the text, in three parts.
+    """
+
+    left: str
+    answer: str
+    right: str
+
+    @property
+    def masked(self) -> str:
+        """The text with a mask for the answer."""
+        return f"{self.left}{MASK}{self.right}"
+
+    @property
+    def filled(self) -> str:
+        """The text with the answer, which stands at [len(left), len(left) + len(answer))."""
+        return f"{self.left}{self.answer}{self.right}"
+
+
+def prompt_of(
+    variant: Variant,
+    sentence: str,
+    mention: Place,
+    answer: Place,
+    definition: str = "",
+    random_definition: str | None = None,
+    mention_chunk: Place | None = None,
+) -> Prompt | None:
+    """Return an item in one of its forms, or None where it has none.
+
+    Args:
+        variant: `original`; `no_ent`, the mention, with an article before it,
+            replaced by "the entity"; `no_ent_released`, the mention alone, so that
+            "the the entity" may arise; `no_ent_chunk`, the noun phrase around the
+            mention (the paper's sensitivity test); `definition` and
+            `random_definition`, a sentence before it.
+        sentence: the whole sentence.
+        mention: where the entity is mentioned in it.
+        answer: where the span is; it does not overlap the mention.
+        definition: first sentence about the entity.
+        random_definition: first sentence about another; None: there is none to choose from.
+        mention_chunk: the noun phrase around the mention, if any was found.
+    """
+    match variant:
+        case "original":
+            return _around(sentence, answer)
+        case "no_ent":
+            return _without(sentence, _with_article(sentence, mention), answer)
+        case "no_ent_released":
+            return _without(sentence, mention, answer)
+        case "no_ent_chunk":
+            overlaps = mention_chunk is None or (mention_chunk.start < answer.end and answer.start < mention_chunk.end)
+            return None if overlaps or mention_chunk is None else _without(sentence, mention_chunk, answer)
+        case "definition":
+            return _behind(definition, sentence, answer)
+        case "random_definition":
+            return None if random_definition is None else _behind(random_definition, sentence, answer)
+
+
+def _around(sentence: str, answer: Place) -> Prompt:
+    return Prompt(sentence[: answer.start], sentence[answer.start : answer.end], sentence[answer.end :])
+
+
+def _behind(definition: str, sentence: str, answer: Place) -> Prompt:
+    plain = _around(sentence, answer)
+    return Prompt(f"{definition} {plain.left}", plain.answer, plain.right)
+
+
+def _without(sentence: str, gone: Place, answer: Place) -> Prompt:
+    begins = not sentence[: gone.start].strip("\"'\u201c\u2018\u00ab(")
+    said = "The entity" if begins else "the entity"
+    moved = len(said) - (gone.end - gone.start) if answer.start >= gone.end else 0
+    text = f"{sentence[: gone.start]}{said}{sentence[gone.end :]}"
+    return _around(text, Place(answer.start + moved, answer.end + moved))
+
+
+def _with_article(sentence: str, mention: Place) -> Place:
+    """The mention and the article right before it, or at its own beginning."""
+    for article in _ARTICLES:
+        start = mention.start - len(article)
+        before = sentence[start - 1 : start] if start > 0 else ""
+        if start >= 0 and sentence[start : mention.start].lower() == article and not before.isalnum():
+            return Place(start, mention.end)
+    return mention

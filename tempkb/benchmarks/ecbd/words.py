@@ -1,0 +1,65 @@
+"""Words of a sentence: the one unit in which spans and distances are measured. Pure.
+
+A word is a stretch without white space and without the punctuation around it,
+so that no answer begins with a bracket or ends with a comma.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Word(NamedTuple):
+    """A word's place: code points, half-open.
+
+    Attributes:
+        bare_end: its end without the point of an abbreviation, which chunkers may leave out.
+    """
+
+    start: int
+    end: int
+    bare_end: int
+
+
+# An em dash parts words, a hyphen does not.
+_STRETCH = re.compile(r"[^\s\u2014]+")
+_AROUND = (
+    "!\"'()*,-./:;?[]_{}`\u2010\u2011\u2012\u2013\u2015\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u2039\u203a"
+    "\u00a1\u00ab\u00b7\u00bb\u00bf"
+)
+# A full stop that belongs to the word: of an abbreviation with points inside, and of a few without.
+_WITH_POINT = re.compile(
+    r"(?:(?:\w\.)+\w|Inc|Jr|Sr|Co|Corp|Ltd|St|Dr|Mr|Mrs|Ms|No|vs|etc)\Z", re.IGNORECASE
+)  # fmt: skip
+
+
+def words_of(sentence: str) -> list[Word]:
+    """Return the words of a sentence; stretches of punctuation alone are none.
+
+    >>> sentence = "It (the U.S. one) cost $5.5, or 2%."
+    >>> [sentence[word.start : word.end] for word in words_of(sentence)]
+    ['It', 'the', 'U.S.', 'one', 'cost', '$5.5', 'or', '2%']
+    """
+    words = []
+    for stretch in _STRETCH.finditer(sentence):
+        text = stretch[0]
+        left = text.lstrip(_AROUND)
+        core = left.rstrip(_AROUND)
+        if not any(sign.isalnum() for sign in core):
+            continue
+        start = stretch.start() + len(text) - len(left)
+        end = start + len(core)
+        has_point = sentence[end : end + 1] == "." and _WITH_POINT.search(core) and end + 1 < len(sentence)
+        words.append(Word(start, end + 1 if has_point else end, end))
+    return words
+
+
+def covered(words: Sequence[Word], start: int, end: int) -> tuple[int, int] | None:
+    """Return which words [first, last] a stretch of text consists of; None if it cuts a word or holds none.
+
+    Punctuation around the words may be in the stretch or not.
+    """
+    inside = [at for at, word in enumerate(words) if word.start < end and word.end > start]
+    if not inside or words[inside[0]].start < start or words[inside[-1]].bare_end > end:
+        return None
+    return inside[0], inside[-1]
