@@ -20,7 +20,7 @@ RANKS = {
 MAY_IMPORT_DAGSTER = {"assets", "checks", "partitions", "automation", "resource", "definitions", "run"}
 
 # What benchmarks share; each of the others is a benchmark of its own.
-SHARED_BY_BENCHMARKS = {"chance", "export", "register", "fact_queries"}
+SHARED_BY_BENCHMARKS = {"chance", "export", "plots", "register", "fact_queries"}
 
 ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",
@@ -28,11 +28,12 @@ ASSETS = {
     "mentions": "mentions", "inverted_index": "mentions", "mention_priors": "mentions", "entity_popularity": "mentions",
     "tempel_plans": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
     "tempel_statistics": "tempel", "wikidata_entities": "wikidata", "facts": "wikidata",
-    "undated_statements": "wikidata", "entity_origins": "wikidata", "entity_classes": "wikidata", "late_edits": "wikidata",
+    "undated_statements": "wikidata", "entity_origins": "wikidata", "entity_classes": "wikidata", "subclasses": "wikidata", "late_edits": "wikidata",
     "fact_subjects": "fact_queries", "fact_spells": "fact_queries", "fact_releases": "fact_queries",
     "templama_queries": "templama", "future_relation_queries": "templama",
     "dynamic_templama_queries": "dynamic_templama", "dynamic_templama_changes": "dynamic_templama",
-    "answer_tokens": "dynamic_templama",
+    "answer_tokens": "dynamic_templama", "ecbd_entities": "ecbd", "ecbd_sentences": "ecbd", "ecbd_cloze": "ecbd",
+    "ecbd_releases": "ecbd",
 }  # fmt: skip
 
 

@@ -26,7 +26,8 @@ def rendezvous(items: Hashes, candidates: Hashes) -> Hashes:
     by the last steps of splitmix64.
 
     Args:
-        items, candidates: numbers that `draw` gave, of shapes [n] and [m].
+        items: numbers that `draw` gave, of shape [n].
+        candidates: the same, of shape [m].
 
     Returns:
         scores of shape [n, m].

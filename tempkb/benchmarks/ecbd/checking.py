@@ -5,7 +5,7 @@ nor the one that chose spans.
 """
 
 # A word's edge in RE2, which knows no looking back; the alternatives are what may stand beside a name.
-_EDGE = "[^\\pL\\pN_]"
+_EDGE = "[^\\pL\\pN]"
 _BETWEEN = "substring(sentence, mention_end_char + 1, span_start_char - mention_end_char)"
 _OURS = "r.design->>'rules' = 'tempkb'"
 

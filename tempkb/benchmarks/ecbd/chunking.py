@@ -183,7 +183,7 @@ _TOKEN = re.compile(
 _SLASH = "&slash;"
 _BEFORE_NOUN = frozenset(("DT", "PDT", "PRP$", "JJ", "JJR", "JJS", "CD"))
 _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "CD"))
-_NO_PART = frozenset(("VB", "VBD", "VBP", "VBZ", "MD", "CC", "TO", "IN"))
+_NO_PART = frozenset(("VB", "VBD", "VBP", "VBZ", "MD", "CC", "TO", "IN", "PRP", "WP", "EX"))
 _PRONOUNS = frozenset(("PRP", "WP", "WDT", "DT", "EX"))
 
 
@@ -224,7 +224,7 @@ def _joins(tagged: Sequence[Sequence[str]], left: int, right: int) -> bool:
 def _parsed_phrases(tagged: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
     """Yield runs of words that the parser holds for parts of phrases, and of nouns that it left alone.
 
-    A verb or a conjunction parts them, wherever the parser saw it.
+    A verb, a conjunction or a pronoun parts them, wherever the parser saw it.
     """
     first: int | None = None
     for at, (_, tag, part) in enumerate([*tagged, ("", "", "O")]):
@@ -237,10 +237,16 @@ def _parsed_phrases(tagged: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]
 
 
 def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iterator[tuple[int, int]]:
-    """Yield a run from which what cannot begin or end a phrase is taken off."""
+    """Yield a run from which what cannot begin or end a phrase is taken off; numbers alone are no phrase.
+
+    A bare noun behind "to" with another one behind it is a verb ("to shelter travellers").
+    """
     while first < behind and tagged[first][1] in ("VBN", "VBG", "POS", "RB"):
         first += 1
-    if first < behind and tagged[behind - 1][1] not in ("POS",):
+    if behind - first > 1 and tagged[first][1] == "NN" and first and tagged[first - 1][0].lower() == "to":
+        first += 1
+    tags = [tag for _, tag, _ in tagged[first:behind]]
+    if tags and tags[-1] != "POS" and any(tag != "CD" for tag in tags):
         yield first, behind
 
 

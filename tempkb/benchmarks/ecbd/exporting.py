@@ -38,13 +38,14 @@ pretty_name: {name}
 ---
 # {name}
 
-Entity Cloze By Date, made with tempkb {version}: {n_items:,} cloze items about {n_entities:,} entities that came into the
-world from {study_from} to {study_to} (not included){popular}. All texts are those of {wiki} as they stood at {cut}.
+Entity Cloze By Date, made with tempkb {version}: {n_items:,} cloze items about {n_entities:,} entities that came into
+the world from {study_from} to {study_to} (not included){popular}. All texts are those of {wiki} as they stood at {cut}.
 
 ## Composition
-`<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a line in
-the released nine fields. `ekp/<split>.json` holds the same items in the follow-up's fields. `parquet/` holds the tables
-with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in one split only.
+`<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a
+line in the released nine fields. `ekp/<split>.json` holds the same items in the follow-up's fields. `parquet/` holds the
+tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in one split
+only.
 
 {years}
 
@@ -61,17 +62,17 @@ Rules: preset `{preset}`. Noun phrases: {chunker}. From these files:
 | --- | --- | --- |
 {files}
 
-Origins keep the precision they have in Wikidata; nothing is filled in. A sentence tells what the article said at the cut,
-which may be more than was known when the entity was new: `sentence_since` says since when it stands there.
+Origins keep the precision they have in Wikidata; nothing is filled in. A sentence tells what the article said at the
+cut, which may be more than was known when the entity was new: `sentence_since` says since when it stands there.
 
 ## Uses
-To measure what a model infers about entities that are younger than it. `parquet/` has the day an entity's origin begins and
-ends, so that each model can be asked about what came after it. Items that mention the entity in a definition that holds the
-answer have `answer_in_definition`.
+To measure what a model infers about entities that are younger than it. `parquet/` has the days between which an
+entity's origin lies, so that each model can be asked about what came after it. `answer_in_definition` marks items whose
+answer stands in the definition.
 
 ## Distribution
-The texts are from Wikipedia, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/); page and revision of
-every sentence are given, which lead to its authors. Dates, classes and names are Wikidata's (CC0).
+The texts are from Wikipedia, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/); page and revision
+of every sentence are given, which lead to its authors. Dates, classes and names are Wikidata's (CC0).
 
 ## Maintenance
 The release is frozen. Built again from the same dumps with the same design it has the same bytes.

@@ -130,34 +130,27 @@ class Harvester:
         sentence = article.text[place.start : place.end]
         if self.rules == "released":
             mention, reason = released_mention(sentence, list(article.names), self.min_words)
-            kind = article.names[sentence[mention.start : mention.end]].kind if mention else ""
         else:
-            mentions, hidden = self._mentions(article, matches)
-            if not mentions:
-                found.leave_out(hidden, sentence)
-                return
-            places = [Place(one.start - place.start, one.end - place.start) for one in mentions]
-            reason = why_not(sentence, places, self.min_words)
-            mention, kind = places[0], article.names[self.finder.names[mentions[0].name]].kind
+            mention, reason = self._mention(article, place, matches)
         if not reason and any(one.text == sentence for one in found.kept):
             reason = "stands more than once in the article"
         if reason or mention is None:
             found.leave_out(reason, sentence)
         else:
+            kind = article.names[sentence[mention.start : mention.end]].kind
             found.kept.append(Kept(place, sentence, mention, kind))
 
-    def _mentions(self, article: Article, matches: Sequence[Match]) -> tuple[list[Match], str]:
-        """Matches that mean the entity, and why the others do not."""
-        hidden = ""
-        mentions = []
-        for match in longest(matches):
-            if self.finder.names[match.name] not in article.names:
-                hidden = "inside another entity's name"
-            elif self._leads_elsewhere(article, match):
-                hidden = "inside a link to another article"
-            else:
-                mentions.append(match)
-        return mentions, hidden
+    def _mention(self, article: Article, place: Place, matches: Sequence[Match]) -> tuple[Place | None, str]:
+        """The one mention of a sentence, or why there is none."""
+        sentence = article.text[place.start : place.end]
+        own = longest(self._names(article, matches))
+        mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
+        reason = why_not(sentence, mentions, self.min_words)
+        if not reason and own[0] not in longest(matches):
+            reason = "inside another entity's name"
+        if not reason and self._leads_elsewhere(article, own[0]):
+            reason = "inside a link to another article"
+        return (None, reason) if reason else (mentions[0], "")
 
     def _leads_elsewhere(self, article: Article, match: Match) -> bool:
         return any(

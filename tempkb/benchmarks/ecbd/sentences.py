@@ -70,7 +70,7 @@ def is_whole(sentence: str, mention: Place) -> bool:
     """Does it begin and end as sentences do, its brackets closed? A mention at its start may begin small (iPhone)."""
     first = sentence.lstrip(_OPENING)[:1]
     begins = first.isupper() or first.isdigit() or mention.start == 0 or not _has_case(first)
-    return begins and bool(_END.search(sentence)) and _is_balanced(sentence)
+    return begins and bool(_END.search(sentence)) and is_balanced(sentence)
 
 
 def why_not(sentence: str, mentions: Sequence[Place], least_words: int) -> str:
@@ -81,7 +81,7 @@ def why_not(sentence: str, mentions: Sequence[Place], least_words: int) -> str:
         mentions: of the entity, in the sentence.
         least_words: white-space words it must have.
     """
-    if len(mentions) != 1:
+    if len(mentions) != 1 or _times(sentence, mentions[0]) != 1:
         return "mentions the entity more than once"
     if len(sentence.split()) < least_words:
         return f"fewer than {least_words} words"
@@ -92,14 +92,30 @@ def why_not(sentence: str, mentions: Sequence[Place], least_words: int) -> str:
         return "mention in quotation marks"
     if not is_whole(sentence, mention):
         return "no whole sentence"
+    if _goes_on(sentence, mention):
+        return "inside a longer name"
     return ""
+
+
+def _goes_on(sentence: str, mention: Place) -> bool:
+    """Does a name go on behind the mention, as in "Graham Bell Gardens" and "Albert Speer: The End of a Myth"?"""
+    last = re.split(r"[\s-]", sentence[mention.start : mention.end])[-1]
+    behind = re.match(r":? (\w)", sentence[mention.end :])
+    return last[:1].isupper() and behind is not None and behind[1].isupper()
+
+
+def _times(sentence: str, mention: Place) -> int:
+    """How often the mention's text stands in a sentence as a word, in compounds (GPT-2) too."""
+    name = re.escape(sentence[mention.start : mention.end])
+    return len(re.findall(rf"(?<![^\W_]){name}(?![^\W_])", sentence))
 
 
 def _has_case(sign: str) -> bool:
     return sign.lower() != sign.upper()
 
 
-def _is_balanced(sentence: str) -> bool:
+def is_balanced(sentence: str) -> bool:
+    """Does every bracket of a text have its partner?"""
     depth = 0
     for sign in sentence:
         depth += (sign in "([") - (sign in ")]")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
-from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
 NP, RANDOM = "np", "random"
@@ -135,7 +135,10 @@ class Reach:
 
 
 def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
-    """Yield the noun phrases that may be masked: of five words at most, not cut through a word, not only pronouns."""
+    """Yield the noun phrases that may be masked: of five words at most, not cut through a word, not only pronouns.
+
+    Nor does one hold a bracket without its partner.
+    """
     seen = set()
     for chunk in chunks:
         at = covered(reach.words, chunk.start, chunk.end)
@@ -147,7 +150,8 @@ def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
         if distance is None or all(word in _PRONOUNS or word in _ARTICLES for word in words):
             continue
         start, end = reach.words[at[0]].start, reach.words[at[1]].end
-        yield Span(NP, start, end, "PROPER" if chunk.is_proper else "COMMON", len(words), distance)
+        if is_balanced(reach.sentence[start:end]):
+            yield Span(NP, start, end, "PROPER" if chunk.is_proper else "COMMON", len(words), distance)
 
 
 def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
@@ -170,5 +174,7 @@ def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
         distance = reach.distance(first, last)
         if distance is None:
             continue
-        found.add((first, last))
-        yield Span(RANDOM, reach.words[first].start, reach.words[last].end, None, length, distance)
+        start, end = reach.words[first].start, reach.words[last].end
+        if is_balanced(reach.sentence[start:end]):
+            found.add((first, last))
+            yield Span(RANDOM, start, end, None, length, distance)
