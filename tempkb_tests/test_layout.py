@@ -143,5 +143,5 @@ def test_every_asset_is_a_declared_table():
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.
         assert "dump_id" in table.schema.names or table.name in {
-            "tempel_releases", "tempel_plans", "tempel_statistics", "fact_releases", "future_relation_queries",
+            "tempel_releases", "tempel_plans", "tempel_statistics", "fact_releases", "future_relation_queries", "ecbd_releases",
         }  # fmt: skip

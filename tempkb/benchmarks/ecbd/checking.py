@@ -6,7 +6,11 @@ nor the one that chose spans.
 
 # A word's edge in RE2, which knows no looking back; the alternatives are what may stand beside a name.
 _EDGE = "[^\\pL\\pN]"
-_BETWEEN = "substring(sentence, mention_end_char + 1, span_start_char - mention_end_char)"
+# Without what is glued to the mention, such as its genitive.
+_BETWEEN = (
+    "regexp_replace(substring(sentence, mention_end_char + 1, span_start_char - mention_end_char), "
+    "'^[^\\s\\x{2014}]+', '')"
+)
 _OURS = "r.design->>'rules' = 'tempkb'"
 
 MENTIONED_OFTEN = f"""
@@ -35,7 +39,7 @@ BEYOND_LIMITS = f"""
     )
     SELECT release, cloze_id, n_between, n_words FROM measured
     WHERE n_words NOT BETWEEN 1 AND (design->>'max_span_words')::INTEGER
-       OR (span_start_char >= mention_end_char AND n_between >= (design->>'max_distance')::INTEGER + 1)
+       OR (span_start_char >= mention_end_char AND n_between >= (design->>'max_distance')::INTEGER)
        OR ((design->>'after_mention') = 'true' AND span_start_char < mention_end_char)
 """
 IN_BOTH_SPLITS = """

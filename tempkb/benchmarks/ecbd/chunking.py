@@ -165,6 +165,9 @@ class TextBlobChunker:
         for sentence in sentences:
             self.n_parsed += 1
             tokens = list(_TOKEN.finditer(sentence))
+            if not tokens:
+                yield []
+                continue
             # Tokens of our own, so that we know where they stand.
             said = parse(" ".join(token[0].replace("/", _SLASH) for token in tokens), tokenize=False, chunks=True)
             tagged = [token[:3] for part in said.split() for token in part]

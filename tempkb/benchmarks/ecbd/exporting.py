@@ -43,9 +43,9 @@ the world from {study_from} to {study_to} (not included){popular}. All texts are
 
 ## Composition
 `<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a
-line in the released nine fields. `ekp/<split>.json` holds the same items in the follow-up's fields. `parquet/` holds the
-tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in one split
-only.
+line in the released nine fields. `ekp/<split>.json` holds the same items in the follow-up's fields. `parquet/` holds
+the tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in one
+split only.
 
 {years}
 

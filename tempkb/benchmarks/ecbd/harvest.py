@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.names import Name
 from tempkb.benchmarks.ecbd.released_mentions import released_mention
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph, why_not
 
-# The definition's paragraph has more words than this (the released code's rule for all paragraphs).
+# The definition's paragraph has more words than this, as in the released code.
 _MORE_WORDS_THAN = 5
 
 
@@ -100,16 +100,13 @@ class Harvester:
     def harvest(self, article: Article) -> Harvest:
         """Return an article's definition and sentences."""
         found = Harvest()
-        prose = [
-            Place(start, end)
-            for kind, start, end in article.paragraphs
-            if (kind == "prose" or self.lists) and len(article.text[start:end].split()) > _MORE_WORDS_THAN
-        ]
-        if not prose:
+        prose = [Place(start, end) for kind, start, end in article.paragraphs if kind == "prose" or self.lists]
+        first = next((at for at, one in enumerate(prose) if _is_long(article.text, one)), len(prose))
+        if first == len(prose):
             return found
-        found.definition = self._definition(article.text, prose[0])
+        found.definition = self._definition(article.text, prose[first])
         matches = self.finder.find(article.text)
-        for paragraph in prose[1:]:
+        for paragraph in prose[first + 1 :]:
             inside = [one for one in matches if one.start >= paragraph.start and one.end <= paragraph.end]
             if self._names(article, inside):
                 for place in split_paragraph(article.text, paragraph, self.split):
@@ -147,7 +144,7 @@ class Harvester:
         mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
         reason = why_not(sentence, mentions, self.min_words)
         if not reason and own[0] not in longest(matches):
-            reason = "inside another entity's name"
+            reason = "inside a longer name"
         if not reason and self._leads_elsewhere(article, own[0]):
             reason = "inside a link to another article"
         return (None, reason) if reason else (mentions[0], "")
@@ -157,6 +154,10 @@ class Harvester:
             start < match.end and match.start < end and target not in article.own_titles
             for start, end, target in article.links
         )
+
+
+def _is_long(text: str, paragraph: Place) -> bool:
+    return len(text[paragraph.start : paragraph.end].split()) > _MORE_WORDS_THAN
 
 
 def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:

@@ -48,5 +48,5 @@ def names_of(title: str, label: str | None, aliases: Iterable[str], redirects: I
 
 
 def _may_be_small(title: str) -> bool:
-    """Not with names such as NATO and iPhone, whose capitals are their own."""
-    return title[:1].isupper() and not title[1:2].isupper()
+    """Not with names such as NATO, C++ and iPhone, whose letters are as they are."""
+    return title[:1].isupper() and (title[1:2].islower() or title[1:2].isspace())

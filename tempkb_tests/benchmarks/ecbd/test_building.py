@@ -1,0 +1,290 @@
+"""A release over the demo world, which knows the truth: entities, sentences, spans, and what is frozen."""
+
+import json
+import shutil
+from collections import Counter
+
+import pytest
+
+import tempkb
+from tempkb.api import open_store
+from tempkb.benchmarks.ecbd import building, releases
+from tempkb.benchmarks.ecbd.building import build_release
+from tempkb.benchmarks.ecbd.design import make_design
+from tempkb.benchmarks.ecbd.exporting import export_ecbd
+from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
+from tempkb.benchmarks.ecbd.sentences import Place
+from tempkb.benchmarks.ecbd.tables import TABLES
+from tempkb.benchmarks.export import verified_files
+from tempkb.errors import ContractError, DesignError, SettingsError
+from tempkb_tests.benchmarks.ecbd.test_spans import independent
+
+NAME = "demo-cloze"
+STUDY = "2021-01-01..2024-01-01"
+# How the world says why a sentence is not to be kept, and how the room counts it.
+REASONS = {
+    "in quotes": "mention in quotation marks", "twice": "mentions the entity more than once",
+    "short": "fewer than 5 words", "other name": "inside a longer name",
+}  # fmt: skip
+
+
+@pytest.fixture
+def rows(read):
+    return lambda table: read(table, release=NAME).to_pylist()
+
+
+def asked(world):
+    return [birth for birth in world.births.all if not birth.left_out]
+
+
+def test_the_entities_are_those_that_the_world_says(rows, world):
+    found = {row["page_id"]: row for row in rows("ecbd_entities")}
+    odie = {page for page, row in found.items() if row["subset"] == "odie"}
+    assert odie == {birth.page.page_id for birth in asked(world)}
+    for birth in asked(world):
+        row = found[birth.page.page_id]
+        assert (row["origin_from"], row["origin_to"], row["origin_precision"], row["origin_property"]) == birth.origin
+        assert row["category"] == birth.category, birth.title
+        assert set(birth.names) <= {name["name"] for name in row["names"]}
+    popular = {row["title"] for row in found.values() if row["subset"] == "popular"}
+    assert popular == {world.births.story(f"popular {number}").title for number in (1, 2, 3)}
+
+
+def test_origins_lie_in_windows_that_contain_them(rows, world):
+    windows = {row["title"]: (row["origin_window"], row["origin_granularity"]) for row in rows("ecbd_entities")}
+    story = world.births.story
+    # Announced on 4 March 2021; of two dates the finer; of ranks the best; known to the year only.
+    assert windows[story("announced").title] == ("2021-Q1", "quarter")
+    assert windows[story("two dates").title] == ("2022-Q2", "quarter")
+    assert windows[story("best rank").title] == ("2022-Q1", "quarter")
+    assert windows[story("year before day").title] == ("2021", "year")
+    assert windows[story("popular 1").title] == (None, None)
+
+
+def test_an_old_page_is_suspect(rows, world):
+    suspects = {row["title"] for row in rows("ecbd_entities") if row["suspect_old_entity"]}
+    assert suspects == {world.births.story("early page").title}
+
+
+def test_what_is_left_out_is_counted(read):
+    counted = {
+        row["reason"]: row["n"] for row in read("exclusions", table_name="ecbd_entities", partition=NAME).to_pylist()
+    }
+    del counted["article without a date of origin"]
+    assert counted == {
+        "human": 1, "list": 1, "disambiguation": 1, "fewer words than min_words": 1, "origin outside the study": 1,
+    }  # fmt: skip
+
+
+def test_the_sentences_are_those_that_the_world_says(rows, read, world):
+    by_page: dict[int, dict[str, dict]] = {}
+    for row in rows("ecbd_sentences"):
+        by_page.setdefault(row["page_id"], {})[row["sentence"]] = row
+    starts = [window.start for window in world.clock.windows]
+    reasons: Counter[str] = Counter()
+    for birth in asked(world) + [world.births.story(f"popular {number}") for number in (1, 2, 3)]:
+        found = by_page.pop(birth.page.page_id)
+        told = {one.text: one for one in birth.sentences}
+        kept = {text: one.mention for text, one in told.items() if not one.kept}
+        assert {text: row["mention"] for text, row in found.items()} == kept, birth.title
+        for text, row in found.items():
+            assert row["sentence_since"] == starts[told[text].since], (birth.title, text)
+        reasons.update(one.kept for one in birth.sentences if one.kept not in ("", "none"))
+    assert not by_page
+    counted = {
+        row["reason"]: row["n"] for row in read("exclusions", table_name="ecbd_sentences", partition=NAME).to_pylist()
+    }
+    assert counted == {REASONS[reason]: n for reason, n in reasons.items()}
+
+
+def test_items_keep_to_the_rules_by_an_independent_count(rows):
+    items = rows("ecbd_cloze")
+    assert len({row["cloze_id"] for row in items}) == len(items)
+    for row in items:
+        mention = Place(row["mention_start_char"], row["mention_end_char"])
+        assert row["span_start_char"] >= mention.end
+        n_words, distance = independent(row["sentence"], mention, row["span_start_char"], row["span_end_char"])
+        assert (n_words, distance) == (row["n_span_words"], row["n_words_after_mention"])
+        assert n_words <= 5
+        assert distance <= 10
+        assert row["masked_sentence"].replace("<extra_id_0>", row["answer"]) == row["sentence"]
+        assert row["answer_in_definition"] == (row["answer"] in row["definition"])
+        if row["random_definition"] is not None:
+            assert row["random_definition_page_id"] != row["page_id"]
+            assert row["answer"].lower() not in row["random_definition"].lower()
+    assert {row["span_kind"] for row in items} == {"np", "random"}
+    assert max(Counter(row["page_id"] for row in items).values()) <= 100
+
+
+def test_splits_are_by_entity_and_balanced_in_every_window(rows):
+    splits: dict[int, set[str]] = {}
+    by_window: dict[str, Counter] = {}
+    for row in rows("ecbd_cloze"):
+        splits.setdefault(row["page_id"], set()).add(row["split"])
+    assert all(len(one) == 1 for one in splits.values())
+    for row in rows("ecbd_entities"):
+        by_window.setdefault(row["origin_window"], Counter())[row["split"]] += 1
+    assert all(abs(counts["dev"] - counts["test"]) <= 1 for counts in by_window.values())
+
+
+def test_an_answer_that_stands_in_the_definition_is_marked(rows, world):
+    page = world.births.story("quoted").page.page_id
+    marked = {row["answer"] for row in rows("ecbd_cloze") if row["page_id"] == page and row["answer_in_definition"]}
+    assert "a lighthouse keeper" in marked
+
+
+def test_the_release_says_what_found_its_noun_phrases(rows):
+    (release,) = rows("ecbd_releases")
+    distinct = {row["sentence"] for row in rows("ecbd_sentences")}
+    assert release["n_parsed"] == len(distinct)
+    assert "(fallback)" in release["chunker"]
+    assert {row["chunker"] for row in rows("ecbd_cloze")} == {release["chunker"]}
+
+
+@pytest.fixture
+def store(demo_home, tmp_path, monkeypatch):
+    """The store of a copy of the demo home."""
+    copy = tmp_path / "home"
+    shutil.copytree(demo_home, copy, ignore=shutil.ignore_patterns("dagster", "tempkb.duckdb*"))
+    monkeypatch.setenv("TEMPKB_HOME", str(copy))
+    monkeypatch.setenv("TEMPKB_NAMESPACES", "all")
+    return open_store()
+
+
+def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str = "2024-01-01", **changes: str):
+    design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
+    release = releases.Release(name, preset, design)
+    return build_release(store, release, lambda _line: None, lambda _line: None)
+
+
+def content(versions):
+    return {name: version.version for name, version in versions.items()}
+
+
+def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
+    before = {table.name: store.lake.current(table.name, NAME) for table in TABLES}
+    standing = build_release(store, releases.load(store.home, NAME), lambda _line: None, pytest.fail)
+    assert content(standing) == {name: one.version for name, one in before.items()}
+    for table in TABLES:
+        shutil.rmtree(store.home.lake / table.name)
+    again = build_release(store, releases.load(store.home, NAME), lambda _line: None, lambda _line: None)
+    assert content(again) == {name: one.version for name, one in before.items()}
+
+
+def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
+    written = []
+
+    class KilledError(Exception):
+        pass
+
+    real = store.write
+
+    def write(table, *rest):
+        if len(written) == 2:
+            raise KilledError
+        written.append(table.name)
+        return real(table, *rest)
+
+    monkeypatch.setattr(store, "write", write)
+    with pytest.raises(KilledError):
+        make(store, "other")
+    monkeypatch.setattr(store, "write", real)
+    assert store.lake.current("ecbd_entities", "other") is not None
+    assert store.lake.current("ecbd_releases", "other") is None
+    # Another chunker by now: nothing of the first attempt may remain.
+    monkeypatch.setattr(building, "open_chunker", lambda *_args: _Shouting())
+    make(store, "other")
+    chunkers = {
+        row["chunker"] for name in ("ecbd_sentences", "ecbd_cloze", "ecbd_releases")
+        for row in store.read(name, release="other").to_pylist()
+    }  # fmt: skip
+    assert chunkers == {"shouting 1"}
+
+
+class _Shouting:
+    name = "shouting 1"
+    n_parsed = 0
+
+    def chunks(self, sentences):
+        for _ in sentences:
+            self.n_parsed += 1
+            yield []
+
+
+def test_presets_differ_where_they_should(store):
+    make(store, "either", "paper_2021")
+    either = store.read("ecbd_cloze", release="either").to_pylist()
+    assert any(row["n_words_after_mention"] < 0 for row in either)
+    assert {row["origin_granularity"] for row in either} == {"year", None}
+    make(store, "released", "ecbd_compat")
+    compat = store.read("ecbd_cloze", release="released").to_pylist()
+    assert min(len(row["sentence"].split()) for row in compat) >= 6
+    assert min(row["n_words_after_mention"] for row in compat) == 1
+    most = Counter(row["page_id"] for row in compat).most_common(1)[0][1]
+    make(store, "capped", max_spans_per_entity="10", max_spans_per_window="15")
+    capped = store.read("ecbd_cloze", release="capped").to_pylist()
+    assert max(Counter(row["page_id"] for row in capped).values()) <= 10 < most
+    strata = Counter((row["origin_window"], row["split"], row["span_kind"]) for row in capped)
+    assert max(strata.values()) <= 15
+    reasons = {
+        row["reason"] for row in store.read("exclusions", table_name="ecbd_cloze", partition="capped").to_pylist()
+    }
+    assert {"beyond max_spans_per_entity", "beyond max_spans_per_window"} <= reasons
+
+
+def test_a_later_cut_asks_about_more_and_about_the_same_items_in_the_same_words(store):
+    make(store, "early", windows="2021-01-01..2023-01-01", cut="2023-01-01")
+    early = {row["cloze_id"]: row for row in store.read("ecbd_cloze", release="early").to_pylist()}
+    late = {row["cloze_id"]: row for row in store.read("ecbd_cloze", release=NAME).to_pylist()}
+    both = early.keys() & late.keys()
+    assert len(both) > 500
+    for one in both:
+        # No text from after the cut can be in the early release, and dates of sentences do not move.
+        assert early[one]["sentence_since"] == late[one]["sentence_since"]
+        assert early[one]["answer"] == late[one]["answer"]
+    assert max(row["sentence_since"] for row in early.values()).isoformat() < "2023-01-01"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "told"),
+    [
+        ({"cut": "2023-12-01"}, DesignError, "no quarter of the home ends there; .* as 2024-01-01"),
+        ({"cut": "2031-01-01"}, ContractError, "stable_snapshots of window 2030-Q4 is not built; build it first"),
+        ({"windows": "2024-06-01..2025-01-01"}, DesignError, "wikidatawiki-20240101 is of 2024-01-01"),
+        ({"min_words": "100000"}, DesignError, "no entity is left .*fewer words than min_words"),
+        ({"min_sentence_words": "90"}, DesignError, "no item is left .*fewer than 90 words"),
+        ({"noun_chunker": "spacy", "spacy_model": "nobodys"}, SettingsError, "python -m spacy download nobodys"),
+        ({"sentences": "spacy", "spacy_model": "nobodys"}, SettingsError, "'nobodys' is not installed"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_built_is_refused_and_leaves_nothing(store, changes, error, told):
+    with pytest.raises(error, match=told):
+        make(store, "bad", **changes)
+    assert all(store.lake.current(table.name, "bad") is None for table in TABLES)
+
+
+def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
+    target = export_ecbd(store, releases.load(store.home, NAME), tmp_path / "exports")
+    files = verified_files(target)
+    items = store.read("ecbd_cloze", release=NAME).to_pylist()
+    nine = [one for name in files if "_spans_" in name for one in read_records(target / name, cloze_record)]
+    probes = [one for name in files if name.startswith("ekp/") for one in read_records(target / name, probe_record)]
+    assert Counter((one.masked_sentence, one.answer, one.mention) for one in nine) == Counter(
+        (row["masked_sentence"], row["answer"], row["mention"]) for row in items
+    )
+    assert Counter(one.probe for one in probes) == Counter(row["masked_sentence"] for row in items)
+    assert {name.split("/")[0] for name in files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
+    by_file = list(read_records(target / "2021/np_spans_test.json", cloze_record))
+    wanted = [row for row in items if row["span_kind"] == "np" and row["split"] == "test" and row["subset"] == "odie"
+              and row["origin_from"].year == 2021]  # fmt: skip
+    assert len(by_file) == len(wanted) > 0
+    for one in by_file:
+        assert one.year == "2021"
+        assert one.span_type in ("NP-COMMON", "NP-PROPER")
+        assert one.masked_sentence.split()  # tokens of a sentence without odd signs are its words
+    assert len({(one.span_type == "RANDOM", one.ex_id) for one in nine}) == len(nine)
+    card = (target / "README.md").read_text("utf-8")
+    assert "cc-by-sa-4.0" in card
+    assert "textblob" in card
+    assert json.loads((target / "design.json").read_text())["popular"] == 3
+    assert tempkb.read("ecbd_cloze", release=NAME).num_rows == len(items)

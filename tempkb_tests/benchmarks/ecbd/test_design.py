@@ -1,0 +1,127 @@
+"""Designs: presets, changes typed by people, and what cannot be meant."""
+
+from datetime import date
+
+import pytest
+
+from tempkb.benchmarks.ecbd.design import PRESETS, from_json, make_design
+from tempkb.benchmarks.ecbd.entities import origin_window
+from tempkb.benchmarks.ecbd.knowledge import seen, seen_sql
+from tempkb.benchmarks.ecbd.popular import read_page_ids
+from tempkb.errors import DesignError, SettingsError
+from tempkb.store.memory import in_memory
+from tempkb.windows import Granularity
+
+STUDY = "2021-01-01..2024-01-01"
+
+
+def design(preset: str = "tempkb", popular: str = "", **changes: str):
+    return make_design(preset, STUDY, "2024-01-01", "wikidatawiki-20240101", popular, changes)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_design_survives_its_file(preset):
+    made = design(preset, popular="7")
+    assert from_json(made.to_json()) == made
+    assert made.popular == 7
+
+
+def test_presets_say_what_the_papers_and_the_data_say():
+    assert design("paper").origin_granularity is Granularity.YEAR
+    assert design("paper").max_spans_per_window == 2_000
+    assert (design("paper").after_mention, design("paper_2021").after_mention) == (True, False)
+    compat = design("ecbd_compat")
+    assert (compat.rules, compat.caps, compat.min_sentence_words, compat.lists) == ("released", "separate", 6, True)
+    assert design().min_words == 500
+
+
+def test_changes_are_read_by_kind():
+    made = design(min_words="300", redirect_names="true", risky_share="0.01", origin_granularity="month")
+    assert (made.min_words, made.redirect_names, made.risky_share) == (300, True, 0.01)
+    assert made.origin_granularity is Granularity.MONTH
+    assert made.name() != design().name()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"min_words": "many"}, "min_words: found 'many'; expected a value like 500"),
+        ({"min_wrods": "1"}, "min_wrods: no such part of a design; known: .*min_words"),
+        ({"max_distance": "0"}, "max_distance: found 0; expected 1 or more"),
+        ({"popular_pages": "1"}, "popular_pages: no such part"),
+        ({"caps": "both"}, "caps: found 'both'; expected together, separate"),
+        ({"dev_share": "1.5"}, "dev_share: found 1.5; expected a share from 0 to 1"),
+        ({"rules": "released", "max_distance": "5"}, "rules: the released ones fix after_mention"),
+        ({"redirect_names": "yes"}, "redirect_names: found 'yes'; expected a value like False"),
+        ({"origin_granularity": "day"}, "origin_granularity: found 'day'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(changes, told):
+    with pytest.raises(DesignError, match=told):
+        design(**changes)
+
+
+def test_studies_and_sources_must_fit():
+    with pytest.raises(DesignError, match="preset 'best': no such preset; known: tempkb, paper"):
+        design("best")
+    with pytest.raises(SettingsError, match="does not come after"):
+        make_design("tempkb", "2024-01-01..2021-01-01", "2024-01-01", "d")
+    with pytest.raises(DesignError, match="dump_id: no Wikidata dump tells origins, and no popular pages"):
+        make_design("tempkb", STUDY, "2024-01-01")
+    assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
+
+
+def test_popular_pages_come_from_a_file(tmp_path):
+    path = tmp_path / "pages.txt"
+    path.write_text('12\n\n{"entity": "Soup", "en_wiki_pageid": "305"}\n{"page_id": 12}\n{"en_wiki_pageid": "n/a"}\n')
+    assert read_page_ids(path) == (12, 305)
+    made = design("small", popular=str(path))
+    assert (made.popular, made.popular_pages) == (0, (12, 305))
+    path.write_text("12\nSoup\n")
+    with pytest.raises(DesignError, match="line 2: found 'Soup'; expected a page number, or a JSON object with one of"):
+        read_page_ids(path)
+    path.write_text('{"en_wiki_pageid": "n/a"}\n')
+    with pytest.raises(DesignError, match="lists no page"):
+        read_page_ids(path)
+    with pytest.raises(DesignError, match="cannot be read"):
+        read_page_ids(tmp_path / "missing")
+
+
+DAY = (date(2021, 5, 4), date(2021, 5, 5))
+MONTH = (date(2021, 5, 1), date(2021, 6, 1))
+YEAR = (date(2021, 1, 1), date(2022, 1, 1))
+DECADE = (date(2020, 1, 1), date(2030, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("origin", "finest", "window"),
+    [
+        (DAY, "week", "2021-W18"), (DAY, "month", "2021-05"), (DAY, "quarter", "2021-Q2"), (DAY, "year", "2021"),
+        (MONTH, "week", "2021-05"), (MONTH, "quarter", "2021-Q2"), (MONTH, "year", "2021"),
+        (YEAR, "week", "2021"), (YEAR, "quarter", "2021"), (YEAR, "year", "2021"),
+        (DECADE, "year", None),
+    ],
+)  # fmt: skip
+def test_an_origin_lies_in_the_finest_window_that_contains_it(origin, finest, window):
+    found = origin_window(*origin, Granularity(finest))
+    assert (found[0] if found else None) == window
+
+
+@pytest.mark.parametrize(
+    ("origin", "answer"),
+    [
+        ((date(2020, 2, 29), date(2020, 3, 1)), "before"),
+        ((date(2020, 3, 1), date(2020, 3, 2)), "straddling"),
+        ((date(2020, 5, 31), date(2020, 6, 1)), "straddling"),
+        ((date(2020, 6, 1), date(2020, 6, 2)), "after"),
+        ((date(2020, 1, 1), date(2021, 1, 1)), "straddling"),
+        ((None, None), None),
+    ],
+)
+def test_an_entity_is_seen_unseen_or_nobody_can_say(origin, answer):
+    certainly, possibly = date(2020, 3, 1), date(2020, 6, 1)
+    assert seen(*origin, certainly, possibly) == answer
+    with in_memory() as connection:
+        query = f"SELECT {seen_sql('$certainly::DATE', '$possibly::DATE')} FROM (SELECT $a::DATE AS origin_from, $b::DATE AS origin_to)"
+        values = {"certainly": certainly, "possibly": possibly, "a": origin[0], "b": origin[1]}
+        assert connection.execute(query, values).fetchall() == [(answer,)]

@@ -1,0 +1,197 @@
+"""Words, quotations, names and sentences: little stories, expectations by hand."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tempkb.benchmarks.ecbd.matching import Match, NameFinder, is_bounded, longest
+from tempkb.benchmarks.ecbd.names import names_of
+from tempkb.benchmarks.ecbd.quotes import quoted_spans
+from tempkb.benchmarks.ecbd.sentences import (
+    Place,
+    clean_definition,
+    sentencex_splitter,
+    split_paragraph,
+    why_not,
+)
+from tempkb.benchmarks.ecbd.words import covered, words_of
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("It rained.", ["It", "rained"]),
+        ("The (old) mill, as they say, turned.", ["The", "old", "mill", "as", "they", "say", "turned"]),
+        ("Ida's crew – all of them – left.", ["Ida's", "crew", "all", "of", "them", "left"]),
+        ("North—south and east", ["North", "south", "and", "east"]),
+        ("A U.S. ship of Varl Inc. sank.", ["A", "U.S.", "ship", "of", "Varl", "Inc.", "sank"]),
+        ("It is in the U.S.", ["It", "is", "in", "the", "U.S"]),
+        ("C++ cost $5.50 & 3%", ["C++", "cost", "$5.50", "3%"]),
+        ("", []),
+        ("… — !", []),
+    ],
+)
+def test_words_have_no_punctuation_around_them(sentence, words):
+    assert [sentence[word.start : word.end] for word in words_of(sentence)] == words
+
+
+def test_a_stretch_that_cuts_a_word_covers_none():
+    sentence = "A newly-built (old) mill."
+    words = words_of(sentence)
+    assert covered(words, 2, 13) == (1, 1)
+    assert covered(words, 8, 13) is None  # built
+    assert covered(words, 14, 19) == (2, 2)  # (old)
+    assert covered(words, 20, 25) == (3, 3)  # mill.
+    assert covered(words, 20, 23) is None  # mil
+    assert covered(words, 19, 20) is None  # a blank
+
+
+@pytest.mark.parametrize(
+    ("sentence", "quoted"),
+    [
+        ('He said "no" twice.', ['"no"']),
+        ("He said “no ‘never’ no” twice.", ["“no ‘never’ no”"]),
+        ("On « la mer » and ‹ici›.", ["« la mer »", "‹ici›"]),
+        ("Er sagte „nein“ und ging.", ["„nein“"]),
+        ("The crew's cook and the workers' union.", []),
+        ("The crew’s cook and the workers’ union.", []),
+        ("In the '90s rock 'n' roll was loud.", []),
+        ("It is 5'10\" tall, and \"old\".", ['"old"']),
+        ("'Not now', said he.", ["'Not now'"]),
+        ("He began: \"It is late and", ['"It is late and']),
+        ("is late\" he ended.", ['is late"']),
+        ('A "b" c "d" e', ['"b"', '"d"']),
+        ("No quotes at all.", []),
+    ],
+)  # fmt: skip
+def test_quotations_of_every_kind(sentence, quoted):
+    assert [sentence[start:end] for start, end in quoted_spans(sentence)] == quoted
+
+
+@pytest.mark.parametrize(
+    ("title", "label", "aliases", "names"),
+    [
+        ("The Lamp (film)", "The Lamp", ["Lamp", "The Lamp"], ["The Lamp (film)", "The Lamp", "Lamp"]),
+        ("The Lamps", None, [], ["The Lamps", "the Lamps"]),
+        ("NATO", "NATO", ["Q"], ["NATO"]),
+        ("Soup", "soup", ["!?"], ["Soup", "soup"]),
+        ("C++", "C++", [], ["C++"]),
+    ],
+)
+def test_names_are_told_once_and_the_title_first(title, label, aliases, names):
+    assert [name.text for name in names_of(title, label, aliases, [])] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_found"),
+    [
+        ("Ida left.", "Ida", True),
+        ("Hurricane Ida's path", "Ida", True),
+        ("Ida, and Idaho", "Ida", True),
+        ("Idaho", "Ida", False),
+        ("Florida", "ida", False),
+        ("GPT-2 is new", "GPT", False),
+        ("GPT-2 is new", "GPT-2", True),
+        ("post-Ida days", "Ida", False),
+        ("C++ is old", "C", False),
+        ("C++ is old", "C++", True),
+        ("C+++", "C++", False),
+        ("of C.", "C", True),
+        ("see ida.com", "ida", False),
+        ("(Ida)", "Ida", True),
+        ("“Ida”", "Ida", True),
+        ("Ida Inc.", "Ida Inc.", True),
+        ("l'Ida", "Ida", False),
+        ("Straße_Ida", "Ida", False),
+    ],
+)
+def test_names_stand_between_the_edges_of_words(text, name, is_found):
+    found = NameFinder([name]).find(text)
+    assert bool(found) == is_found
+    if is_found:
+        assert text[found[0].start : found[0].end] == name
+
+
+def test_no_name_is_a_pattern():
+    assert NameFinder(["Wall (film)", "a.c"]).find("the Wall film abc") == []
+    assert NameFinder(["Wall (film)"]).find("the Wall (film) ended") == [Match(4, 15, 0)]
+
+
+def test_of_overlapping_names_the_longest_stands():
+    finder = NameFinder(["Ida", "Hurricane Ida", "Ida B", "Ida Bay"])
+    text = "é Hurricane Ida hit Ida Bay"
+    assert [text[one.start : one.end] for one in longest(finder.find(text))] == ["Hurricane Ida", "Ida Bay"]
+
+
+names = st.lists(st.text("ab c+-", min_size=1, max_size=4).filter(str.strip), min_size=1, max_size=6, unique=True)
+
+
+@given(names, st.text("ab c+-.'é", max_size=30))
+def test_the_automaton_finds_what_a_search_for_each_name_finds(some, text):
+    expected = sorted(
+        Match(one.start(), one.end(), at)
+        for at, name in enumerate(some)
+        for one in (re.compile(re.escape(name)).match(text, start) for start in range(len(text)))
+        if one and is_bounded(text, one.start(), one.end())
+    )
+    assert sorted(NameFinder(some).find(text)) == expected
+
+
+def why(sentence: str, mention: str = "Lamp", least: int = 5) -> str:
+    places = [Place(one.start(), one.end()) for one in re.finditer(rf"\b{mention}\b", sentence)]
+    return why_not(sentence, places, least)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("The Lamp stood on a hill.", ""),
+        ("The crew's Lamp stood on a hill (in Varland).", ""),
+        ("He wrote “on a hill” of the Lamp.", ""),
+        ("Lamp's oil was never cheap.", ""),
+        ("The Lamp was lit.", "fewer than 5 words"),
+        ("The Lamp of a Lamp burns.", "mentions the entity more than once"),
+        ("The Lamp-maker lit the Lamp again.", "mentions the entity more than once"),
+        ('She said "the Lamp is out" to them.', "mention in quotation marks"),
+        ("She said «the Lamp is out» to them.", "mention in quotation marks"),
+        ("The keeper of “Songs of ‘the Lamp’ men” slept.", "mention in quotation marks"),
+        ("The Lamp stood on <extra_id_0> hill.", "holds the mask's own sign"),
+        ("The Lamp has been shown in:", "no whole sentence"),
+        ("stood near the Lamp on a hill.", "no whole sentence"),
+        ("The Lamp stood (on a hill.", "no whole sentence"),
+        ("They met at the Lamp Society in May.", "inside a longer name"),
+        ("They read Lamp: A Life of Light.", "inside a longer name"),
+    ],
+)
+def test_which_sentences_are_asked_about(sentence, reason):
+    assert why(sentence) == reason
+
+
+def test_a_small_mention_may_begin_a_sentence_and_go_before_a_name():
+    assert why("iPhone users paid a lot.", "iPhone") == ""
+    assert why("The first lamp Ada Holm lit was red.", "lamp") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Miraitowa () is a mascot.", "Miraitowa is a mascot."),
+        ("Lund ( ; ) is ( , ) a town.", "Lund is a town."),
+        ("Ada (; born 1815) wrote.", "Ada (born 1815) wrote."),
+        ("Ada (born 1815; ) wrote.", "Ada (born 1815) wrote."),
+        ("Ada ((), Lady) wrote.", "Ada (Lady) wrote."),
+        ("Ada (born 1815) wrote.", "Ada (born 1815) wrote."),
+    ],
+)
+def test_definitions_have_no_debris_of_brackets(text, clean):
+    assert clean_definition(text) == clean
+
+
+def test_sentences_know_where_they_stand():
+    text = "Head\nÉté! Dr. Holm of the U.S. Navy left.  He said: “No. Never.” 😀 Then Ida came."
+    places = split_paragraph(text, Place(5, len(text)), sentencex_splitter("en"))
+    assert [text[place.start : place.end] for place in places] == [
+        "Été!", "Dr. Holm of the U.S. Navy left.", "He said: “No. Never.”", "😀 Then Ida came.",
+    ]  # fmt: skip
