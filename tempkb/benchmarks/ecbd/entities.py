@@ -201,6 +201,6 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
         "SELECT reason, count(*), min(entity_id) FROM judged WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason"
     ).fetchall()
     (undated,) = connection.execute(
-        "SELECT count(*), min(entity_id) FROM articles ANTI JOIN dated USING (entity_id)"
+        "SELECT count(*), concat('page ', min(page_id)) FROM articles ANTI JOIN dated USING (entity_id)"
     ).fetchall()
     return [Exclusion(*row) for row in (*rows, ("article without a date of origin", *undated)) if row[1]]

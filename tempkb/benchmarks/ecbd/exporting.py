@@ -132,6 +132,7 @@ def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) ->
         view_files(connection, "entities", built[ECBD_ENTITIES.name].paths())
         reader = connection.sql(
             f"""
+            -- Dates before our era, which popular entities may have, are none of Python's: they stay here.
             WITH numbered AS (
                 SELECT *, {_YEAR} AS year,
                        dense_rank() OVER (PARTITION BY page_id ORDER BY sentence_start_char) - 1 AS sentence_no,
@@ -139,7 +140,7 @@ def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) ->
                                           ORDER BY span_start_char, span_end_char) - 1 AS span_no
                 FROM items
             )
-            SELECT n.*, e.definition_sentences, e.classes
+            SELECT n.* EXCLUDE (origin_from, origin_to), e.definition_sentences, e.classes
             FROM numbered AS n JOIN entities AS e USING (page_id) WHERE {where}
             ORDER BY page_id, sentence_no, span_kind, span_no
             """,

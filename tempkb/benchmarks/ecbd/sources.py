@@ -125,7 +125,7 @@ def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
 def read_articles(connection: duckdb.DuckDBPyConnection, names: Mapping[int, Mapping[str, Name]]) -> Iterator[
     tuple[dict[str, Any], Article, list[tuple[Any, str]]]
 ]:  # fmt: skip
-    """Yield the row of each chosen entity, its article, and the article's texts by their first window, oldest first.
+    """Yield number and title of each chosen entity, its article, and the article's texts by their first window, oldest first.
 
     Needs the table `chosen` and the views of `view_sources`.
 
@@ -166,7 +166,7 @@ def _article_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, A
                                  ORDER BY stood.window_start, revision_id) AS earlier
             FROM stood JOIN texts USING (page_id, revision_id) GROUP BY page_id
         )
-        SELECT chosen.*, texts.text, texts.paragraphs, linked.links, before.earlier
+        SELECT page_id, title, texts.text, texts.paragraphs, linked.links, before.earlier
         FROM chosen JOIN texts USING (page_id, revision_id)
         LEFT JOIN linked USING (page_id) LEFT JOIN before USING (page_id)
         ORDER BY page_id

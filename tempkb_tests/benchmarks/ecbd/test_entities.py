@@ -181,6 +181,24 @@ def test_without_a_wikidata_dump_there_are_popular_articles_only(connection):
     assert connection.execute("SELECT category, classes, label FROM chosen").fetchall() == [("Misc.", [], None)]
 
 
+def test_a_popular_entity_may_be_older_than_our_era(connection):
+    world(connection, [page(1, "Q1"), page(2, "Q2")], [born("Q2", date(2021, 5, 4), date(2021, 5, 5))])
+    connection.execute(
+        """
+        CREATE TABLE old_origins AS
+        SELECT * REPLACE ('Q1' AS entity_id, DATE '0300-01-01 (BC)' AS origin_from, DATE '0299-01-01 (BC)' AS origin_to)
+        FROM origins UNION ALL FROM origins
+        """
+    )
+    connection.unregister("origins")
+    connection.execute("ALTER TABLE old_origins RENAME TO origins")
+    rows, left_out = chosen(connection, popular=1)
+    assert rows == [(1, "popular", None), (2, "odie", "2021-Q2")]
+    assert left_out == {"origin outside the study": 1}
+    (told,) = connection.execute("SELECT origin_from::VARCHAR FROM chosen WHERE page_id = 1").fetchall()[0]
+    assert told == "0300-01-01 (BC)"
+
+
 def test_names_that_stand_elsewhere_are_risky(connection):
     texts = [
         "Nana is a storm.",
