@@ -40,7 +40,7 @@ def queries():
 
 
 def test_there_are_ten_queries():
-    assert len(queries()) == 10
+    assert len(queries()) == 11
 
 
 @pytest.mark.parametrize("query", queries(), ids=lambda query: query.splitlines()[0].removeprefix("-- "))
@@ -67,7 +67,7 @@ def test_commands_and_their_options_exist(name):
             assert below[0] in found.commands, f"{name}: tempkb {command} {below[0]}"
             found = found.commands[below[0]]
         options = {option for parameter in found.params for option in parameter.opts} | {"--help"}
-        for option in re.findall(r"(?<!\S)--[a-z]+", rest):
+        for option in re.findall(r"(?<!\S)--[a-z-]+", rest):
             assert option in options, f"{name}: tempkb {command} {option}"
     for target in re.findall(r"\bmake ([a-z]+)\b", text):
         if target in {"s", "up"}:

@@ -5,7 +5,7 @@ comparison run in turn, five pairs by default (BENCH_PAIRS); medians are given
 with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
-Wikidata and the benchmarks of facts.
+Wikidata and the benchmarks of facts, `... cloze` only ECBD.
 """
 
 import bz2
@@ -19,7 +19,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, facts
+from tempkb_tests.bench import chain, cloze, facts
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -29,6 +29,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
         folder = Path(name)
         os.environ["BENCH_PEAK"] = str(folder / "peak")
+        if "cloze" in sys.argv:
+            cloze.measure_all(folder)
+            return
         if "facts" in sys.argv:
             facts.measure_all(folder)
             return
@@ -53,6 +56,7 @@ def main() -> None:
         _one_more_window(folder, raw)
         chain.measure_all(folder, raw, packed, megabytes)
         facts.measure_all(folder)
+        cloze.measure_all(folder)
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:

@@ -276,6 +276,8 @@ def test_origins_of_real_items_are_those_of_the_raw_json(store, name):  # noqa: 
         ), entity["id"]  # fmt: skip
         compared += 1
         label = entity.get("labels", {}).get("en", {}).get("value", entity["id"])
-        shown.append(f"{label}: {start} {told} by {relation}, in {origin_window(start, behind, Granularity.QUARTER)[0]}")
+        shown.append(
+            f"{label}: {start} {told} by {relation}, in {origin_window(start, behind, Granularity.QUARTER)[0]}"
+        )
     print(f"\n{name}: {compared} origins equal the raw JSON's; {'; '.join(shown[:8])}")
     assert compared > 5

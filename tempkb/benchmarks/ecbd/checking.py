@@ -78,4 +78,8 @@ SEVERAL_CHUNKERS = """
         UNION ALL SELECT release, chunker FROM releases
     ) GROUP BY release HAVING count(DISTINCT chunker) > 1
 """
+BY_CHUNKER = """
+    SELECT chunker, count(*) AS n, round(count(*) / sum(count(*)) OVER (), 4) AS share FROM cloze
+    GROUP BY chunker ORDER BY chunker
+"""
 BY_FALLBACK = "SELECT release, chunker FROM releases WHERE contains(chunker, '(fallback)')"

@@ -5,6 +5,7 @@ import dagster as dg
 from tempkb.benchmarks.ecbd.checking import (
     BEYOND_CAPS,
     BEYOND_LIMITS,
+    BY_CHUNKER,
     BY_FALLBACK,
     IN_BOTH_SPLITS,
     MENTIONED_OFTEN,
@@ -15,6 +16,7 @@ from tempkb.benchmarks.ecbd.checking import (
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES
 from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.store.promises import broken
 from tempkb.store.store import Store
 from tempkb.wikidata.checks import result_of
 
@@ -73,4 +75,9 @@ def one_chunker_per_release(store: dg.ResourceParam[Store]) -> dg.AssetCheckResu
 def chunker_is_spacy(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """A warning: noun phrases of these releases are by the bundled chunker, which is cruder than a spaCy model."""
     found = result_of(store, BY_FALLBACK, {"releases": ECBD_RELEASES})
-    return dg.AssetCheckResult(passed=found.passed, severity=dg.AssetCheckSeverity.WARN, metadata=found.metadata)
+    shares = {chunker: share for chunker, _, share in broken(store, BY_CHUNKER, {"cloze": ECBD_CLOZE})}
+    return dg.AssetCheckResult(
+        passed=found.passed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={**found.metadata, "share of all items by chunker": dg.MetadataValue.json(shares)},
+    )
