@@ -40,7 +40,9 @@ def print_ecbd_release(name: str) -> None:
         highlight=False,
     )
     screen.print(grid(("origin", "split", *whats), rows))
-    shown = items.select(["masked_sentence", "answer", "origin_window"]).slice(0, _SHOWN_ITEMS)
+    # Of different entities, since items are in the order of their articles.
+    some = range(0, items.num_rows, max(1, items.num_rows // _SHOWN_ITEMS))[:_SHOWN_ITEMS]
+    shown = items.select(["masked_sentence", "answer", "origin_window"]).take(list(some))
     screen.print(grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in shown.to_pylist()]))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM ecbd_cloze LIMIT 5"')
 

@@ -159,20 +159,20 @@ class _Builder:
             self._staged("entities_read", STAGED_ENTITIES) as entities,
             self._staged("sentences", STAGED_SENTENCES) as sentences,
         ):
-            for row, article, earlier in read_articles(self.connection, names):
+            for article, earlier in read_articles(self.connection, names):
                 found = harvester.harvest(article)
                 done += len(article.text)
                 meter.at(done)
                 if not _is_definition(found.definition):
-                    self._left_out.add(ECBD_ENTITIES, _NO_DEFINITION, 1, f"{row['title']} (page {row['page_id']})")
+                    self._left_out.add(ECBD_ENTITIES, _NO_DEFINITION, 1, f"{article.title} (page {article.page_id})")
                     continue
                 for reason, n in found.left_out.items():
                     self._left_out.add(ECBD_SENTENCES, reason, n, found.examples[reason])
                 entities.append(
-                    {"page_id": row["page_id"], "definition": found.definition[0],
+                    {"page_id": article.page_id, "definition": found.definition[0],
                      "definition_sentences": found.definition}
                 )  # fmt: skip
-                sentences.extend(_sentence_rows(row["page_id"], found, earlier, earliest))
+                sentences.extend(_sentence_rows(article.page_id, found, earlier, earliest))
 
     def _splitter(self) -> Splitter:
         if self.design.sentences == "spacy":

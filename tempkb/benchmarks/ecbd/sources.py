@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import duckdb
@@ -25,8 +27,8 @@ _OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
 _OF_DUMP = {
     "entities": WIKIDATA_ENTITIES, "origins": ENTITY_ORIGINS, "classes": ENTITY_CLASSES, "subclass_edges": SUBCLASSES,
 }  # fmt: skip
-# Articles that are in memory at a time, each with all its earlier texts.
-_ARTICLES = 64
+# Texts that are in memory at a time, beside those of one article.
+_TEXTS = 256
 
 
 @dataclass
@@ -122,10 +124,14 @@ def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
         )
 
 
-def read_articles(connection: duckdb.DuckDBPyConnection, names: Mapping[int, Mapping[str, Name]]) -> Iterator[
-    tuple[dict[str, Any], Article, list[tuple[Any, str]]]
-]:  # fmt: skip
-    """Yield number and title of each chosen entity, its article, and the article's texts by their first window, oldest first.
+Earlier = list[tuple[Any, str]]
+"""Texts of an article with the first window in which each stood, oldest first; the one at the cut is among them."""
+
+
+def read_articles(
+    connection: duckdb.DuckDBPyConnection, names: Mapping[int, Mapping[str, Name]]
+) -> Iterator[tuple[Article, Earlier]]:
+    """Yield the article of each chosen entity, with its texts at all cuts so far, by page.
 
     Needs the table `chosen` and the views of `view_sources`.
 
@@ -134,44 +140,42 @@ def read_articles(connection: duckdb.DuckDBPyConnection, names: Mapping[int, Map
         names: by article, what its entity may be called, in order.
     """
     own_titles = titles_that_lead_to(connection)
-    for row in _article_rows(connection):
-        text = row.pop("text")
-        paragraphs = [(one["kind"], one["start_char"], one["end_char"]) for one in row.pop("paragraphs")]
-        links = [(one["start_char"], one["end_char"], one["target_title"]) for one in row.pop("links") or ()]
-        earlier = [(one["window_start"], one["text"]) for one in row.pop("earlier") or ()]
-        page_id = row["page_id"]
-        titles = frozenset((row["title"], *own_titles.get(page_id, ())))
-        article = Article(page_id, row["title"], text, paragraphs, links, titles, names[page_id])
-        yield row, article, earlier
+    for page_id, texts in groupby(_text_rows(connection), key=itemgetter("page_id")):
+        earlier: Earlier = []
+        current: dict[str, Any] = {}
+        for row in texts:
+            earlier.append((row["window_start"], row["text"]))
+            current = row if row["is_current"] else current
+        paragraphs = [(one["kind"], one["start_char"], one["end_char"]) for one in current["paragraphs"]]
+        links = [(one["start_char"], one["end_char"], one["target_title"]) for one in current["links"] or ()]
+        titles = frozenset((current["title"], *own_titles.get(page_id, ())))
+        yield Article(page_id, current["title"], current["text"], paragraphs, links, titles, names[page_id]), earlier
 
 
-def _article_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    connection.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE stood AS
-        SELECT page_id, revision_id, min(s.window_start) AS window_start
-        FROM snapshots AS s SEMI JOIN chosen USING (page_id)
-        WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
-        """
-    )
+def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
+    """Each text of each chosen article, sorted rather than gathered into lists, since what is sorted may spill."""
     reader = connection.sql(
         """
-        WITH linked AS (
-            SELECT page_id, list({start_char: start_char, end_char: end_char, target_title: target_title}
-                                 ORDER BY start_char) AS links
+        WITH stood AS (
+            SELECT page_id, revision_id, min(s.window_start) AS window_start
+            FROM snapshots AS s SEMI JOIN chosen USING (page_id)
+            WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
+        ), linked AS (
+            SELECT page_id, revision_id,
+                   list({start_char: start_char, end_char: end_char, target_title: target_title}
+                        ORDER BY start_char) AS links
             FROM links SEMI JOIN chosen USING (page_id, revision_id)
-            WHERE kind IN ('page', 'section') AND target_title <> '' GROUP BY page_id
-        ), before AS (
-            SELECT page_id, list({window_start: stood.window_start, text: texts.text}
-                                 ORDER BY stood.window_start, revision_id) AS earlier
-            FROM stood JOIN texts USING (page_id, revision_id) GROUP BY page_id
+            WHERE kind IN ('page', 'section') AND target_title <> '' GROUP BY page_id, revision_id
         )
-        SELECT page_id, title, texts.text, texts.paragraphs, linked.links, before.earlier
-        FROM chosen JOIN texts USING (page_id, revision_id)
-        LEFT JOIN linked USING (page_id) LEFT JOIN before USING (page_id)
-        ORDER BY page_id
+        SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
+               stood.revision_id = chosen.revision_id AS is_current,
+               CASE WHEN is_current THEN texts.paragraphs END AS paragraphs, linked.links
+        FROM stood JOIN chosen USING (page_id)
+        JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
+        LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id
+        ORDER BY stood.page_id, stood.window_start, stood.revision_id
         """
-    ).to_arrow_reader(_ARTICLES)
+    ).to_arrow_reader(_TEXTS)
     for batch in reader:
         yield from batch.to_pylist()
 
