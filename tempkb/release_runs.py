@@ -8,7 +8,7 @@ from tempkb.benchmarks.register import strike
 from tempkb.benchmarks.tempel import releases
 from tempkb.errors import SourceError
 from tempkb.run import FAMILIES, Summary, dagster_at, run_job
-from tempkb.settings import load_home
+from tempkb.settings import Home, load_home
 
 
 def build_tempel(release: releases.Release, before: releases.Release | None = None) -> Summary:
@@ -47,19 +47,12 @@ def build_facts(release: fact_releases.Release) -> Summary:
     Args:
         release: as it is to be; it is written down first, since the run reads it.
     """
-    from tempkb.api import open_store
     from tempkb.automation import DYNAMIC_TEMPLAMA_JOB, TEMPLAMA_JOB
 
     home = load_home()
     fact_releases.keep(home, release)
-    summary = Summary()
-    with dagster_at(home) as instance:
-        job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
-        run_job(instance, job, [release.name], {}, [], summary)
-        if summary.failures and open_store().lake.current("fact_releases", release.name) is None:
-            strike(home, release.name)
-            instance.delete_dynamic_partition(FAMILIES[job], release.name)
-    return summary
+    job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
+    return _build(home, job, release.name, "fact_releases")
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -68,17 +61,23 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
     Args:
         release: as it is to be; it is written down first, since the run reads it.
     """
-    from tempkb.api import open_store
     from tempkb.automation import ECBD_JOB
 
     home = load_home()
     ecbd_releases.keep(home, release)
+    return _build(home, ECBD_JOB, release.name, "ecbd_releases")
+
+
+def _build(home: Home, job: str, name: str, table: str) -> Summary:
+    """Run a job for a release, and take the release back if it fails before `table` has it."""
+    from tempkb.api import open_store
+
     summary = Summary()
     with dagster_at(home) as instance:
-        run_job(instance, ECBD_JOB, [release.name], {}, [], summary)
-        if summary.failures and open_store().lake.current("ecbd_releases", release.name) is None:
-            strike(home, release.name)
-            instance.delete_dynamic_partition(FAMILIES[ECBD_JOB], release.name)
+        run_job(instance, job, [name], {}, [], summary)
+        if summary.failures and open_store().lake.current(table, name) is None:
+            strike(home, name)
+            instance.delete_dynamic_partition(FAMILIES[job], name)
     return summary
 
 

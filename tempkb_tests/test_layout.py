@@ -20,7 +20,7 @@ RANKS = {
 MAY_IMPORT_DAGSTER = {"assets", "checks", "partitions", "automation", "resource", "definitions", "run"}
 
 # What benchmarks share; each of the others is a benchmark of its own.
-SHARED_BY_BENCHMARKS = {"chance", "export", "plots", "register", "fact_queries"}
+SHARED_BY_BENCHMARKS = {"chance", "designs", "export", "plots", "register", "fact_queries"}
 
 ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",

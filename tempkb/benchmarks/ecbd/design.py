@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.designs import read_value, refuse_values
 from tempkb.benchmarks.ecbd.popular import read_page_ids
 from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.errors import DesignError
@@ -24,8 +25,10 @@ _CHOICES = {
     "caps": ("together", "separate"),
     "rules": ("tempkb", "released"),
 }
-_AT_LEAST_ONE = ("max_span_words", "max_distance", "max_spans_per_entity", "alias_sample", "min_sentence_words")
-_AT_LEAST_ZERO = ("min_words", "popular", "n_random_spans", "max_spans_per_window", "suspect_years")
+_LEAST = {
+    "max_span_words": 1, "max_distance": 1, "max_spans_per_entity": 1, "alias_sample": 1, "min_sentence_words": 1,
+    "min_words": 0, "popular": 0, "n_random_spans": 0, "max_spans_per_window": 0, "suspect_years": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -102,10 +105,10 @@ class Design:
         Raises:
             DesignError: names the part of the design, what was found and what is expected.
         """
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise DesignError(f"{name}: found {getattr(self, name)!r}; expected {', '.join(known)}")
-        self._refuse_counts()
+        refuse_values(self, _CHOICES, _LEAST)
+        for name in ("risky_share", "dev_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")
         if self.first >= self.end:
             raise DesignError(f"windows: {self.end} does not come after {self.first}, so no origin lies between them")
         if not self.dump_id and not (self.popular or self.popular_pages):
@@ -118,15 +121,6 @@ class Design:
         fixed = (self.after_mention, self.max_span_words, self.max_distance)
         if self.rules == "released" and fixed != (True, 5, 10):
             raise DesignError("rules: the released ones fix after_mention, max_span_words and max_distance")
-
-    def _refuse_counts(self) -> None:
-        for names, least in ((_AT_LEAST_ONE, 1), (_AT_LEAST_ZERO, 0)):
-            for name in names:
-                if getattr(self, name) < least:
-                    raise DesignError(f"{name}: found {getattr(self, name)}; expected {least} or more")
-        for name in ("risky_share", "dev_share"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")
 
     @property
     def limits(self) -> Limits:
@@ -203,18 +197,9 @@ def make_design(
     for name, text in (changes or {}).items():
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        asked[name] = _read_value(name, text, known[name])
+        asked[name] = read_value(name, text, known[name])
     return Design(parse_day(cut), first, end, dump_id, **asked)
 
 
 def _listed(path: Path) -> dict[str, Any]:
     return {"popular": 0, "popular_pages": read_page_ids(path)}
-
-
-def _read_value(name: str, text: str, like: object) -> object:
-    try:
-        if isinstance(like, bool):
-            return {"true": True, "false": False}[text.lower()]
-        return type(like)(text)  # type: ignore[call-arg]  # a number, a word or a granularity
-    except (ValueError, KeyError):
-        raise DesignError(f"{name}: found {text!r}; expected a value like {like}") from None

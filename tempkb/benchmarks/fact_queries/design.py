@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+from tempkb.benchmarks.designs import read_value, refuse_values
 from tempkb.benchmarks.fact_queries.templates import Template, number_templates, read_templates, template_set
 from tempkb.errors import DesignError
 from tempkb.windows import Granularity, Window, parse_range, windows_between
@@ -79,12 +80,7 @@ class Design:
         Raises:
             DesignError: names the part of the design, what was found and what is expected.
         """
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise DesignError(f"{name}: found {getattr(self, name)!r}; expected {', '.join(known)}")
-        for name in ("max_subjects", "min_objects"):
-            if getattr(self, name) < 1:
-                raise DesignError(f"{name}: found {getattr(self, name)}; expected 1 or more")
+        refuse_values(self, _CHOICES, {"max_subjects": 1, "min_objects": 1})
         if len(self.shares) != 2 or min(self.shares) < 0 or sum(self.shares) > 1:
             raise DesignError(f"shares: found {self.shares}; expected two numbers from 0 to 1, as 0.2,0.1")
         windows = self.windows()
@@ -183,22 +179,10 @@ def make_design(
     for name, text in (changes or {}).items():
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        value: Any = _read_value(name, text, getattr(design, name))
+        value: Any = read_value(name, text, getattr(design, name))
         design = replace(design, **{name: value})
     return design
 
 
 def _templates(name: str) -> tuple[Template, ...]:
     return read_templates(Path(name)) if name.endswith(".csv") else template_set(name)
-
-
-def _read_value(name: str, text: str, like: object) -> object:
-    try:
-        if isinstance(like, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(like, tuple):
-            return tuple(float(part) for part in text.split(","))
-        return type(like)(text)  # type: ignore[call-arg]  # a number or a word
-    except (ValueError, KeyError):
-        shown = ",".join(map(str, like)) if isinstance(like, tuple) else like
-        raise DesignError(f"{name}: found {text!r}; expected a value like {shown}") from None
