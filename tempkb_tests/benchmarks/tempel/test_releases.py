@@ -234,7 +234,7 @@ def test_what_cannot_be_extended_or_balanced_is_refused(home):
         releases.extend(store.home, "r", [date(2022, 7, 1)])
     with pytest.raises(DesignError, match="was never extended"):
         releases.balanced(store.home, "r")
-    with pytest.raises(DesignError, match="release 'x': no such release; there: demo-quarters, r"):
+    with pytest.raises(DesignError, match="release 'x': no such release; there: demo-cloze, demo-quarters, r"):
         releases.load(store.home, "x")
     with pytest.raises(DesignError, match="a name has lower-case letters"):
         make_release(name="../r")
