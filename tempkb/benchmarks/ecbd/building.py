@@ -22,7 +22,7 @@ from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitte
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
 from tempkb.benchmarks.ecbd.matching import NameFinder
-from tempkb.benchmarks.ecbd.names import Name, names_of
+from tempkb.benchmarks.ecbd.names import KINDS, RELEASED_KINDS, Name, names_of
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
 from tempkb.benchmarks.ecbd.selection import select_items
@@ -122,8 +122,9 @@ class _Builder:
         """Give every entity its names, without the risky ones, and put all into one automaton."""
         redirects = titles_that_lead_to(self.connection) if self.design.redirect_names else {}
         rows = self.connection.execute("SELECT page_id, title, label, aliases FROM chosen ORDER BY page_id").fetchall()
+        kinds = RELEASED_KINDS if self.design.rules == "released" else KINDS
         names = {
-            page: {name.text: name for name in names_of(title, label, aliases, redirects.get(page, ()))}
+            page: {name.text: name for name in names_of(title, label, aliases, redirects.get(page, ()), kinds)}
             for page, title, label, aliases in rows
         }
         if not names:

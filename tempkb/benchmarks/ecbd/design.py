@@ -111,6 +111,11 @@ class Design:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")
         if self.first >= self.end:
             raise DesignError(f"windows: {self.end} does not come after {self.first}, so no origin lies between them")
+        if self.first >= self.cut:
+            raise DesignError(
+                f"windows: the study begins on {self.first}, but the texts are those of {self.cut} and know of nothing "
+                "after it; begin earlier, or take a later --cut"
+            )
         if not self.dump_id and not (self.popular or self.popular_pages):
             raise DesignError(
                 "dump_id: no Wikidata dump tells origins, and no popular pages are asked for; read a dump "

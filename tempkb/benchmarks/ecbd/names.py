@@ -1,9 +1,12 @@
 """What an entity may be called in a text. Pure."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
+KINDS = frozenset(("title", "lower", "base", "label", "alias", "redirect"))
+RELEASED_KINDS = frozenset(("title", "label", "alias", "redirect"))
+"""Names as the released code had them: a title with brackets is looked for as it stands."""
 _QUALIFIER = re.compile(r"\s+\([^()]*\)\Z")
 
 
@@ -20,7 +23,13 @@ class Name(NamedTuple):
     kind: str
 
 
-def names_of(title: str, label: str | None, aliases: Iterable[str], redirects: Iterable[str]) -> list[Name]:
+def names_of(
+    title: str,
+    label: str | None,
+    aliases: Iterable[str],
+    redirects: Iterable[str],
+    kinds: Container[str] = KINDS,
+) -> list[Name]:
     """Return the names of an entity, each once, the title first; one sign alone is no name.
 
     A title that says in brackets what it is never stands in a text as it is; one
@@ -42,7 +51,7 @@ def names_of(title: str, label: str | None, aliases: Iterable[str], redirects: I
     kept: dict[str, Name] = {}
     for name in found:
         text = " ".join(name.text.split())
-        if len(text) > 1 and any(sign.isalnum() for sign in text):
+        if name.kind in kinds and len(text) > 1 and any(sign.isalnum() for sign in text):
             kept.setdefault(text, Name(text, name.kind))
     return list(kept.values())
 

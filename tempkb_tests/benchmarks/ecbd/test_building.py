@@ -220,6 +220,10 @@ def test_presets_differ_where_they_should(store):
     compat = store.read("ecbd_cloze", release="released").to_pylist()
     assert min(len(row["sentence"].split()) for row in compat) >= 6
     assert min(row["n_words_after_mention"] for row in compat) == 1
+    kinds = {
+        name["kind"] for row in store.read("ecbd_entities", release="released").to_pylist() for name in row["names"]
+    }
+    assert kinds <= {"title", "label", "alias"}
     most = Counter(row["page_id"] for row in compat).most_common(1)[0][1]
     make(store, "capped", max_spans_per_entity="10", max_spans_per_window="15")
     capped = store.read("ecbd_cloze", release="capped").to_pylist()
@@ -250,7 +254,7 @@ def test_a_later_cut_asks_about_more_and_about_the_same_items_in_the_same_words(
     [
         ({"cut": "2023-12-01"}, DesignError, "no quarter of the home ends there; .* as 2024-01-01"),
         ({"cut": "2031-01-01"}, ContractError, "stable_snapshots of window 2030-Q4 is not built; build it first"),
-        ({"windows": "2024-06-01..2025-01-01"}, DesignError, "wikidatawiki-20240101 is of 2024-01-01"),
+        ({"windows": "2024-06-01..2025-01-01"}, DesignError, "the texts are those of 2024-01-01"),
         ({"min_words": "100000"}, DesignError, "no entity is left .*fewer words than min_words"),
         ({"min_sentence_words": "90"}, DesignError, "no item is left .*fewer than 90 words"),
         ({"noun_chunker": "spacy", "spacy_model": "nobodys"}, SettingsError, "python -m spacy download nobodys"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder, is_bounded, longest
-from tempkb.benchmarks.ecbd.names import names_of
+from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import (
     Place,
@@ -82,6 +82,13 @@ def test_quotations_of_every_kind(sentence, quoted):
 )
 def test_names_are_told_once_and_the_title_first(title, label, aliases, names):
     assert [name.text for name in names_of(title, label, aliases, [])] == names
+
+
+def test_the_released_code_looks_for_titles_as_they_stand():
+    found = names_of("The Lamp (film)", "The Lamp", ["Lamp"], [], RELEASED_KINDS)
+    assert [(name.text, name.kind) for name in found] == [
+        ("The Lamp (film)", "title"), ("The Lamp", "label"), ("Lamp", "alias"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
