@@ -1,5 +1,6 @@
 """Runs that make releases: written down first, and struck again when nothing of it could be built."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
@@ -52,7 +53,7 @@ def build_facts(release: fact_releases.Release) -> Summary:
     home = load_home()
     fact_releases.keep(home, release)
     job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
-    return _build(home, job, release.name, "fact_releases")
+    return _build(home, job, release.name, ("fact_subjects", "fact_spells", "fact_releases"))
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -65,19 +66,23 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
 
     home = load_home()
     ecbd_releases.keep(home, release)
-    return _build(home, ECBD_JOB, release.name, "ecbd_releases")
+    return _build(home, ECBD_JOB, release.name, ("ecbd_entities", "ecbd_sentences", "ecbd_cloze", "ecbd_releases"))
 
 
-def _build(home: Home, job: str, name: str, table: str) -> Summary:
-    """Run a job for a release, and take the release back if it fails before `table` has it."""
+def _build(home: Home, job: str, name: str, tables: Sequence[str]) -> Summary:
+    """Run a job for a release; if it fails before the last of `tables` has it, take back the release and its rows."""
     from tempkb.api import open_store
 
     summary = Summary()
     with dagster_at(home) as instance:
         run_job(instance, job, [name], {}, [], summary)
-        if summary.failures and open_store().lake.current(table, name) is None:
+        store = open_store()
+        if summary.failures and store.lake.current(tables[-1], name) is None:
             strike(home, name)
             instance.delete_dynamic_partition(FAMILIES[job], name)
+            for table in tables:
+                store.lake.remove(table, name)
+            store.publish()
     return summary
 
 

@@ -112,7 +112,7 @@ def scope_of(home: Home) -> Scope:
         raise SettingsError(
             "wiki: not known yet, and Wikidata serves many; set whose pages count: TEMPKB_WIKI=enwiki tempkb build ..."
         )
-    own = home.settings.languages or (_language_of_labels(home.wiki),)
+    own = home.settings.languages or (language_of_wiki(home.wiki),)
     return Scope(home.wiki, tuple(dict.fromkeys((*own, ANY_LANGUAGE))), home.settings.wikidata_items == "all")
 
 
@@ -160,8 +160,9 @@ def _is_as_written(file: DumpFile, written: Mapping[str, Mapping[str, Any]]) -> 
     return size >= _TRUSTED_BYTES or row["checksum"] == file.sha256
 
 
-def _language_of_labels(wiki: str) -> str:
-    language = language_of(Site(wiki))
+def language_of_wiki(wiki: str | None) -> str:
+    """The language of a wiki's texts and names; English for simplewiki and those of many languages."""
+    language = language_of(Site(wiki or ""))
     return "en" if writes_english(language) else language
 
 

@@ -72,7 +72,7 @@ def _matching(names: list[str], sentences: list[str]) -> None:
 
 def _spans(folder: Path, sentences: list[str]) -> None:
     """Spans of sentences whose mention is the fourth word, with each chunker and without any."""
-    pipeline = load_pipeline(str(train(folder / "tiny")))
+    pipeline = load_pipeline(str(train(folder / "tiny")), "en")
     sides: dict[str, Callable[[], Chunker | None]] = {
         "random spans alone": lambda: None,
         "both kinds, bundled chunker": TextBlobChunker,

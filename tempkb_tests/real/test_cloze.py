@@ -114,7 +114,7 @@ def test_the_released_distances_follow_from_mixed_units(samples):
 def chunkers() -> list[Chunker]:
     found: list[Chunker] = [TextBlobChunker()]
     try:
-        found.append(SpacyChunker(load_pipeline("en_core_web_sm")))
+        found.append(SpacyChunker(load_pipeline("en_core_web_sm", "en")))
     except Exception as error:  # noqa: BLE001 - whatever it is, it is printed and the other chunker is measured
         print(f"\nonly the bundled chunker: {error}")
     return found

@@ -38,8 +38,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.titles import Site
-from tempkb.wikitext.article import language_of, writes_english
+from tempkb.wikidata.building import language_of_wiki
 
 Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 14
@@ -102,11 +101,12 @@ class _Builder:
         self.folder, self.connection = folder, connection
         self._log, self._warn = log, warn
         self._left_out = _LeftOut()
+        self._language = language_of_wiki(store.home.wiki)
 
     def build(self) -> dict[str, Version]:
         """Build all of it."""
         # First of all: a model that is asked for and missing must not be noticed after hours.
-        chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._warn)
+        chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
         sources = view_sources(self.store, self.design, self.connection)
         for one in choose_entities(self.connection, self.design):
             self._left_out.add(ECBD_ENTITIES, one.reason, one.n, one.example)
@@ -177,12 +177,8 @@ class _Builder:
 
     def _splitter(self) -> Splitter:
         if self.design.sentences == "spacy":
-            return spacy_splitter(self.design.spacy_model)
-        return sentencex_splitter(self._language())
-
-    def _language(self) -> str:
-        language = language_of(Site(self.store.home.wiki or ""))
-        return "en" if writes_english(language) else language
+            return spacy_splitter(self.design.spacy_model, self._language)
+        return sentencex_splitter(self._language)
 
     def _parse(self, chunker: Chunker) -> None:
         """Find the noun phrases of each distinct sentence, once."""
@@ -208,10 +204,9 @@ class _Builder:
             """
         ).to_arrow_reader(_BATCH_ROWS)
         rows = (row for batch in reader for row in batch.to_pylist())
-        language = self._language()
         with self._staged("spans", STAGED_SPANS) as staged:
             for page_id, own in groupby(rows, key=itemgetter("page_id")):
-                found = [span for row in own for span in spans_of(row, self.design, language)]
+                found = [span for row in own for span in spans_of(row, self.design, self._language)]
                 kept, n_over = within_caps(found, self.design)
                 self._left_out.add(ECBD_CLOZE, "beyond max_spans_per_entity", n_over, f"page {page_id}")
                 staged.extend(kept)
@@ -293,7 +288,7 @@ def _sentence_rows(
 
 
 _ENTITIES = """
-    SELECT c.* EXCLUDE (label, aliases), $release AS release, $cut AS cut, n.names, e.definition,
+    SELECT c.* EXCLUDE (label, aliases), $release AS release, $cut AS cut, coalesce(n.names, []) AS names, e.definition,
            e.definition_sentences, s.split, coalesce(k.n_sentences, 0) AS n_sentences,
            coalesce(i.n_np, 0) AS n_np_spans, coalesce(i.n_random, 0) AS n_random_spans
     FROM chosen AS c JOIN entities_read AS e USING (page_id)
@@ -303,9 +298,7 @@ _ENTITIES = """
         FROM names GROUP BY page_id
     ) AS n USING (page_id)
     LEFT JOIN (SELECT page_id, count(*) AS n_sentences FROM sentences GROUP BY page_id) AS k USING (page_id)
-    LEFT JOIN (
-        SELECT page_id, any_value(split) AS split FROM items GROUP BY page_id
-    ) AS s USING (page_id)
+    LEFT JOIN splits AS s USING (page_id)
     LEFT JOIN (
         SELECT page_id, count(*) FILTER (WHERE span_kind = 'np') AS n_np,
                count(*) FILTER (WHERE span_kind = 'random') AS n_random

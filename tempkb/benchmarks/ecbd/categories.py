@@ -20,6 +20,12 @@ def category_classes() -> Mapping[str, str]:
 
 
 @cache
+def class_labels() -> Mapping[str, str]:
+    """Class -> its name in the table."""
+    return {one: label for row in _table()["category"] for one, label in row["classes"].items()}
+
+
+@cache
 def category_names() -> tuple[str, ...]:
     """Categories in the order of Table 1."""
     return tuple(row["name"] for row in _table()["category"])

@@ -11,11 +11,13 @@ _BETWEEN = (
     "regexp_replace(substring(sentence, mention_end_char + 1, span_start_char - mention_end_char), "
     "'^[^\\s\\x{2014}]+', '')"
 )
-_OURS = "r.design->>'rules' = 'tempkb'"
 
+# Each edge twice, so that neighbours do not share one.
+_TWICE = f"regexp_replace({{}}, '({_EDGE})', '\\1\\1', 'g')"
 MENTIONED_OFTEN = f"""
     SELECT release, page_id, sentence_start_char, mention FROM sentences
-    WHERE len(regexp_extract_all(sentence, concat('(^|{_EDGE})', regexp_escape(mention), '($|{_EDGE})'))) <> 1
+    WHERE len(regexp_extract_all({_TWICE.format("sentence")},
+                                 concat('(^|{_EDGE})', regexp_escape({_TWICE.format("mention")}), '($|{_EDGE})'))) <> 1
 """
 NOT_IN_PLACE = """
     SELECT release, cloze_id FROM cloze
@@ -28,19 +30,26 @@ NOT_IN_TEXT = """
     LEFT JOIN texts AS t ON t.page_id = s.page_id AND t.revision_id = s.revision_id
     WHERE t.text IS NULL OR substring(t.text, s.sentence_start_char + 1, length(s.sentence)) <> s.sentence
 """
+_WORDS = (
+    "len(list_filter(string_split_regex({}, '[\\s\\x{{2014}}]+'), lambda word: regexp_matches(word, '[\\pL\\pN]')))"
+)
+_BEFORE = "substring(sentence, span_start_char + 1, mention_start_char - span_start_char)"
 BEYOND_LIMITS = f"""
     WITH measured AS (
-        SELECT c.release, c.cloze_id, r.design, span_start_char, mention_end_char,
-               len(list_filter(string_split_regex({_BETWEEN}, '[\\s\\x{{2014}}]+'),
-                               lambda word: regexp_matches(word, '[\\pL\\pN]'))) AS n_between,
-               len(list_filter(string_split_regex(answer, '[\\s\\x{{2014}}]+'),
-                               lambda word: regexp_matches(word, '[\\pL\\pN]'))) AS n_words
-        FROM cloze AS c JOIN releases AS r USING (release) WHERE {_OURS}
+        SELECT c.*, r.design, (r.design->>'max_distance')::INTEGER AS farthest,
+               {_WORDS.format(_BETWEEN)} AS n_between, {_WORDS.format("answer")} AS n_words,
+               {_WORDS.format(_BEFORE)} AS n_to_mention
+        FROM cloze AS c JOIN releases AS r USING (release)
     )
-    SELECT release, cloze_id, n_between, n_words FROM measured
-    WHERE n_words NOT BETWEEN 1 AND (design->>'max_span_words')::INTEGER
-       OR (span_start_char >= mention_end_char AND n_between >= (design->>'max_distance')::INTEGER)
-       OR ((design->>'after_mention') = 'true' AND span_start_char < mention_end_char)
+    SELECT release, cloze_id, n_between, n_to_mention, n_words FROM measured
+    WHERE design->>'rules' = 'tempkb'
+      AND (n_words NOT BETWEEN 1 AND (design->>'max_span_words')::INTEGER
+           OR (span_start_char >= mention_end_char AND n_between >= farthest)
+           OR (span_start_char < mention_end_char AND (design->>'after_mention' = 'true' OR n_to_mention > farthest)))
+    UNION ALL
+    SELECT release, cloze_id, n_between, n_to_mention, n_words FROM measured
+    WHERE design->>'rules' = 'released'
+      AND (n_words_after_mention NOT BETWEEN 1 AND farthest OR span_start_char < mention_end_char)
 """
 IN_BOTH_SPLITS = """
     SELECT release, page_id FROM cloze GROUP BY release, page_id HAVING count(DISTINCT split) > 1
@@ -62,15 +71,16 @@ BEYOND_CAPS = """
     GROUP BY c.release, c.origin_window, c.split, c.span_kind, r.design
     HAVING count(*) > (r.design->>'max_spans_per_window')::INTEGER
 """
-OUT_OF_WINDOW = """
+_HOLDS = f"""regexp_matches(lower(one.random_definition),
+             concat('(^|{_EDGE})', regexp_escape(lower(one.{{}})), '($|{_EDGE})'))"""
+OUT_OF_WINDOW = f"""
     SELECT c.release, c.cloze_id FROM cloze AS c JOIN releases AS r USING (release)
     WHERE c.subset = 'odie' AND (c.origin_from < r.study_from OR c.origin_to > r.study_to)
     UNION ALL
     SELECT one.release, one.cloze_id FROM cloze AS one JOIN entities AS e
     ON e.release = one.release AND e.page_id = one.random_definition_page_id
     WHERE e.origin_window IS DISTINCT FROM one.origin_window OR e.split IS DISTINCT FROM one.split
-       OR contains(lower(one.random_definition), lower(one.answer))
-       OR contains(lower(one.random_definition), lower(one.mention))
+       OR {_HOLDS.format("answer")} OR {_HOLDS.format("mention")}
 """
 SEVERAL_CHUNKERS = """
     SELECT release, count(DISTINCT chunker) FROM (

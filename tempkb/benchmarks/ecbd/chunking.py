@@ -48,40 +48,52 @@ class Chunker(Protocol):
         ...
 
 
-def open_chunker(choice: str, model: str, warn: Callable[[str], None]) -> Chunker:
+def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None]) -> Chunker:
     """Return the chunker that a design asks for.
 
     Args:
         choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed the bundled one.
         model: name or folder of a spaCy pipeline.
+        language: of the texts; the bundled chunker reads English alone.
         warn: is told when the bundled one has to do.
 
     Raises:
-        SettingsError: `spacy` is asked for and the model is missing, or has no parser.
+        SettingsError: `spacy` is asked for and the model is missing, has no parser or reads another language, or the
+            bundled one is to read another language than English.
     """
     if choice == "textblob":
-        return TextBlobChunker()
+        return _bundled(language)
     try:
-        return SpacyChunker(load_pipeline(model))
+        return SpacyChunker(load_pipeline(model, language))
     except _MissingModelError as missing:
         if choice == "spacy":
             raise SettingsError(f"noun_chunker: {missing}") from None
+        chunker = _bundled(language)
         warn(
             f"noun_chunker: {missing}. Until then the bundled chunker finds the noun phrases, which is cruder; "
             "the column `chunker` and the check `chunker_is_spacy` say so"
         )
-        return TextBlobChunker()
+        return chunker
+
+
+def _bundled(language: str) -> "TextBlobChunker":
+    if language != "en":
+        raise SettingsError(
+            f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
+            "pipeline of that language and name it: --set spacy_model=NAME"
+        )
+    return TextBlobChunker()
 
 
 class _MissingModelError(Exception):
     """A spaCy model that is not installed."""
 
 
-def load_pipeline(model: str) -> Any:
+def load_pipeline(model: str, language: str) -> Any:
     """Load a spaCy pipeline that parses.
 
     Raises:
-        SettingsError: it has no parser or is of a language without rules for noun phrases.
+        SettingsError: it has no parser, or is of another language or of one without rules for noun phrases.
     """
     import spacy
 
@@ -96,17 +108,19 @@ def load_pipeline(model: str) -> Any:
             f"spacy_model {model!r}: has no parser (its parts: {', '.join(pipeline.pipe_names) or 'none'}) or no "
             f"rules for noun phrases in {pipeline.lang!r}; expected a pipeline such as en_core_web_sm"
         )
+    if pipeline.lang != language:
+        raise SettingsError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
     return pipeline
 
 
-def spacy_splitter(model: str) -> Splitter:
+def spacy_splitter(model: str, language: str) -> Splitter:
     """Return a splitter of paragraphs by the parser of a spaCy pipeline.
 
     Raises:
         SettingsError: the pipeline is not installed, or cannot parse.
     """
     try:
-        pipeline = load_pipeline(model)
+        pipeline = load_pipeline(model, language)
     except _MissingModelError as missing:
         raise SettingsError(f"sentences: {missing}; or take sentencex") from None
 

@@ -25,6 +25,7 @@ _CHOICES = {
     "caps": ("together", "separate"),
     "rules": ("tempkb", "released"),
 }
+_MOST_YEARS = 1_000
 _LEAST = {
     "max_span_words": 1, "max_distance": 1, "max_spans_per_entity": 1, "alias_sample": 1, "min_sentence_words": 1,
     "min_words": 0, "popular": 0, "n_random_spans": 0, "max_spans_per_window": 0, "suspect_years": 0,
@@ -106,12 +107,14 @@ class Design:
             DesignError: names the part of the design, what was found and what is expected.
         """
         refuse_values(self, _CHOICES, _LEAST)
+        if self.suspect_years > _MOST_YEARS:
+            raise DesignError(f"suspect_years: found {self.suspect_years}; expected {_MOST_YEARS} or fewer")
         for name in ("risky_share", "dev_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")
         if self.first >= self.end:
             raise DesignError(f"windows: {self.end} does not come after {self.first}, so no origin lies between them")
-        if self.first >= self.cut:
+        if self.dump_id and self.first >= self.cut:
             raise DesignError(
                 f"windows: the study begins on {self.first}, but the texts are those of {self.cut} and know of nothing "
                 "after it; begin earlier, or take a later --cut"
@@ -195,7 +198,7 @@ def make_design(
     first, end = parse_range(windows)
     asked = dict(PRESETS[preset])
     if popular:
-        asked |= {"popular": int(popular)} if popular.isdigit() else _listed(Path(popular))
+        asked |= {"popular": int(popular)} if popular.isascii() and popular.isdigit() else _listed(Path(popular))
     known = {one.name: one.default for one in fields(Design)}
     for name in ("cut", "first", "end", "dump_id", "popular", "popular_pages"):
         del known[name]

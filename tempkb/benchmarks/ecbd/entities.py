@@ -1,11 +1,10 @@
 """Which entities a release asks about: items with a date of origin and an article at the cut, and popular articles."""
 
-from collections.abc import Sequence
 from datetime import date
 
 import duckdb
 
-from tempkb.benchmarks.ecbd.categories import MISC, categorise
+from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
 from tempkb.store.drafts import Exclusion
@@ -43,6 +42,7 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> li
         categorise(connection)
     else:
         _know_nothing(connection)
+    _name_classes(connection)
     _judge_origins(connection, design)
     left_out = _left_out(connection)
     connection.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS {_CHOSEN}", {"misc": MISC})
@@ -50,7 +50,7 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> li
 
 
 def _make_articles(connection: duckdb.DuckDBPyConnection) -> None:
-    """The articles of the snapshot; of several about one item the oldest page."""
+    """The articles of the snapshot that have a text."""
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE articles AS
@@ -78,6 +78,23 @@ def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
+    """The classes of each item by number, named as their pages are or as the table of categories has them."""
+    rows = list(class_labels().items())
+    connection.execute("CREATE OR REPLACE TEMP TABLE class_labels (class_id VARCHAR, label VARCHAR)")
+    connection.executemany("INSERT INTO class_labels VALUES (?, ?)", rows)
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE named_classes AS
+        SELECT c.entity_id,
+               list({class_id: c.class_id, label: coalesce(e.label, l.label)} ORDER BY c.class_id) AS classes
+        FROM classes AS c LEFT JOIN entities AS e ON e.entity_id = c.class_id
+        LEFT JOIN class_labels AS l ON l.class_id = c.class_id
+        WHERE c.depth = 0 GROUP BY c.entity_id
+        """
+    )
+
+
 def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make `judged`: every item with an origin, the window that contains it, and why it is left out, if it is."""
     prefix = "origin" if design.origins == "ecbd" else "extended"
@@ -89,18 +106,22 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
         FROM origins WHERE {prefix}_from IS NOT NULL
         """
     )
-    _make_windows(connection, design.origin_granularity)
+    _make_windows(connection, design)
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE judged AS
         SELECT d.*, w.origin_window, w.origin_granularity, a.page_id,
+               d.origin_from >= $first AND d.origin_to <= $end AS is_inside,
                row_number() OVER (PARTITION BY d.entity_id ORDER BY a.page_id) AS number,
-               a.page_created_at < CAST(d.origin_from - to_years($suspect_years) AS TIMESTAMPTZ) AS suspect_old_entity,
+               -- Dates far from the study may lie beyond what an instant can be.
+               CASE WHEN NOT is_inside THEN false
+                    ELSE a.page_created_at < CAST(d.origin_from - to_years($suspect_years) AS TIMESTAMPTZ)
+               END AS suspect_old_entity,
                CASE WHEN a.page_id IS NULL THEN 'no article at the cut'
                     WHEN n.reason IS NOT NULL THEN n.reason
                     WHEN a.is_disambiguation THEN 'disambiguation'
                     WHEN d.origin_to <= $first OR d.origin_from >= $end THEN 'origin outside the study'
-                    WHEN d.origin_from < $first OR d.origin_to > $end THEN 'origin on an edge of the study'
+                    WHEN NOT is_inside THEN 'origin on an edge of the study'
                     WHEN w.origin_window IS NULL THEN 'origin in no one year'
                     WHEN number > 1 THEN 'second article about the item'
                     WHEN suspect_old_entity AND $drop_suspects THEN 'page much older than its origin'
@@ -115,7 +136,8 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
     )  # fmt: skip
 
 
-def _make_windows(connection: duckdb.DuckDBPyConnection, finest: Granularity) -> None:
+def _make_windows(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """The windows of all origins in the study; others, which may be none of Python's dates, need none."""
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE origin_windows (
@@ -123,19 +145,14 @@ def _make_windows(connection: duckdb.DuckDBPyConnection, finest: Granularity) ->
         )
         """
     )
-    spans = connection.execute("SELECT DISTINCT origin_from, origin_to FROM dated").fetchall()
-    found = [
-        (*span, *window) for span in spans if _is_date(span) and (window := origin_window(span[0], span[1], finest))
-    ]
-    if found:
-        connection.executemany(
-            "INSERT INTO origin_windows VALUES (?, ?, ?, ?)", [(*one[:3], str(one[3])) for one in found]
-        )
-
-
-def _is_date(span: Sequence[object]) -> bool:
-    """Dates beyond Python's own come as texts, and are far outside of any study."""
-    return all(isinstance(one, date) for one in span)
+    spans = connection.execute(
+        "SELECT DISTINCT origin_from, origin_to FROM dated WHERE origin_from >= $first AND origin_to <= $end",
+        {"first": design.first, "end": design.end},
+    ).fetchall()
+    windows = ((*span, origin_window(span[0], span[1], design.origin_granularity)) for span in spans)
+    rows = [(first, end, window[0], str(window[1])) for first, end, window in windows if window]
+    if rows:
+        connection.executemany("INSERT INTO origin_windows VALUES (?, ?, ?, ?)", rows)
 
 
 _CHOSEN = """
@@ -147,9 +164,7 @@ _CHOSEN = """
     FROM judged AS j JOIN articles AS a USING (page_id)
     LEFT JOIN item_category AS c ON c.entity_id = a.entity_id
     LEFT JOIN entities AS e ON e.entity_id = a.entity_id
-    LEFT JOIN (
-        SELECT entity_id, list(class_id ORDER BY class_id) AS classes FROM classes WHERE depth = 0 GROUP BY entity_id
-    ) AS k ON k.entity_id = a.entity_id
+    LEFT JOIN named_classes AS k ON k.entity_id = a.entity_id
     WHERE j.reason IS NULL
 """
 
@@ -164,9 +179,7 @@ _POPULAR = f"""
     LEFT JOIN dated AS d ON d.entity_id = a.entity_id
     LEFT JOIN item_category AS c ON c.entity_id = a.entity_id
     LEFT JOIN entities AS e ON e.entity_id = a.entity_id
-    LEFT JOIN (
-        SELECT entity_id, list(class_id ORDER BY class_id) AS classes FROM classes WHERE depth = 0 GROUP BY entity_id
-    ) AS k ON k.entity_id = a.entity_id
+    LEFT JOIN named_classes AS k ON k.entity_id = a.entity_id
     ANTI JOIN chosen ON chosen.page_id = a.page_id
     WHERE a.n_words >= $min_words AND NOT a.is_disambiguation AND n.reason IS NULL
 """
@@ -203,4 +216,11 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
     (undated,) = connection.execute(
         "SELECT count(*), concat('page ', min(page_id)) FROM articles ANTI JOIN dated USING (entity_id)"
     ).fetchall()
-    return [Exclusion(*row) for row in (*rows, ("article without a date of origin", *undated)) if row[1]]
+    (mute,) = connection.execute(
+        """
+        SELECT count(*), concat('page ', min(page_id)) FROM snapshot ANTI JOIN texts USING (page_id, revision_id)
+        WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
+        """
+    ).fetchall()
+    told = (*rows, ("article without a date of origin", *undated), ("article whose text is missing", *mute))
+    return [Exclusion(*row) for row in told if row[1]]

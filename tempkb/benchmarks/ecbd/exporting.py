@@ -16,7 +16,7 @@ from tempkb.benchmarks.ecbd.released_spans import Tokens
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
-from tempkb.benchmarks.ecbd.views import BALANCE, CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
+from tempkb.benchmarks.ecbd.views import CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
 from tempkb.benchmarks.export import ExportFolder, export_folder
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import DesignError
@@ -24,8 +24,6 @@ from tempkb.store.lake import Version
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
-from tempkb.store.tables import View
-from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
 POPULAR = "popular"
 Row = dict[str, Any]
@@ -43,15 +41,16 @@ the world from {study_from} to {study_to} (not included){popular}. All texts are
 
 ## Composition
 `<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a
-line in the released nine fields. `ekp/<split>.json` holds the same items in the follow-up's fields. `parquet/` holds
-the tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in one
-split only.
+line in the released nine fields. `ekp/<kind>_<split>.json` holds the same items in the follow-up's fields. An `ex_id`
+names an item among those of one kind, as in the released data; `cloze_id` in `parquet/` names it among all. `parquet/`
+holds the tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in
+one split only.
 
 {years}
 
 {statistics}
 
-Per cent of the entities by category (0: all years):
+Per cent of the entities by category:
 
 {categories}
 
@@ -98,9 +97,10 @@ def export_ecbd(store: Store, release: Release, folder: Path) -> Path:
                 for split in SPLITS:
                     records = (one.to_json() for one in _cloze_records(built, year, kind, split))
                     out.write_json_lines(f"{year}/{kind}_spans_{split}.json", records)
-        for split in SPLITS:
-            records = (one.to_json() for one in _probe_records(store, built, release, split))
-            out.write_json_lines(f"ekp/{split}.json", records)
+        for kind in (NP, RANDOM):
+            for split in SPLITS:
+                records = (one.to_json() for one in _probe_records(built, release, kind, split))
+                out.write_json_lines(f"ekp/{kind}_{split}.json", records)
         _write_tables(out, built)
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text("README.md", _card(store, release, built))
@@ -165,14 +165,13 @@ def _cloze_records(built: dict[str, Version], year: str, kind: str, split: str) 
         )  # fmt: skip
 
 
-def _probe_records(store: Store, built: dict[str, Version], release: Release, split: str) -> Iterator[ProbeRecord]:
-    labels = _class_labels(store, release)
-    rows = _item_rows(built, "n.split = $split", {"split": split})
+def _probe_records(built: dict[str, Version], release: Release, kind: str, split: str) -> Iterator[ProbeRecord]:
+    rows = _item_rows(built, "n.span_kind = $kind AND n.split = $split", {"kind": kind, "split": split})
     for page_id, own in groupby(rows, key=itemgetter("page_id")):
         masked: list[tuple[str, str]] | None = None
         for row in own:
             masked = masked or maskings(row["definition"], release.design.seed, page_id)
-            classes = tuple(f"{labels[one]} ({one})" if one in labels else one for one in row["classes"])
+            classes = tuple(_class(one) for one in row["classes"])
             further = {
                 "attribute": "n/a",
                 "additional_sentences": [as_pair(one) for one in masked[1:]],
@@ -184,16 +183,8 @@ def _probe_records(store: Store, built: dict[str, Version], release: Release, sp
             )  # fmt: skip
 
 
-def _class_labels(store: Store, release: Release) -> dict[str, str]:
-    files = store.lake.files(WIKIDATA_ENTITIES.name, [release.design.dump_id]) if release.design.dump_id else []
-    with in_memory() as connection:
-        view_files(connection, "entities", files, WIKIDATA_ENTITIES.schema)
-        view_files(connection, "built", store.lake.files(ECBD_ENTITIES.name, [release.name]))
-        rows = connection.execute(
-            "SELECT entity_id, label FROM entities WHERE label IS NOT NULL "
-            "AND entity_id IN (SELECT unnest(classes) FROM built)"
-        ).fetchall()
-    return dict(rows)
+def _class(one: dict[str, str | None]) -> str:
+    return f"{one['label']} ({one['class_id']})" if one["label"] else str(one["class_id"])
 
 
 def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
@@ -206,20 +197,27 @@ def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
             "count(DISTINCT page_id) FILTER (WHERE subset = 'popular') FROM ecbd_cloze"
         ).fetchall()[0]
 
-        def table_of(view: View, order: str) -> str:
-            return markdown(
-                connection.sql(f"SELECT * EXCLUDE (release) FROM ({view.query}) ORDER BY {order}").to_arrow_table()
-            )
+        def table_of(query: str) -> str:
+            return markdown(connection.sql(query).to_arrow_table())
 
-        years, statistics = table_of(ORIGIN_YEARS, "origin_year"), table_of(DATA_STATISTICS, "subset")
-        categories = table_of(CATEGORIES, "origin_year, place")
-        balance = table_of(BALANCE, "origin_window, split, span_kind")
+        every = "CASE WHEN origin_year = 0 THEN 'all' ELSE origin_year::VARCHAR END AS origin_year"
+        years = table_of(
+            f"SELECT {every}, n_dev, n_test, n_entities FROM ({ORIGIN_YEARS.query}) AS y ORDER BY y.origin_year"
+        )
+        statistics = table_of(
+            "SELECT * EXCLUDE (release) REPLACE (round(mean_span_words, 2) AS mean_span_words, "
+            f"round(proper_share, 3) AS proper_share) FROM ({DATA_STATISTICS.query}) ORDER BY subset"
+        )
+        categories = table_of(
+            f"SELECT {every}, category, n_entities, round(per_cent, 1) AS per_cent "
+            f"FROM ({CATEGORIES.query}) AS c ORDER BY c.origin_year, place"
+        )
     dump_ids = [*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])]
     files = [one for dump_id in dump_ids for one in store.read(DUMP_FILES.name, dump_id=dump_id).to_pylist()]
     return _CARD.format(
         name=release.name, version=tempkb.__version__, n_items=built[ECBD_CLOZE.name].rows, n_entities=n_entities,
         study_from=row["study_from"], study_to=row["study_to"], wiki=row["wiki"], cut=row["cut"],
         popular=f", and {n_popular:,} popular ones" if n_popular else "", years=years,
-        statistics=f"{statistics}\n\n{balance}", categories=categories, preset=row["preset"], chunker=row["chunker"],
+        statistics=statistics, categories=categories, preset=row["preset"], chunker=row["chunker"],
         files="\n".join(f"| {one['dump_id']} | {one['file_name']} | {one['checksum']} |" for one in files),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 By the rules of tempkb, or by those of the released code (`ecbd_compat`).
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,12 +67,14 @@ class Harvest:
         kept: sentences to ask about.
         left_out: reason -> how many sentences.
         examples: reason -> one of them.
+        seen: texts of what is kept.
     """
 
     definition: list[str] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
 
     def leave_out(self, reason: str, sentence: str) -> None:
         """Count a sentence that is not asked about."""
@@ -105,15 +108,23 @@ class Harvester:
         if first == len(prose):
             return found
         found.definition = self._definition(article.text, prose[first])
-        matches = self.finder.find(article.text)
+        matches = sorted(self.finder.find(article.text))
+        starts = [one.start for one in matches]
         for paragraph in prose[first + 1 :]:
-            inside = [one for one in matches if one.start >= paragraph.start and one.end <= paragraph.end]
-            if self._names(article, inside):
+            inside = _within(matches, starts, paragraph)
+            if self._may_mention(article, paragraph, inside):
                 for place in split_paragraph(article.text, paragraph, self.split):
                     within = [one for one in inside if one.start >= place.start and one.end <= place.end]
-                    if self._names(article, within):
+                    if self._may_mention(article, place, within):
                         self._judge(article, place, within, found)
         return found
+
+    def _may_mention(self, article: Article, place: Place, matches: Sequence[Match]) -> bool:
+        """Is there a name? The released code takes one inside a compound, too, which matches are not."""
+        if self.rules == "released":
+            text = article.text[place.start : place.end]
+            return any(name in text for name in article.names)
+        return bool(self._names(article, matches))
 
     def _definition(self, text: str, paragraph: Place) -> list[str]:
         places = split_paragraph(text, paragraph, self.split)
@@ -129,11 +140,12 @@ class Harvester:
             mention, reason = released_mention(sentence, list(article.names), self.min_words)
         else:
             mention, reason = self._mention(article, place, matches)
-        if not reason and any(one.text == sentence for one in found.kept):
+        if not reason and sentence in found.seen:
             reason = "stands more than once in the article"
         if reason or mention is None:
             found.leave_out(reason, sentence)
         else:
+            found.seen.add(sentence)
             kind = article.names[sentence[mention.start : mention.end]].kind
             found.kept.append(Kept(place, sentence, mention, kind))
 
@@ -154,6 +166,12 @@ class Harvester:
             start < match.end and match.start < end and target not in article.own_titles
             for start, end, target in article.links
         )
+
+
+def _within(matches: Sequence[Match], starts: Sequence[int], place: Place) -> list[Match]:
+    """Matches inside a stretch of the text, which is found by halving."""
+    some = matches[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
+    return [one for one in some if one.end <= place.end]
 
 
 def _is_long(text: str, paragraph: Place) -> bool:

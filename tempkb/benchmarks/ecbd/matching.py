@@ -1,5 +1,6 @@
 """Where names stand in texts: all names of all entities in one automaton (Aho and Corasick). Pure."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -53,8 +54,8 @@ def _begins(text: str, start: int) -> bool:
         return True
     first = text[start]
     if not first.isalnum():
-        return not before.isalnum() and before != first
-    return not before.isalnum() and not (before in _JOINING and start > 1 and text[start - 2].isalnum())
+        return not _is_of_word(before) and before != first
+    return not _is_of_word(before) and not (before in _JOINING and start > 1 and _is_of_word(text[start - 2]))
 
 
 def _ends(text: str, end: int) -> bool:
@@ -64,13 +65,28 @@ def _ends(text: str, end: int) -> bool:
     last = text[end - 1]
     if not last.isalnum():
         # A name that ends with a full stop may end its sentence.
-        return not after.isalnum() and (after != last or last == ".")
-    if after.isalnum() or after == "_" or after in _SUFFIXES:
+        return not _is_of_word(after) and (after != last or last == ".")
+    if _is_of_word(after) or after == "_" or after in _SUFFIXES:
         return False
     behind = text[end + 1 : end + 2]
     if after in "'\u2019":
         return not behind.isalnum() or behind in "sS" and not text[end + 2 : end + 3].isalnum()
     return not (after in _JOINING and behind.isalnum())
+
+
+def _is_of_word(sign: str) -> bool:
+    """Letters, digits, and the marks that many scripts put on and around letters."""
+    return sign.isalnum() or unicodedata.category(sign).startswith("M")
+
+
+def holds(text: str, name: str) -> bool:
+    """Does a text hold a name between the edges of words? Both are taken as they are."""
+    start = text.find(name)
+    while start >= 0:
+        if is_bounded(text, start, start + len(name)):
+            return True
+        start = text.find(name, start + 1)
+    return False
 
 
 def longest(matches: Iterable[Match]) -> list[Match]:

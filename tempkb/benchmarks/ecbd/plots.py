@@ -16,7 +16,7 @@ def plot_categories(entities: Version) -> str:
         entities,
         f"""
         SELECT coalesce(CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR END, '{_NO_ORIGIN}') AS place,
-               category, count(*) FROM counted WHERE split IS NOT NULL GROUP BY ALL
+               category, count(*) FROM counted WHERE n_np_spans + n_random_spans > 0 GROUP BY ALL
         """,
     )
     return _bars("Entities by category and year of origin", counts, category_names())

@@ -27,7 +27,7 @@ def read_page_ids(path: Path) -> tuple[int, ...]:
         DesignError: the file is missing, or a line says no page; records that name none on purpose (`n/a`) are passed.
     """
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DesignError(
             f"popular: {path} cannot be read ({error}); expected a number, or a file of page numbers"
@@ -49,7 +49,7 @@ def read_page_ids(path: Path) -> tuple[int, ...]:
 
 def _page_of(line: str) -> int | None:
     """The page that a line names; 0 if it names none on purpose, None if nobody can say."""
-    if line.strip().isdigit():
+    if _is_number(line.strip()):
         return int(line)
     try:
         said: Any = json.loads(line)
@@ -59,8 +59,12 @@ def _page_of(line: str) -> int | None:
         return None
     for name in _FIELDS:
         value = str(said.get(name, ""))
-        if value.isdigit():
+        if _is_number(value):
             return int(value)
         if value == "n/a":
             return 0
     return None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

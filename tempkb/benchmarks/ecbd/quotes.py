@@ -14,8 +14,10 @@ _PAIRS = {
     "\u2039": "\u203a",
     "\u201e": "\u201c\u201d",
     "\u201a": "\u2018\u2019",
+    "\u00bb": "\u00ab",
 }
 _STRAIGHT = "\"'"
+_CLOSING_MARKS = frozenset('"\u201d\u00bb\u203a')
 _CLOSING = frozenset("".join(_PAIRS.values())) - frozenset(_PAIRS)
 
 
@@ -45,11 +47,15 @@ def quoted_spans(sentence: str) -> list[tuple[int, int]]:
 
 def _opens(sentence: str, at: int) -> bool:
     sign = sentence[at]
+    if sign == "\u00bb":  # some languages turn guillemets round
+        return (not at or sentence[at - 1].isspace()) and sentence[at + 1 : at + 2].isalnum()
     if sign in _CLOSING:
         return False
     if sign in _PAIRS and sign != "\u2018":
         return True
     before, after = sentence[at - 1 : at] if at else "", sentence[at + 1 : at + 2]
+    if sign in _STRAIGHT and before in _CLOSING_MARKS:  # the genitive of what was quoted
+        return False
     # '90s and rock 'n' roll: a digit or a lone letter behind a single mark is an omission.
     if sign == "'" and (after.isdigit() or sentence[at + 2 : at + 3] in ("'", "\u2019")):
         return False

@@ -1,7 +1,9 @@
 """The definition of another entity for each item: of the same release, window and split, by rendezvous. Pure.
 
-A new entity takes over only the items that it wins. A definition that holds the
-answer or the mention would give something away, so the next one is taken.
+A new entity takes over only the items that it wins, as long as the splits of the
+others stay. A definition that holds the answer or the mention, as words, would give
+something away, so the next one is taken; few hold none of "of" and "the", so items
+with such an answer are those that may go without.
 """
 
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempkb.benchmarks.chance import Hashes, draw, rendezvous
+from tempkb.benchmarks.ecbd.matching import holds
 
 _AT_A_TIME = 1 << 21  # scores, of 8 bytes each
 
@@ -58,7 +61,7 @@ def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]], 
     answer, mention = item.answer.lower(), item.mention.lower()
 
     def fits(at: int) -> bool:
-        return pool[at][0] != item.page_id and answer not in said[at] and mention not in said[at]
+        return pool[at][0] != item.page_id and not holds(said[at], answer) and not holds(said[at], mention)
 
     first = int(scores.argmin())
     if fits(first):

@@ -36,4 +36,4 @@ def released_mention(sentence: str, names: Sequence[str], min_words: int) -> tup
             if Tokens(sentence).of(*mention) is None:
                 return None, "mention cuts a token"
             return mention, ""
-    return None, "mentions the entity more than once"
+    return None, "no name stands in it once"

@@ -49,7 +49,10 @@ class Tokens:
 def _tokenizer(language: str) -> Callable[[str], Any]:
     import spacy
 
-    return spacy.blank(language).tokenizer
+    try:
+        return spacy.blank(language).tokenizer
+    except ImportError:  # a language without rules of its own
+        return spacy.blank("xx").tokenizer
 
 
 def released_distance(tokens: Tokens, mention: tuple[int, int], start: int) -> int:

@@ -10,11 +10,16 @@ Splitter = Callable[[str], list[tuple[int, int]]]
 """From a paragraph to its sentences' spans."""
 
 MASK = "<extra_id_0>"
-_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019\u00bb\u203a)\]]*\Z")
+_END = re.compile(r"[.!?\u2026\u3002\u0964\u061f][\"'\u201d\u2019\u00bb\u203a)\]]*\Z")
 _OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e"
-_DEBRIS = re.compile(r"\s*[(\[][\s,;:/\u2013\u2014-]*[)\]]")
-_LEADING = re.compile(r"([(\[])[\s,;:]+")
-_TRAILING = re.compile(r"[\s,;:]+([)\]])")
+_BRACKETS = re.compile(r"(?P<blank>\s*)(?P<opening>[(\[])(?P<inside>[^()\[\]]*)(?P<closing>[)\]])")
+# A piece between commas that says nothing by itself: no word, words that lead to one, a label without what it labels.
+_LEFTOVER = re.compile(
+    r"[^\w]*(?:(?:or|also|and|pronounced|listen|lit|tr|romanized|pinyin|IPA|born|died)\b[^\w]*)*|[A-Z]\w+(?: \w+)?:",
+    re.IGNORECASE,
+)
+# The second of two dates whose first is gone.
+_HALF = re.compile(r"\s*[\u2013\u2014-]\s")
 
 
 class Place(NamedTuple):
@@ -54,16 +59,26 @@ def split_paragraph(text: str, paragraph: Place, split: Splitter) -> list[Place]
 
 
 def clean_definition(text: str) -> str:
-    """Return a text without brackets in which nothing is left, as dropped pronunciations leave them.
+    """Return a text whose brackets hold nothing that dropped pronunciations and dates have left behind.
 
-    >>> clean_definition("Lund (; ) is a town (, Latin: Londinum Gothorum), and old.")
+    >>> clean_definition("Lund (; ) is a town (, Latin: Londinum Gothorum, or ; pronounced), and old.")
     'Lund is a town (Latin: Londinum Gothorum), and old.'
     """
     before = None
     while before != text:
-        before, text = text, _DEBRIS.sub("", text)
-    text = _TRAILING.sub(r"\1", _LEADING.sub(r"\1", text))
-    return " ".join(text.split())
+        before, text = text, _BRACKETS.sub(_without_debris, text)
+    return re.sub(r"\s+([,;])", r"\1", " ".join(text.split()))
+
+
+def _without_debris(brackets: re.Match[str]) -> str:
+    """Brackets with what is left of their pieces; a blank before them goes with them."""
+    parts = [
+        ", ".join(piece.strip() for piece in part.split(",") if not _LEFTOVER.fullmatch(piece.strip()))
+        for part in brackets["inside"].split(";")
+        if not _HALF.match(part)
+    ]
+    kept = "; ".join(part for part in parts if part)
+    return f"{brackets['blank']}{brackets['opening']}{kept}{brackets['closing']}" if kept else ""
 
 
 def is_whole(sentence: str, mention: Place) -> bool:

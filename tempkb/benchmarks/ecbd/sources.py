@@ -27,8 +27,8 @@ _OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
 _OF_DUMP = {
     "entities": WIKIDATA_ENTITIES, "origins": ENTITY_ORIGINS, "classes": ENTITY_CLASSES, "subclass_edges": SUBCLASSES,
 }  # fmt: skip
-# Texts that are in memory at a time, beside those of one article.
-_TEXTS = 256
+# Articles whose texts are in memory at a time.
+_ARTICLES = 200
 
 
 @dataclass
@@ -153,31 +153,42 @@ def read_articles(
 
 
 def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    """Each text of each chosen article, sorted rather than gathered into lists, since what is sorted may spill."""
-    reader = connection.sql(
+    """Each text of each chosen article, by page and age; a few articles at a time, since sorted texts do not spill."""
+    connection.execute(
         """
-        WITH stood AS (
-            SELECT page_id, revision_id, min(s.window_start) AS window_start
-            FROM snapshots AS s SEMI JOIN chosen USING (page_id)
-            WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
-        ), linked AS (
-            SELECT page_id, revision_id,
-                   list({start_char: start_char, end_char: end_char, target_title: target_title}
-                        ORDER BY start_char) AS links
-            FROM links SEMI JOIN chosen USING (page_id, revision_id)
-            WHERE kind IN ('page', 'section') AND target_title <> '' GROUP BY page_id, revision_id
-        )
-        SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
-               stood.revision_id = chosen.revision_id AS is_current,
-               CASE WHEN is_current THEN texts.paragraphs END AS paragraphs, linked.links
-        FROM stood JOIN chosen USING (page_id)
-        JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
-        LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id
-        ORDER BY stood.page_id, stood.window_start, stood.revision_id
+        CREATE OR REPLACE TEMP TABLE stood AS
+        SELECT page_id, revision_id, min(s.window_start) AS window_start
+        FROM snapshots AS s SEMI JOIN chosen USING (page_id)
+        WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
         """
-    ).to_arrow_reader(_TEXTS)
-    for batch in reader:
-        yield from batch.to_pylist()
+    )
+    pages = [page for (page,) in connection.execute("SELECT page_id FROM chosen ORDER BY page_id").fetchall()]
+    for at in range(0, len(pages), _ARTICLES):
+        some = pages[at : at + _ARTICLES]
+        # Files are in the order of pages, so that a range of them is read and no more.
+        reader = connection.sql(_TEXTS_OF, params={"first": some[0], "last": some[-1]}).to_arrow_reader(_ARTICLES)
+        for batch in reader:
+            yield from batch.to_pylist()
+
+
+_TEXTS_OF = """
+    WITH linked AS (
+        SELECT page_id, revision_id,
+               list({start_char: start_char, end_char: end_char, target_title: target_title}
+                    ORDER BY start_char) AS links
+        FROM links SEMI JOIN chosen USING (page_id, revision_id)
+        WHERE page_id BETWEEN $first AND $last AND kind IN ('page', 'section') AND target_title <> ''
+        GROUP BY page_id, revision_id
+    )
+    SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
+           stood.revision_id = chosen.revision_id AS is_current,
+           CASE WHEN is_current THEN texts.paragraphs END AS paragraphs, linked.links
+    FROM stood JOIN chosen USING (page_id)
+    JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
+    LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id
+    WHERE stood.page_id BETWEEN $first AND $last AND texts.page_id BETWEEN $first AND $last
+    ORDER BY stood.page_id, stood.window_start, stood.revision_id
+"""
 
 
 def titles_that_lead_to(connection: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:

@@ -61,8 +61,6 @@ _PRONOUNS = frozenset(
     ]
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-# Draws that come to nothing, such as one that reaches beyond the sentence, are made up for so many times.
-_MOST_TRIES = 20
 
 
 class Span(NamedTuple):
@@ -129,6 +127,12 @@ class Reach:
         """Words at which a span may begin."""
         return [at for at in range(len(self.words)) if self.distance(at, at) is not None]
 
+    def fits(self, first: int, last: int) -> bool:
+        """May words [first, last] be masked: are they there, near enough, and without half a pair of brackets?"""
+        if last >= len(self.words) or self.distance(first, last) is None:
+            return False
+        return is_balanced(self.sentence[self.words[first].start : self.words[last].end])
+
     def text(self, word: Word) -> str:
         """A word's text."""
         return self.sentence[word.start : word.end]
@@ -155,26 +159,23 @@ def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
 
 
 def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
-    """Yield random stretches: length and first word uniform, each stretch once.
+    """Yield random stretches: a length drawn evenly, then a first word among those where it fits; each stretch once.
 
-    Chance hangs on the seed and the key alone, such as item and sentence, so
-    that no other sentence changes what is drawn here.
+    A length that fits nowhere gives no stretch and is not drawn again, or short
+    ones would be more frequent. Chance hangs on the seed and the key alone, such as
+    item and sentence, so that no other sentence changes what is drawn here.
     """
     starts = reach.starts()
     found: set[tuple[int, int]] = set()
-    for number in range(_MOST_TRIES * reach.limits.n_random if starts else 0):
-        if len(found) == reach.limits.n_random:
-            return
+    for number in range(reach.limits.n_random):
         chance = draw(seed, *key, number)
         length = 1 + chance % reach.limits.max_words
-        first = starts[chance // reach.limits.max_words % len(starts)]
+        fitting = [at for at in starts if (at, at + length - 1) not in found and reach.fits(at, at + length - 1)]
+        if not fitting:
+            continue
+        first = fitting[chance // reach.limits.max_words % len(fitting)]
         last = first + length - 1
-        if last >= len(reach.words) or (first, last) in found:
-            continue
         distance = reach.distance(first, last)
-        if distance is None:
-            continue
-        start, end = reach.words[first].start, reach.words[last].end
-        if is_balanced(reach.sentence[start:end]):
+        if distance is not None:
             found.add((first, last))
-            yield Span(RANDOM, start, end, None, length, distance)
+            yield Span(RANDOM, reach.words[first].start, reach.words[last].end, None, length, distance)

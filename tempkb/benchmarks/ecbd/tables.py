@@ -22,7 +22,7 @@ _ORIGIN = (
     Column("origin_property", pa.string(), "property that tells, such as P571 (inception)"),
 )  # fmt: skip
 _CATEGORY = Column("category", pa.string(), "category of the paper's Table 1; Misc. where no class is known")
-_SPLIT = Column("split", pa.string(), "dev or test: by the entity, so that none is in both; null without any item")
+_SPLIT = Column("split", pa.string(), "dev or test: by the entity, so that none is in both; null without any span")
 _SUSPECT = Column(
     "suspect_old_entity", pa.bool_(), "is the page so much older than its origin that the date is doubtful?"
 )
@@ -48,6 +48,7 @@ _MENTION_CHUNK = (
 NAME = pa.struct(
     [("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()), ("is_risky", pa.bool_())]
 )
+CLASS = pa.struct([("class_id", pa.string()), ("label", pa.string())])
 CHUNK = pa.struct([("start_char", pa.int32()), ("end_char", pa.int32()), ("is_proper", pa.bool_())])
 
 ECBD_RELEASES = Table(
@@ -89,7 +90,7 @@ ECBD_ENTITIES = Table(
         _SUSPECT,
         _CATEGORY,
         Column("category_class", pa.string(), "class that the category follows from; null: none is known"),
-        Column("classes", pa.list_(pa.string()), "classes that it is an instance of"),
+        Column("classes", pa.list_(CLASS), "classes that it is an instance of, with their names where these are known"),
         Column("n_words", pa.int32(), "words of the article"),
         Column("n_inlinks", pa.int64(), "mentions of it in other articles"),
         Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
@@ -108,8 +109,8 @@ ECBD_ENTITIES = Table(
         Rule("known_subset", "the subset is odie or popular", "subset NOT IN ('odie', 'popular')"),
         Rule("indexed_by_origin", "an entity of odie has an origin in its window",
              "subset = 'odie' AND (origin_window IS NULL OR origin_from >= origin_to)"),
-        Rule("split_goes_with_items", "there is a split where there are items, and only there",
-             "(split IS NULL) <> (n_np_spans + n_random_spans = 0) OR split NOT IN ('dev', 'test')"),
+        Rule("split_goes_with_items", "there is a split where there are items",
+             "(split IS NULL AND n_np_spans + n_random_spans > 0) OR split NOT IN ('dev', 'test')"),
     ),
 )  # fmt: skip
 

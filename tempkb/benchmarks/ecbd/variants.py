@@ -10,6 +10,7 @@ VARIANTS: tuple[Variant, ...] = (
     "original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition",
 )  # fmt: skip
 _ARTICLES = ("the ", "a ", "an ")
+_OPENING = "\"'\u201c\u2018\u00ab("
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def prompt_of(
         case "original":
             return _around(sentence, answer)
         case "no_ent":
-            return _without(sentence, _with_article(sentence, mention), answer)
+            return _without(sentence, _with_article(sentence, mention, answer), answer)
         case "no_ent_released":
             return _without(sentence, mention, answer)
         case "no_ent_chunk":
@@ -85,18 +86,24 @@ def _behind(definition: str, sentence: str, answer: Place) -> Prompt:
 
 
 def _without(sentence: str, gone: Place, answer: Place) -> Prompt:
-    begins = not sentence[: gone.start].strip("\"'\u201c\u2018\u00ab(")
+    begins = not sentence[: gone.start].strip(_OPENING)
     said = "The entity" if begins else "the entity"
     moved = len(said) - (gone.end - gone.start) if answer.start >= gone.end else 0
     text = f"{sentence[: gone.start]}{said}{sentence[gone.end :]}"
     return _around(text, Place(answer.start + moved, answer.end + moved))
 
 
-def _with_article(sentence: str, mention: Place) -> Place:
-    """The mention and the article right before it, or at its own beginning."""
+def _with_article(sentence: str, mention: Place, answer: Place) -> Place:
+    """The mention and the article right before it, unless that is part of the answer.
+
+    Only at the sentence's beginning is a capital one an article; elsewhere it may be a letter ("Vitamin A").
+    """
     for article in _ARTICLES:
         start = mention.start - len(article)
+        said = sentence[start : mention.start] if start >= 0 else ""
         before = sentence[start - 1 : start] if start > 0 else ""
-        if start >= 0 and sentence[start : mention.start].lower() == article and not before.isalnum():
-            return Place(start, mention.end)
+        begins = not sentence[:start].strip(_OPENING)
+        if said == article or (begins and said == article.capitalize()):
+            overlaps = start < answer.end and answer.start < mention.start
+            return mention if overlaps or before.isalnum() else Place(start, mention.end)
     return mention

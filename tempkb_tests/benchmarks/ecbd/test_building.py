@@ -1,6 +1,7 @@
 """A release over the demo world, which knows the truth: entities, sentences, spans, and what is frozen."""
 
 import json
+import re
 import shutil
 from collections import Counter
 
@@ -8,15 +9,16 @@ import pytest
 
 import tempkb
 from tempkb.api import open_store
-from tempkb.benchmarks.ecbd import building, releases
+from tempkb.benchmarks.ecbd import building, checking, releases
 from tempkb.benchmarks.ecbd.building import build_release
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.exporting import export_ecbd
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.sentences import Place
-from tempkb.benchmarks.ecbd.tables import TABLES
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.export import verified_files
 from tempkb.errors import ContractError, DesignError, SettingsError
+from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 
 NAME = "demo-cloze"
@@ -111,7 +113,8 @@ def test_items_keep_to_the_rules_by_an_independent_count(rows):
         assert row["answer_in_definition"] == (row["answer"] in row["definition"])
         if row["random_definition"] is not None:
             assert row["random_definition_page_id"] != row["page_id"]
-            assert row["answer"].lower() not in row["random_definition"].lower()
+            answer = re.escape(row["answer"].lower())
+            assert not re.search(rf"(?<!\w){answer}(?!\w)", row["random_definition"].lower())
     assert {row["span_kind"] for row in items} == {"np", "random"}
     assert max(Counter(row["page_id"] for row in items).values()) <= 100
 
@@ -225,11 +228,21 @@ def test_presets_differ_where_they_should(store):
     }
     assert kinds <= {"title", "label", "alias"}
     most = Counter(row["page_id"] for row in compat).most_common(1)[0][1]
-    make(store, "capped", max_spans_per_entity="10", max_spans_per_window="15")
+    # So few that some entities are left without any item.
+    make(store, "capped", max_spans_per_entity="10", max_spans_per_window="1")
     capped = store.read("ecbd_cloze", release="capped").to_pylist()
     assert max(Counter(row["page_id"] for row in capped).values()) <= 10 < most
     strata = Counter((row["origin_window"], row["split"], row["span_kind"]) for row in capped)
-    assert max(strata.values()) <= 15
+    assert max(strata.values()) == 1
+    tables = {"cloze": ECBD_CLOZE, "entities": ECBD_ENTITIES, "sentences": ECBD_SENTENCES, "releases": ECBD_RELEASES}
+    for name in ("OUT_OF_WINDOW", "IN_BOTH_SPLITS", "BEYOND_CAPS", "BEYOND_LIMITS", "MENTIONED_OFTEN", "NOT_IN_PLACE"):
+        assert broken(store, getattr(checking, name), tables) == [], name
+    bare = [
+        row
+        for row in store.read("ecbd_entities", release="capped").to_pylist()
+        if row["split"] and not row["n_np_spans"]
+    ]
+    assert any(not row["n_random_spans"] for row in bare)
     reasons = {
         row["reason"] for row in store.read("exclusions", table_name="ecbd_cloze", partition="capped").to_pylist()
     }
@@ -273,6 +286,11 @@ def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
     items = store.read("ecbd_cloze", release=NAME).to_pylist()
     nine = [one for name in files if "_spans_" in name for one in read_records(target / name, cloze_record)]
     probes = [one for name in files if name.startswith("ekp/") for one in read_records(target / name, probe_record)]
+    for name in files:
+        if "_spans_" in name or name.startswith("ekp/"):
+            ids = [json.loads(line)["ex_id"] for line in (target / name).read_text("utf-8").splitlines()]
+            assert len(set(ids)) == len(ids) > 0 or not ids, name
+    assert {one for probe in probes for one in probe.classes} >= {"bridge (Q12280)", "film (Q11424)"}
     assert Counter((one.masked_sentence, one.answer, one.mention) for one in nine) == Counter(
         (row["masked_sentence"], row["answer"], row["mention"]) for row in items
     )

@@ -93,7 +93,7 @@ def pipeline(tmp_path_factory):
 
 
 def test_a_spacy_pipeline_is_loaded_and_gives_chunks_and_what_hangs_on_them(pipeline):
-    chunker = open_chunker("spacy", pipeline, pytest.fail)
+    chunker = open_chunker("spacy", pipeline, "en", pytest.fail)
     assert isinstance(chunker, SpacyChunker)
     assert chunker.name == "spacy en_tiny 1.2.3"
     sentences = ["The ferry crossed the wide river .", "Ida sold a map of Varland .", "She crossed the river ."]
@@ -111,13 +111,13 @@ def test_a_spacy_pipeline_is_loaded_and_gives_chunks_and_what_hangs_on_them(pipe
 
 def test_a_spacy_pipeline_parts_paragraphs(pipeline):
     paragraph = "Ida sold a map of Varland . She crossed the river ."
-    found = [paragraph[start:end] for start, end in spacy_splitter(pipeline)(paragraph)]
+    found = [paragraph[start:end] for start, end in spacy_splitter(pipeline, "en")(paragraph)]
     assert "".join(found).replace(" ", "") == paragraph.replace(" ", "")
 
 
 def test_without_the_model_one_warning_names_the_command():
     told = []
-    chunker = open_chunker("auto", "en_core_web_sm_of_nobody", told.append)
+    chunker = open_chunker("auto", "en_core_web_sm_of_nobody", "en", told.append)
     assert isinstance(chunker, TextBlobChunker)
     assert len(told) == 1
     assert "python -m spacy download en_core_web_sm_of_nobody" in told[0]
@@ -128,9 +128,9 @@ def test_a_model_that_is_asked_for_and_missing_is_an_error():
     with pytest.raises(
         SettingsError, match="noun_chunker: the spaCy model 'nobodys' is not installed; install it with"
     ):
-        open_chunker("spacy", "nobodys", pytest.fail)
+        open_chunker("spacy", "nobodys", "en", pytest.fail)
     with pytest.raises(SettingsError, match="sentences: the spaCy model 'nobodys' is not installed"):
-        spacy_splitter("nobodys")
+        spacy_splitter("nobodys", "en")
 
 
 def test_a_pipeline_without_a_parser_is_refused_by_its_parts(tmp_path):
@@ -138,8 +138,16 @@ def test_a_pipeline_without_a_parser_is_refused_by_its_parts(tmp_path):
 
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(SettingsError, match=r"has no parser \(its parts: none\)"):
-        load_pipeline(str(tmp_path / "blank"))
+        load_pipeline(str(tmp_path / "blank"), "en")
 
 
 def test_the_bundled_chunker_asks_for_no_model():
-    assert isinstance(open_chunker("textblob", "nobodys", pytest.fail), TextBlobChunker)
+    assert isinstance(open_chunker("textblob", "nobodys", "en", pytest.fail), TextBlobChunker)
+
+
+def test_a_wiki_in_another_language_needs_a_pipeline_of_that_language(pipeline):
+    with pytest.raises(SettingsError, match="reads 'en', and the wiki is in 'de'"):
+        open_chunker("auto", pipeline, "de", pytest.fail)
+    for choice in ("auto", "textblob"):
+        with pytest.raises(SettingsError, match="the bundled chunker reads English, and the wiki is in 'de'"):
+            open_chunker(choice, "nobodys", "de", pytest.fail)

@@ -53,6 +53,7 @@ def test_changes_are_read_by_kind():
         ({"dev_share": "1.5"}, "dev_share: found 1.5; expected a share from 0 to 1"),
         ({"rules": "released", "max_distance": "5"}, "rules: the released ones fix after_mention"),
         ({"redirect_names": "yes"}, "redirect_names: found 'yes'; expected a value like False"),
+        ({"suspect_years": "99999"}, "suspect_years: found 99999; expected 1000 or fewer"),
         ({"origin_granularity": "day"}, "origin_granularity: found 'day'"),
     ],
 )  # fmt: skip
@@ -73,6 +74,7 @@ def test_studies_and_sources_must_fit():
     with pytest.raises(DesignError, match="dump_id: no Wikidata dump tells origins, and no popular pages"):
         make_design("tempkb", STUDY, "2024-01-01")
     assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
+    assert make_design("tempkb", STUDY, "2014-12-01", popular="3").cut == date(2014, 12, 1)  # no study without a dump
 
 
 def test_popular_pages_come_from_a_file(tmp_path):
@@ -83,6 +85,11 @@ def test_popular_pages_come_from_a_file(tmp_path):
     assert (made.popular, made.popular_pages) == (0, (12, 305))
     path.write_text("12\nSoup\n")
     with pytest.raises(DesignError, match="line 2: found 'Soup'; expected a page number, or a JSON object with one of"):
+        read_page_ids(path)
+    path.write_text("\ufeff12\n")
+    assert read_page_ids(path) == (12,)
+    path.write_text("²\n")
+    with pytest.raises(DesignError, match="line 1: found '²'"):
         read_page_ids(path)
     path.write_text('{"en_wiki_pageid": "n/a"}\n')
     with pytest.raises(DesignError, match="lists no page"):

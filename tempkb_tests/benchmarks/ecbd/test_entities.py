@@ -181,6 +181,49 @@ def test_without_a_wikidata_dump_there_are_popular_articles_only(connection):
     assert connection.execute("SELECT category, classes, label FROM chosen").fetchall() == [("Misc.", [], None)]
 
 
+def test_dates_that_no_calendar_of_ours_has_are_outside_the_study(connection):
+    world(connection, [page(1, "Q1"), page(2, "Q2"), page(3, "Q3")], [born("Q1", date(2021, 5, 4), date(2021, 5, 5))])
+    connection.execute(
+        """
+        CREATE TABLE far_origins AS
+        SELECT * REPLACE ('Q2' AS entity_id, DATE '300001-01-01 (BC)' AS origin_from, DATE '300000-01-01 (BC)' AS origin_to)
+        FROM origins UNION ALL
+        SELECT * REPLACE ('Q3' AS entity_id, DATE '9999-11-05' AS origin_from, DATE '9999-11-06' AS origin_to)
+        FROM origins UNION ALL FROM origins
+        """
+    )
+    connection.unregister("origins")
+    connection.execute("ALTER TABLE far_origins RENAME TO origins")
+    rows, left_out = chosen(connection)
+    assert rows == [(1, "odie", "2021-Q2")]
+    assert left_out == {"origin outside the study": 2}
+
+
+def test_classes_are_named_by_their_pages_or_by_the_table(connection):
+    day = (date(2021, 5, 4), date(2021, 5, 5))
+    classes = [("Q1", "Q11424", 0), ("Q1", "Q999", 0), ("Q1", "Q35127", 0)]
+    world(connection, [page(1, "Q1")], [born("Q1", *day)], classes=classes)
+    connection.unregister("entities")
+    connection.execute(
+        "CREATE TABLE entities AS SELECT 'Q35127' AS entity_id, 'web site' AS label, []::VARCHAR[] AS aliases"
+    )
+    chosen(connection)
+    (named,) = connection.execute("SELECT classes FROM chosen").fetchall()[0]
+    assert [(one["class_id"], one["label"]) for one in named] == [
+        ("Q11424", "film"),
+        ("Q35127", "web site"),
+        ("Q999", None),
+    ]
+
+
+def test_an_article_without_its_text_is_counted(connection):
+    world(connection, [page(1, "Q1"), page(2, "Q2")], [born("Q1", date(2021, 5, 4), date(2021, 5, 5))])
+    connection.execute("CREATE TABLE some_texts AS FROM texts WHERE page_id = 1")
+    connection.unregister("texts")
+    connection.execute("ALTER TABLE some_texts RENAME TO texts")
+    assert chosen(connection) == ([(1, "odie", "2021-Q2")], {"article whose text is missing": 1})
+
+
 def test_a_popular_entity_may_be_older_than_our_era(connection):
     world(connection, [page(1, "Q1"), page(2, "Q2")], [born("Q2", date(2021, 5, 4), date(2021, 5, 5))])
     connection.execute(

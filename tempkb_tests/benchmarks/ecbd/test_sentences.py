@@ -63,6 +63,9 @@ def test_a_stretch_that_cuts_a_word_covers_none():
         ("He began: \"It is late and", ['"It is late and']),
         ("is late\" he ended.", ['is late"']),
         ('A "b" c "d" e', ['"b"', '"d"']),
+        ("Er sagte »nein« und ging.", ["»nein«"]),
+        ("»Nein«, sagte er.", ["»Nein«"]),
+        ("The \"Foo\"'s bar is old.", ['"Foo"']),
         ("No quotes at all.", []),
     ],
 )  # fmt: skip
@@ -112,6 +115,9 @@ def test_the_released_code_looks_for_titles_as_they_stand():
         ("Ida Inc.", "Ida Inc.", True),
         ("l'Ida", "Ida", False),
         ("Straße_Ida", "Ida", False),
+        ("Foo\u0301 is no Foo", "Foo\u0301", True),
+        ("Foo\u0301 is new", "Foo", False),
+        ("रामायण", "राम", False),
     ],
 )
 def test_names_stand_between_the_edges_of_words(text, name, is_found):
@@ -190,6 +196,12 @@ def test_a_small_mention_may_begin_a_sentence_and_go_before_a_name():
         ("Ada (born 1815; ) wrote.", "Ada (born 1815) wrote."),
         ("Ada ((), Lady) wrote.", "Ada (Lady) wrote."),
         ("Ada (born 1815) wrote.", "Ada (born 1815) wrote."),
+        ("Asia (or) and Lut (or ; Arabic: Lud) are old.", "Asia and Lut (Arabic: Lud) are old."),
+        ("Ada (born Ada Holm; – March 6, 1982) wrote.", "Ada (born Ada Holm) wrote."),
+        ("X (pronounced) and Y (Chinese: ; pinyin) and Z (Russian: , tr. ).", "X and Y and Z."),
+        ("The land ; Landland , is old.", "The land; Landland, is old."),
+        ("War (1939-1945, or longer) is an evil (C.).", "War (1939-1945, or longer) is an evil (C.)."),
+        ("f(x) of IBM (International, Inc.; and others)", "f(x) of IBM (International, Inc.; and others)"),
     ],
 )
 def test_definitions_have_no_debris_of_brackets(text, clean):

@@ -155,6 +155,18 @@ def test_the_released_random_spans_are_one_token_longer():
     assert set(gaps) == set(range(1, 9))
 
 
+def test_short_sentences_do_not_make_short_spans_more_frequent():
+    sentence = "Lamp one two three four five six."
+    reach = Reach(sentence, Place(0, 4), Limits(n_random=1))
+    lengths = Counter(one.n_words for seed in range(5_000) for one in random_spans(reach, seed, sentence))
+    assert all(abs(n - 1_000) < 5 * (5_000 * 0.2 * 0.8) ** 0.5 for n in lengths.values())
+    # Where four words are left, a length of five gives nothing, and is not drawn again.
+    few = Reach("Lamp one two three four.", Place(0, 4), Limits(n_random=1))
+    found = Counter(one.n_words for seed in range(5_000) for one in random_spans(few, seed, "few"))
+    assert set(found) == {1, 2, 3, 4}
+    assert all(abs(n - 1_000) < 5 * (5_000 * 0.2 * 0.8) ** 0.5 for n in found.values())
+
+
 @settings(max_examples=50)
 @given(st.lists(st.sampled_from(["Ida", "oil-lamp", "can't", "$5.", "(a", "b)", "—"]), min_size=1, max_size=12))
 def test_the_released_rules_never_fail(words):

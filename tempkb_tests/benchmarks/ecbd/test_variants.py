@@ -30,6 +30,8 @@ def place(sentence: str, text: str) -> Place:
         ("Bertha Ida cost us a roof.", "Ida", "no_ent", "Bertha the entity cost us <extra_id_0>."),
         ("“Ida cost us a roof.", "Ida", "no_ent", "“The entity cost us <extra_id_0>."),
         ("Ida's wind cost us a roof.", "Ida", "no_ent", "The entity's wind cost us <extra_id_0>."),
+        ("They took a roof to a Ida.", "Ida", "no_ent", "They took <extra_id_0> to the entity."),
+        ("Vitamin A Ida hid a roof.", "Ida", "no_ent", "Vitamin A the entity hid <extra_id_0>."),
         ("Before a roof fell, Ida came.", "Ida", "no_ent", "Before <extra_id_0> fell, the entity came."),
         ("Ida cost us a roof.", "Ida", "definition", "Ida is a storm. Ida cost us <extra_id_0>."),
         ("Ida cost us a roof.", "Ida", "random_definition", "Rye is a grain. Ida cost us <extra_id_0>."),
@@ -41,6 +43,31 @@ def test_the_forms_of_an_item(sentence, mention, variant, masked):
     assert prompt.masked == masked
     assert prompt.filled == masked.replace("<extra_id_0>", "a roof")
     assert prompt.filled[len(prompt.left) :].startswith("a roof")
+
+
+def test_an_article_that_is_part_of_the_answer_stays():
+    sentence = "It is said to be a Ida."
+    prompt = prompt_of("no_ent", sentence, place(sentence, "Ida"), place(sentence, "be a"))
+    assert (prompt.masked, prompt.answer) == ("It is said to <extra_id_0> the entity.", "be a")
+
+
+some_words = st.lists(
+    st.sampled_from(["the", "a", "an", "A", "The", "of", "“the", "(a", "tin"]), min_size=2, max_size=8
+)
+
+
+@given(some_words, some_words, st.data())
+def test_no_form_changes_the_answer(before, behind, data):
+    sentence = " ".join([*before, "Ida", *behind])
+    mention = place(sentence, "Ida")
+    starts = [at for at in range(len(sentence)) if not at or sentence[at - 1] == " "]
+    start = data.draw(st.sampled_from([at for at in starts if at != mention.start]))
+    ends = [at for at in range(start + 1, len(sentence) + 1) if at == len(sentence) or sentence[at] == " "]
+    end = data.draw(st.sampled_from([at for at in ends if at <= mention.start or start > mention.start]))
+    for variant in ("original", "no_ent", "no_ent_released", "definition", "random_definition"):
+        prompt = prompt_of(variant, sentence, mention, Place(start, end), "Ida is.", "Rye is.")
+        assert prompt.answer == sentence[start:end]
+        assert prompt.filled[len(prompt.left) :].startswith(prompt.answer)
 
 
 def test_the_noun_phrase_around_the_mention_goes_as_a_whole_or_not_at_all():
@@ -102,7 +129,7 @@ def test_a_new_entity_takes_only_what_it_wins():
 
 
 def test_a_definition_that_gives_something_away_is_passed_over():
-    told = [(1, "It has A ROOF of tin."), (2, "Aunt Ida made it."), (3, "It is red."), (4, "Its own.")]
+    told = [(1, "It has A ROOF of tin."), (2, "Aunt Ida made it."), (3, "It is red, as Idaho is."), (4, "Its own.")]
     assert choose_definitions([Item("x", 4, "a roof", "Ida")], told, 1) == [3]
     assert choose_definitions([Item("x", 3, "a roof", "Ida")], told[:3], 1) == [None]
     assert choose_definitions([Item("x", 3, "a roof", "Ida")], told[2:3], 1) == [None]

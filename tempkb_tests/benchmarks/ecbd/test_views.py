@@ -22,7 +22,7 @@ def table(declared, rows):
 
 def answers(view, **tables):
     with in_memory() as connection:
-        for name, rows in tables.items():
+        for name, rows in {"ecbd_releases": table(ECBD_RELEASES, [{"release": "r"}]), **tables}.items():
             connection.register(name, rows)
         found = connection.sql(view.query)
         return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
@@ -34,14 +34,32 @@ def printed_entities():
         for split, n in zip(("dev", "test"), counts, strict=True):
             for _ in range(n):
                 number += 1
-                yield {"release": "r", "page_id": number, "subset": "odie", "split": split, "category": "Media",
+                yield {"release": "r", "page_id": number, "subset": "odie", "split": split, "category": "Media", "n_np_spans": 1, "n_random_spans": 0,
                        "origin_from": date(year, 3, 1)}  # fmt: skip
 
 
 def test_the_printed_counts_of_table_1_give_the_corrected_totals():
     extra = [
         {"release": "r", "page_id": -1, "subset": "popular", "split": "dev", "category": "Media"},
-        {"release": "r", "page_id": -2, "subset": "odie", "category": "Media", "origin_from": date(2017, 1, 1)},
+        {
+            "release": "r",
+            "page_id": -2,
+            "subset": "odie",
+            "category": "Media",
+            "origin_from": date(2017, 1, 1),
+            "n_np_spans": 0,
+            "n_random_spans": 0,
+        },
+        {
+            "release": "killed",
+            "page_id": 1,
+            "subset": "odie",
+            "split": "dev",
+            "category": "Media",
+            "n_np_spans": 1,
+            "n_random_spans": 1,
+            "origin_from": date(2017, 1, 1),
+        },
     ]
     found = answers(ORIGIN_YEARS, ecbd_entities=table(ECBD_ENTITIES, [*printed_entities(), *extra]))
     by_year = {row["origin_year"]: (row["n_dev"], row["n_test"], row["n_entities"]) for row in found}
@@ -61,6 +79,8 @@ def test_categories_are_per_cent_of_a_year():
             "split": "dev",
             "category": name,
             "origin_from": date(year, 1, 1),
+            "n_np_spans": 1,
+            "n_random_spans": 1,
         }
         for at, (name, year) in enumerate(
             [("Media", 2020), ("Media", 2020), ("Sports", 2020), ("Misc.", 2020), ("Sports", 2021)]
@@ -149,6 +169,9 @@ def design(**changes):
     return [{**RELEASE, "design": text}]
 
 
+BEFORE = "Oil of one two three four five six seven eight nine went to Ida."
+FAR_BEFORE = {**ITEM, "sentence": BEFORE, "answer": "Oil", "span_start_char": 0, "span_end_char": 3,
+              "mention_start_char": BEFORE.index("Ida"), "mention_end_char": BEFORE.index("Ida") + 3}  # fmt: skip
 FAR = "Ida hit one two three four five six seven eight nine ten oil."
 
 
@@ -157,6 +180,7 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
     [
         ("MENTIONED_OFTEN", sentence("Ida and Ida met.")),
         ("MENTIONED_OFTEN", sentence("Idaho and all.")),
+        ("MENTIONED_OFTEN", sentence("Ida Ida met.")),
         ("MENTIONED_OFTEN", sentence("The Ida-like Ida met.")),
         ("NOT_IN_PLACE", item(span_start_char=9)),
         ("NOT_IN_PLACE", item(mention_start_char=1)),
@@ -170,6 +194,8 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
             item(sentence=FAR, answer="oil", span_start_char=FAR.index("oil"), span_end_char=len(FAR) - 1),
         ),
         ("BEYOND_LIMITS", item(mention_start_char=24, mention_end_char=29)),
+        ("BEYOND_LIMITS", {**item(n_words_after_mention=11), "releases": design(rules='"released"')}),
+        ("BEYOND_LIMITS", {"cloze": [FAR_BEFORE], "releases": design(after_mention="false")}),
         ("IN_BOTH_SPLITS", {"cloze": [ITEM, {**ITEM, "cloze_id": "x", "split": "test"}]}),
         ("IN_BOTH_SPLITS", item(split="test")),
         ("BEYOND_CAPS", {"cloze": [{**ITEM, "cloze_id": str(at)} for at in range(3)]}),
@@ -185,6 +211,17 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
 )
 def test_each_check_can_fail(name, changes):
     assert broken(getattr(checking, name), **changes) != []
+
+
+def test_near_spans_before_the_mention_are_sound_where_they_may_be():
+    near = {
+        **FAR_BEFORE,
+        "answer": "six",
+        "span_start_char": BEFORE.index("six"),
+        "span_end_char": BEFORE.index("six") + 3,
+    }
+    assert broken(checking.BEYOND_LIMITS, cloze=[near], releases=design(after_mention="false")) == []
+    assert broken(checking.BEYOND_LIMITS, cloze=[near]) != []
 
 
 def test_caps_of_each_kind_by_itself_are_wider():
