@@ -181,6 +181,7 @@ _POPULAR = f"""
     LEFT JOIN entities AS e ON e.entity_id = a.entity_id
     LEFT JOIN named_classes AS k ON k.entity_id = a.entity_id
     ANTI JOIN chosen ON chosen.page_id = a.page_id
+    ANTI JOIN chosen AS same_item ON same_item.entity_id = a.entity_id
     WHERE a.n_words >= $min_words AND NOT a.is_disambiguation AND n.reason IS NULL
 """
 

@@ -80,10 +80,11 @@ def _is_of_word(sign: str) -> bool:
 
 
 def holds(text: str, name: str) -> bool:
-    """Does a text hold a name between the edges of words? Both are taken as they are."""
+    """Does a text hold a name, alone or in a compound (GPT in GPT-2), but not inside a word? Both are taken as they are."""
     start = text.find(name)
     while start >= 0:
-        if is_bounded(text, start, start + len(name)):
+        end = start + len(name)
+        if not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum():
             return True
         start = text.find(name, start + 1)
     return False

@@ -175,6 +175,12 @@ def test_popular_articles_are_those_of_most_people_and_mentions(connection):
     }  # fmt: skip
 
 
+def test_no_item_is_asked_about_by_its_origin_and_as_a_popular_one(connection):
+    day = (date(2021, 5, 4), date(2021, 5, 5))
+    world(connection, [page(1, "Q1"), page(2, "Q1", contributors=9), page(3, "Q3")], [born("Q1", *day)])
+    assert chosen(connection, popular=3)[0] == [(1, "odie", "2021-Q2"), (3, "popular", None)]
+
+
 def test_without_a_wikidata_dump_there_are_popular_articles_only(connection):
     wiki(connection, [page(1, None), page(2, "Q2", contributors=5)], {}, {})
     assert chosen(connection, dump_id="", popular=1)[0] == [(2, "popular", None)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tempkb.benchmarks.ecbd.matching import Match, NameFinder, is_bounded, longest
+from tempkb.benchmarks.ecbd.matching import Match, NameFinder, holds, is_bounded, longest
 from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.sentences import (
@@ -125,6 +125,13 @@ def test_names_stand_between_the_edges_of_words(text, name, is_found):
     assert bool(found) == is_found
     if is_found:
         assert text[found[0].start : found[0].end] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "is_held"), [("gpt-2 is", True), ("a gpt", True), ("gpts", False), ("agpt gpt", True), ("", False)]
+)
+def test_a_text_holds_a_name_in_compounds_too(text, is_held):
+    assert holds(text, "gpt") == is_held
 
 
 def test_no_name_is_a_pattern():
