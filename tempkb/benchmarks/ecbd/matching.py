@@ -80,7 +80,7 @@ def _is_of_word(sign: str) -> bool:
 
 
 def holds(text: str, name: str) -> bool:
-    """Does a text hold a name, alone or in a compound (GPT in GPT-2), but not inside a word? Both are taken as they are."""
+    """Does a text hold a name, alone or in a compound (GPT in GPT-2), but not inside a word? Case counts."""
     start = text.find(name)
     while start >= 0:
         end = start + len(name)
