@@ -12,7 +12,7 @@ import pytest
 
 import tempkb
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
-from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, load_pipeline
+from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
@@ -112,12 +112,9 @@ def test_the_released_distances_follow_from_mixed_units(samples):
 
 
 def chunkers() -> list[Chunker]:
-    found: list[Chunker] = [TextBlobChunker()]
-    try:
-        found.append(SpacyChunker(load_pipeline("en_core_web_sm", "en")))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is printed and the other chunker is measured
-        print(f"\nonly the bundled chunker: {error}")
-    return found
+    """The bundled chunker, and spaCy's where its model is installed."""
+    best = open_chunker("auto", "en_core_web_sm", "en", lambda line: print(f"\n{line}"))
+    return [TextBlobChunker(), best] if isinstance(best, SpacyChunker) else [best]
 
 
 def recall(samples, chunks_of) -> tuple[int, int]:
