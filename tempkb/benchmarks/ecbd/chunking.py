@@ -21,14 +21,12 @@ class Chunk(NamedTuple):
 
     Attributes:
         is_proper: is it a name?
-        n_tokens: tokens of the chunker.
         is_pronoun: does it consist of pronouns?
     """
 
     start: int
     end: int
     is_proper: bool
-    n_tokens: int
     is_pronoun: bool = False
 
 
@@ -153,7 +151,7 @@ def _of_parse(parsed: Any) -> list[Chunk]:
         for span in (chunk, parsed[root.left_edge.i : root.right_edge.i + 1]):
             tags = [token.pos_ for token in span]
             found[span.start_char, span.end_char] = Chunk(
-                span.start_char, span.end_char, _is_proper(tags), len(span), all(tag == "PRON" for tag in tags)
+                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags)
             )
     return [found[key] for key in sorted(found)]
 
@@ -270,6 +268,6 @@ def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iter
 def _chunk(places: Sequence[tuple[int, int]], tags: Sequence[str], first: int, behind: int) -> Chunk:
     own = tags[first:behind]
     return Chunk(
-        places[first][0], places[behind - 1][1], own[-1].startswith("NNP"), len(own),
+        places[first][0], places[behind - 1][1], own[-1].startswith("NNP"),
         all(tag in _PRONOUNS for tag in own),
     )  # fmt: skip

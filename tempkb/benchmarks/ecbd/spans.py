@@ -14,52 +14,12 @@ from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
 NP, RANDOM = "np", "random"
-_PRONOUNS = frozenset(
-    [
-        "i",
-        "me",
-        "my",
-        "mine",
-        "we",
-        "us",
-        "our",
-        "ours",
-        "you",
-        "your",
-        "yours",
-        "he",
-        "him",
-        "his",
-        "she",
-        "her",
-        "hers",
-        "it",
-        "its",
-        "they",
-        "them",
-        "their",
-        "theirs",
-        "this",
-        "that",
-        "these",
-        "those",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "what",
-        "there",
-        "himself",
-        "herself",
-        "itself",
-        "themselves",
-        "each",
-        "other",
-        "one",
-        "another",
-        "such",
-    ]
-)
+_PRONOUNS = frozenset((
+    "i", "me", "my", "mine", "we", "us", "our", "ours", "you", "your", "yours", "he", "him", "his", "she",
+    "her", "hers", "it", "its", "they", "them", "their", "theirs", "this", "that", "these", "those", "which",
+    "who", "whom", "whose", "what", "there", "himself", "herself", "itself", "themselves", "each", "other",
+    "one", "another", "such",
+))  # fmt: skip
 _ARTICLES = frozenset(("the", "a", "an"))
 
 
@@ -111,7 +71,6 @@ class Reach:
         self.sentence, self.words, self.limits = sentence, words_of(sentence), limits
         inside = [at for at, word in enumerate(self.words) if word.start < mention.end and word.end > mention.start]
         self._first, self._last = (inside[0], inside[-1]) if inside else (0, -1)
-        self.has_mention = bool(inside)
 
     def distance(self, first: int, last: int) -> int | None:
         """How far words [first, last] lie from the mention; None if too far, before it when they must not, or in it."""
@@ -127,11 +86,15 @@ class Reach:
         """Words at which a span may begin."""
         return [at for at in range(len(self.words)) if self.distance(at, at) is not None]
 
-    def fits(self, first: int, last: int) -> bool:
-        """May words [first, last] be masked: are they there, near enough, and without half a pair of brackets?"""
-        if last >= len(self.words) or self.distance(first, last) is None:
-            return False
-        return is_balanced(self.sentence[self.words[first].start : self.words[last].end])
+    def fit(self, first: int, last: int) -> int | None:
+        """How far words [first, last] lie from the mention; None if they may not be masked.
+
+        Words that are not there may not, nor those too far away, nor half a pair of brackets.
+        """
+        distance = self.distance(first, last) if last < len(self.words) else None
+        if distance is None or not is_balanced(self.sentence[self.words[first].start : self.words[last].end]):
+            return None
+        return distance
 
     def text(self, word: Word) -> str:
         """A word's text."""
@@ -150,11 +113,9 @@ def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
             continue
         seen.add(at)
         words = [reach.text(word).lower() for word in reach.words[at[0] : at[1] + 1]]
-        distance = reach.distance(*at)
-        if distance is None or all(word in _PRONOUNS or word in _ARTICLES for word in words):
-            continue
-        start, end = reach.words[at[0]].start, reach.words[at[1]].end
-        if is_balanced(reach.sentence[start:end]):
+        distance = reach.fit(*at)
+        if distance is not None and not all(word in _PRONOUNS or word in _ARTICLES for word in words):
+            start, end = reach.words[at[0]].start, reach.words[at[1]].end
             yield Span(NP, start, end, "PROPER" if chunk.is_proper else "COMMON", len(words), distance)
 
 
@@ -170,12 +131,13 @@ def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
     for number in range(reach.limits.n_random):
         chance = draw(seed, *key, number)
         length = 1 + chance % reach.limits.max_words
-        fitting = [at for at in starts if (at, at + length - 1) not in found and reach.fits(at, at + length - 1)]
-        if not fitting:
-            continue
-        first = fitting[chance // reach.limits.max_words % len(fitting)]
-        last = first + length - 1
-        distance = reach.distance(first, last)
-        if distance is not None:
-            found.add((first, last))
-            yield Span(RANDOM, reach.words[first].start, reach.words[last].end, None, length, distance)
+        fitting = [
+            (first, distance)
+            for first in starts
+            if (first, length) not in found and (distance := reach.fit(first, first + length - 1)) is not None
+        ]
+        if fitting:
+            first, distance = fitting[chance // reach.limits.max_words % len(fitting)]
+            found.add((first, length))
+            start, end = reach.words[first].start, reach.words[first + length - 1].end
+            yield Span(RANDOM, start, end, None, length, distance)

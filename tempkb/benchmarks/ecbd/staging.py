@@ -20,7 +20,7 @@ STAGED_SENTENCES = pa.schema(
      ("mention_kind", pa.string())]
 )  # fmt: skip
 _CHUNK = pa.struct(
-    [("start", pa.int32()), ("end", pa.int32()), ("is_proper", pa.bool_()), ("n_tokens", pa.int32()),
+    [("start", pa.int32()), ("end", pa.int32()), ("is_proper", pa.bool_()),
      ("is_pronoun", pa.bool_())]
 )  # fmt: skip
 STAGED_PHRASES = pa.schema([("sentence", pa.string()), ("chunks", pa.list_(_CHUNK))])

@@ -26,7 +26,7 @@ def place(text: str, sentence: str = SENTENCE) -> Place:
 
 
 def chunk(text: str, sentence: str = SENTENCE, *, is_proper: bool = False, is_pronoun: bool = False) -> Chunk:
-    return Chunk(*place(text, sentence), is_proper, len(text.split()), is_pronoun)
+    return Chunk(*place(text, sentence), is_proper, is_pronoun)
 
 
 def noun(*texts: str, limits: Limits | None = None) -> dict[str, int]:
