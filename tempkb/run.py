@@ -153,7 +153,8 @@ def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[D
         raise SettingsError("--day: tells the day of files of Wikidata's entities; name them with --dump")
     if request.dump_files:
         return []
-    return sorted((one for one in find_dumps(home.dumps) if one.entities), key=lambda one: (one.horizon, one.dump_id))
+    there = (one for one in find_dumps(home.dumps) if one.entities and not one.flaws)
+    return sorted(there, key=lambda one: (one.horizon, one.dump_id))
 
 
 def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], summary: Summary) -> None:
@@ -223,7 +224,10 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
     settings = home.settings
     if request.windows and request.all_windows:
         raise SettingsError("--windows and --all exclude one another; give one of them")
-    serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named]
+    serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
+    unfinished = [f"{dump.dump_id} ({'; '.join(dump.flaws)})" for dump in dumps if dump.flaws]
+    if not serving and unfinished:
+        raise SourceError(f"no complete dump below {home.dumps}; not complete: {', '.join(unfinished)}; fetch the rest")
     if not serving:
         raise SourceError(
             f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "

@@ -25,12 +25,20 @@ from tempkb.store.store import Store
 def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """Files of each dump, with sizes, check sums and what a pass over them found.
 
+    What the publisher says of them is verified first.
+
     One row per file; key `dump_id, file_name`.
     """
     dump = find_dump(store, context.partition_key)
     # Wikidata's entities serve a home of any wiki.
     if dump.holds_pages:
         store.claim(dump.wiki)
+    if dump.flaws:
+        raise SourceError(
+            f"dump {dump.dump_id} is not complete: {'; '.join(dump.flaws)}. Wait for it, or fetch it again."
+        )
+    for file in dump.files:
+        file.verify()
     rows = describe_files(dump)
     held = store.lake.current(DUMP_FILES.name, dump.dump_id)
     known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None

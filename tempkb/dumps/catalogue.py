@@ -1,42 +1,31 @@
 """The dumps that lie in a home's `dumps` folder, or that a user names, and what they serve.
 
-Three layouts of Wikimedia are known:
-
-    <wiki>/<YYYYMMDD>/<wiki>-<YYYYMMDD>-pages-meta-history*.{7z,bz2}, ...-page.sql.gz, ...
-    other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/<wiki>-<YYYY-MM-DD>-p*.xml.bz2
-    wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-all.json.{gz,bz2}      (Wikidata's entities)
-
-Files that a user names are remembered in `named/<dump_id>.json`. What does not
-belong here: completeness, check sums of the publisher, and downloading.
+The folder is a mirror like any other (see `offers.py` for the layouts). Files
+that a user names are remembered in `named/<dump_id>.json`; sums that were
+computed are noted in `sums/`.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
 from tempkb.dumps.elements import read_timestamp
 from tempkb.dumps.files import DamageError, open_dump
+from tempkb.dumps.mirrors import FolderMirror
+from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
+from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.dumps.xml import PageStream
 from tempkb.errors import SettingsError, SourceError
 from tempkb.windows import Window, epoch_seconds, instant
 
-_LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
-_CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d.*\.xml(\.\w+)?")
-_ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
-_HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
+_NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
 _SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
-# Of one part in several compressions the one that is cheapest to read is taken.
-_CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
-
-ENTITIES = "entities"
-WIKIDATA = "wikidatawiki"
 
 
 @dataclass(frozen=True)
@@ -46,10 +35,14 @@ class DumpFile:
     Attributes:
         path: where it lies.
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
+        checksum: what its publisher says, as `sha1:<hex>`; empty when nobody says anything.
+        notes: folder where computed sums are noted; None: nowhere.
     """
 
     path: Path
     kind: str
+    checksum: str = field(default="", compare=False)
+    notes: Path | None = field(default=None, compare=False)
 
     @property
     def page_range(self) -> tuple[int, int] | None:
@@ -63,8 +56,18 @@ class DumpFile:
     @cached_property
     def sha256(self) -> str:
         """Hash of the file's bytes."""
-        with self.path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
+        return known_sums(self.path, self.notes)["sha256"]
+
+    def verify(self) -> None:
+        """Hold the file to what its publisher says of it, if anything.
+
+        Raises:
+            SourceError: it is missing, or its sum is another.
+        """
+        if not self.path.is_file():
+            raise SourceError(f"{self.path}: no such file; fetch the dump again, or name files: tempkb build --dump")
+        if self.checksum:
+            verify(self.path, self.checksum, self.notes)
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ class Dump:
         files: history files and SQL tables.
         horizon: first second the dump knows nothing of.
         is_named: named by a user, so it serves only what is asked of it.
+        flaws: why it does not count as complete; such a dump serves nothing.
+        is_told: does its publisher say what belongs to it?
     """
 
     dump_id: str
@@ -86,11 +91,13 @@ class Dump:
     files: tuple[DumpFile, ...]
     horizon: int
     is_named: bool = False
+    flaws: tuple[str, ...] = ()
+    is_told: bool = False
 
     @property
     def history(self) -> tuple[DumpFile, ...]:
         """The files that hold pages with their revisions."""
-        return tuple(file for file in self.files if file.kind == "history")
+        return tuple(file for file in self.files if file.kind == HISTORY)
 
     @property
     def entities(self) -> tuple[DumpFile, ...]:
@@ -107,35 +114,21 @@ class Dump:
         return next((file for file in self.files if file.kind == kind), None)
 
     def knows(self, window: Window) -> bool:
-        """Does the dump reach up to the window's cut?"""
-        return bool(self.history) and self.horizon >= epoch_seconds(window.cut)
+        """Is the dump complete, and does it reach up to the window's cut?"""
+        return bool(self.history) and not self.flaws and self.horizon >= epoch_seconds(window.cut)
 
 
 def find_dumps(root: Path) -> list[Dump]:
     """List the dumps below `root`, oldest first: those in Wikimedia's layouts, then those that were named."""
-    parts: dict[tuple[str, date], list[DumpFile]] = {}
-    for path in sorted(root.glob("*/[0-9]*/*")):
-        match = _LEGACY.fullmatch(path.name)
-        if match and path.parent.name == match["date"] and path.parent.parent.name == match["wiki"]:
-            kind = _kind(match["rest"])
-            if kind:
-                day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
-                parts.setdefault((match["wiki"], day), []).append(DumpFile(path, kind))
-    for path in sorted(root.glob("other/mediawiki_content_history/*/*/xml/*/*")):
-        match = _CONTENT.fullmatch(path.name)
-        if match and path.parents[2].name == match["date"] and path.parents[3].name == match["wiki"]:
-            day = date.fromisoformat(match["date"])
-            parts.setdefault((match["wiki"], day), []).append(DumpFile(path, "history"))
-    for path in sorted(root.glob(f"{WIKIDATA}/entities/[0-9]*/*")):
-        match = _ENTITIES.fullmatch(path.name)
-        if match and path.parent.name == match["date"]:
-            day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
-            parts.setdefault((WIKIDATA, day), []).append(DumpFile(path, ENTITIES))
-    dated = [
-        Dump(f"{wiki}-{day:%Y%m%d}", wiki, day, _cheapest(files), epoch_seconds(day))
-        for (wiki, day), files in parts.items()
-    ]
+    mirror = FolderMirror(root)
+    dated = [_dump_of(root, offer) for wiki in wikis_in(mirror) for offer in offers_of(mirror, wiki)]
     return sorted(dated, key=lambda dump: (dump.horizon, dump.dump_id)) + _remembered(root)
+
+
+def _dump_of(root: Path, offer: Offer) -> Dump:
+    files = tuple(DumpFile(root / file.place, file.kind, file.checksum, root / NOTES) for file in offer.files)
+    horizon = epoch_seconds(offer.date)
+    return Dump(offer.dump_id, offer.wiki, offer.date, files, horizon, flaws=tuple(offer.flaws), is_told=offer.is_told)
 
 
 def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
@@ -160,8 +153,8 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
                 f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables"
             )
         sql = _SQL.search(path.name)
-        files.append(DumpFile(path, sql[1] if sql else "history"))
-        match = _LEGACY.match(path.name) or _CONTENT.match(path.name)
+        files.append(DumpFile(path, sql[1] if sql else HISTORY))
+        match = _NAMED.match(path.name)
         days.append(day_in(path.name))
         wikis.append(_wiki_in(files[-1]) or (match["wiki"] if match else None))
     told = sorted({name for name in wikis if name})
@@ -174,18 +167,17 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         raise SettingsError(
             f"--dump: none of the files ({files[0].path.name}, ...) tells its wiki; set it: TEMPKB_WIKI=simplewiki"
         )
-    history = [file for file in files if file.kind == "history"]
+    history = [file for file in files if file.kind == HISTORY]
     if not history:
         raise SourceError("--dump: no file with pages among those named; expected at least one XML export")
     # The oldest dump first: of a revision in several, the newest file's counts.
     order = sorted(range(len(files)), key=lambda at: (days[at] or date.max, files[at].path.name))
     ordered = tuple(files[at] for at in order)
-    history_days = [day for day, file in zip(days, files, strict=True) if file.kind == "history"]
+    history_days = [day for day, file in zip(days, files, strict=True) if file.kind == HISTORY]
     newest = max((day for day in history_days if day), default=None)
     if all(history_days) and newest:
         return Dump(f"{known}-{newest:%Y%m%d}", known, newest, ordered, epoch_seconds(newest), is_named=True)
-    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
-    digest = files[0].sha256 if len(files) == 1 else hashed
+    digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
 
 
@@ -225,7 +217,8 @@ def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
     """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon."""
     if dump.table("page"):
         return dump
-    later = (one for one in dumps if one.wiki == dump.wiki and one.horizon >= dump.horizon and one.table("page"))
+    complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws and one.table("page"))
+    later = (one for one in complete if one.horizon >= dump.horizon)
     return min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
 
 
@@ -281,32 +274,6 @@ def _second(text: bytes) -> int:
         return -1
 
 
-def _kind(rest: str) -> str | None:
-    if _HISTORY.fullmatch(rest):
-        return "history"
-    match = _SQL.fullmatch(rest)
-    return match[1] if match else None
-
-
-def _cheapest(files: Sequence[DumpFile]) -> tuple[DumpFile, ...]:
-    """Keep one file per part; a content export wins over the older kind of history."""
-    content = [file for file in files if "mediawiki_content_history" in file.path.parts]
-    kept: dict[str, DumpFile] = {}
-    for file in files:
-        if file.kind == "history" and content and file not in content:
-            continue
-        stem = file.path.name.removesuffix(_CHEAPEST[_cost(file)])
-        held = kept.get(stem)
-        if held is None or _cost(file) < _cost(held):
-            kept[stem] = file
-    return tuple(kept[stem] for stem in sorted(kept))
-
-
-def _cost(file: DumpFile) -> int:
-    suffix = file.path.suffix if file.path.suffix in _CHEAPEST else ""
-    return _CHEAPEST.index(suffix)
-
-
 def _remembered(root: Path) -> list[Dump]:
     dumps = []
     for path in sorted((root / "named").glob("*.json")):
@@ -314,14 +281,14 @@ def _remembered(root: Path) -> list[Dump]:
             said = json.loads(path.read_text("utf-8"))
         except ValueError as error:
             raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
-        files = tuple(DumpFile(Path(file["path"]), file["kind"]) for file in said["files"])
+        files = tuple(DumpFile(Path(file["path"]), file["kind"], notes=root / NOTES) for file in said["files"])
         day = date.fromisoformat(said["date"]) if said["date"] else None
         dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True))
     return dumps
 
 
 def _wiki_in(file: DumpFile) -> str | None:
-    if file.kind != "history":
+    if file.kind != HISTORY:
         return None
     try:
         return PageStream(open_dump(file.path), file.path.name).site.dbname

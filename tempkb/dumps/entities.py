@@ -1,14 +1,15 @@
 """Files of Wikidata's entities that a user names: what they are, and of which day."""
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
-from tempkb.dumps.catalogue import ENTITIES, WIKIDATA, Dump, DumpFile, day_in, distinct_files
+from tempkb.dumps.catalogue import Dump, DumpFile, day_in, distinct_files
 from tempkb.dumps.files import DamageError, open_dump
+from tempkb.dumps.offers import ENTITIES, WIKIDATA
+from tempkb.dumps.sums import hash_of_all
 from tempkb.errors import SourceError
 from tempkb.windows import epoch_seconds
 
@@ -35,8 +36,7 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
         files.append(DumpFile(path, ENTITIES))
     named = [day_in(file.path.name) for file in files]
     told = max((one for one in named if one), default=None)
-    hashed = hashlib.sha256("".join(sorted(file.sha256 for file in files)).encode()).hexdigest()
-    digest = files[0].sha256 if len(files) == 1 else hashed
+    digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
     known = day or told or _day_after_changes(files)
     name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
     return Dump(f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True)

@@ -104,6 +104,12 @@ def build(
     """
     report = Report()
     for plan in plans:
+        try:
+            for file in plan.dump.history:
+                file.verify()
+        except SourceError as error:
+            report.bad |= {window.key: str(error) for window in plan.windows}
+            continue
         store.claim(plan.dump.wiki)
         windows = _to_build(store, plan, report, wanted, rebuild=rebuild)
         if windows:

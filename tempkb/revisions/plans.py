@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, serving_dump, tables_dump
 from tempkb.revisions.building import Plan
 from tempkb.settings import Home
-from tempkb.windows import Window, windows_until
+from tempkb.windows import Window, epoch_seconds, windows_until
 
 
 def plan_windows(
@@ -48,6 +48,10 @@ def _why_not(home: Home, dumps: Sequence[Dump], dump_id: str, window: Window) ->
     if not asked:
         what = dump_id or "with a history"
         return f"no dump {what} below {home.dumps}; add one, or name files: tempkb build --dump FILE"
+    unfinished = [dump for dump in asked if dump.flaws and dump.horizon >= epoch_seconds(window.cut)]
+    if unfinished:
+        first = min(unfinished, key=lambda dump: dump.horizon)
+        return f"dump {first.dump_id} would serve it, but is not complete: {'; '.join(first.flaws)}; fetch the rest"
     newest = max(asked, key=lambda dump: dump.horizon)
     return (
         f"its cut {window.cut} lies after what {newest.dump_id} knows (until {horizon_day(newest)}); "

@@ -41,12 +41,13 @@ def print_status() -> None:
     dumps = find_dumps(home.dumps)
     out.print(
         grid(
-            ("dump", "reaches to", "files", "bytes", "beside histories", "named"),
+            ("dump", "reaches to", "files", "bytes", "beside histories", "named", "not complete"),
             [
                 (
                     dump.dump_id, horizon_day(dump), len(dump.files),
                     sum(file.path.stat().st_size for file in dump.files if file.path.exists()),
                     ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")), dump.is_named,
+                    "; ".join(dump.flaws),
                 )
                 for dump in dumps
             ],
@@ -152,7 +153,7 @@ def _is_of(version: Version, table: Table) -> bool:
 
 def _missing(store: Store) -> list[str]:
     settings = store.home.settings
-    dumps = [dump for dump in find_dumps(store.home.dumps) if dump.history and not dump.is_named]
+    dumps = [dump for dump in find_dumps(store.home.dumps) if dump.history and not dump.is_named and not dump.flaws]
     if not dumps:
         return []
     horizon = max(horizon_day(dump) for dump in dumps)

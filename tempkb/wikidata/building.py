@@ -1,12 +1,12 @@
 """From a Wikidata dump to the room's tables: one pass, then sorting. Knows nothing of Dagster."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump, DumpFile
+from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.files import Progress
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
@@ -69,11 +69,13 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
 
     Raises:
         SettingsError: the home's wiki is not known, so nobody can say whose pages count.
-        SourceError: the dump holds no entities, or, when `strict`, is damaged.
+        SourceError: the dump holds no entities, is not what its publisher says, or, when `strict`, is damaged.
     """
     if not dump.entities or dump.date is None:
         raise SourceError(f"dump {dump.dump_id!r}: holds no entities of Wikidata; expected wikidata-*-all.json.gz")
     scope = scope_of(store.home)
+    for file in dump.entities:
+        file.verify()
     store.claim(scope.wiki)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
     provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
@@ -130,9 +132,9 @@ def is_current(store: Store, dump: Dump) -> bool:
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
     written = {row["file_name"]: row for row in store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()}
-    if not all(_is_as_written(file, written) for file in dump.entities):
+    wanted = {file.path.name: file.sha256 for file in dump.entities}
+    if wanted != {name: row["checksum"] for name, row in written.items()}:
         return False
-    wanted = {file.path.name: written[file.path.name]["checksum"] for file in dump.entities}
     settings = settings_of(store.home)
     for table in ALL:
         version = store.lake.current(table.name, dump.dump_id)
@@ -147,17 +149,6 @@ def is_current(store: Store, dump: Dump) -> bool:
         if inputs != wanted or manifest[0]["settings"] != Provenance({}, settings).settings_json():
             return False
     return True
-
-
-# A file of so many bytes or more that has kept its size is not read again just to see whether it is the same.
-_TRUSTED_BYTES = 1 << 30
-
-
-def _is_as_written(file: DumpFile, written: Mapping[str, Mapping[str, Any]]) -> bool:
-    row, size = written.get(file.path.name), file.path.stat().st_size
-    if row is None or row["size_bytes"] != size:
-        return False
-    return size >= _TRUSTED_BYTES or row["checksum"] == file.sha256
 
 
 def language_of_wiki(wiki: str | None) -> str:

@@ -40,11 +40,9 @@ def test_both_layouts_are_found_oldest_first(tmp_path):
         "xwiki/20220201/xwiki-20220201-page.sql.gz",
         "xwiki/20220201/xwiki-20220201-page_props.sql.gz",
         "xwiki/20220201/xwiki-20220201-pagelinks.sql.gz",
-        "xwiki/20220201/dumpstatus.json",
         "xwiki/20220101/other-20220101-pages-meta-history.xml.bz2",
         "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/xwiki-2021-11-01-p1p500.xml.bz2",
         "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/xwiki-2021-11-01-p7r1r9.xml.bz2",
-        "other/mediawiki_content_history/xwiki/2021-11-01/xml/bzip2/SHA256SUMS",
     )
     older, newer = find_dumps(tmp_path)
     assert (older.dump_id, len(older.files), older.table("page")) == ("xwiki-20211101", 2, None)

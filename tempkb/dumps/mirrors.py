@@ -1,0 +1,88 @@
+"""Where dumps are published: a folder or a web server, behind one interface.
+
+A place is a path below the mirror's root, with slashes: `simplewiki/20260401`.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tempkb.errors import SourceError
+
+_STEP = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+# Lists of files are small: even that of the largest wiki has a few megabytes.
+LONGEST_LIST = 64 << 20
+
+
+class Mirror(Protocol):
+    """What the catalogue asks of a place where dumps are published."""
+
+    @property
+    def where(self) -> str:
+        """The root, as people would write it."""
+
+    def folders(self, place: str) -> list[str]:
+        """Names of the folders in a place, sorted; none when there is no such place."""
+
+    def small_file(self, place: str) -> bytes | None:
+        """Content of a list of files; None when there is none.
+
+        Raises:
+            SourceError: it is longer than any list of files, or cannot be read.
+        """
+
+
+@dataclass(frozen=True)
+class FolderMirror:
+    """A folder of this machine, or one that it has mounted.
+
+    Args:
+        root: the folder.
+    """
+
+    root: Path
+
+    @property
+    def where(self) -> str:
+        """The folder."""
+        return str(self.root)
+
+    def folders(self, place: str) -> list[str]:
+        """Names of the folders in a place, sorted."""
+        folder = self.root / place
+        return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+    def small_file(self, place: str) -> bytes | None:
+        """Content of a list of files; None when there is none."""
+        path = self.root / place
+        if not path.is_file():
+            return None
+        if path.stat().st_size > LONGEST_LIST:
+            raise SourceError(f"{path}: {path.stat().st_size} bytes; expected a list of files, which is much shorter")
+        return path.read_bytes()
+
+    def file_names(self, place: str) -> list[str]:
+        """Names of the files in a place, sorted."""
+        folder = self.root / place
+        return sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+
+    def size_of(self, place: str) -> int | None:
+        """Size of a file in bytes; None when it is not there."""
+        path = self.root / place
+        return path.stat().st_size if path.is_file() else None
+
+
+def below(root: Path, place: str) -> Path:
+    """Return the path of a place below a folder.
+
+    Raises:
+        SourceError: if the place would lie elsewhere, or has steps that no dump has.
+    """
+    steps = place.split("/")
+    if not all(_STEP.fullmatch(step) for step in steps):
+        raise SourceError(
+            f"{place!r}: a name from a mirror that is no plain path below its root; expected steps such as "
+            "simplewiki/20260401/simplewiki-20260401-page.sql.gz. Nothing was written; look at what the mirror offers."
+        )
+    return root.joinpath(*steps)

@@ -1,0 +1,374 @@
+"""What a mirror offers, as the publisher's own lists tell: which dumps, which files, whether all of it is done.
+
+    <wiki>/<YYYYMMDD>/dumpstatus.json                                   jobs, their files, sizes, sha1
+    other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/      SHA256SUMS, and _SUCCESS at the very end
+    wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-sha1sums.txt   names and sums
+
+A folder without such a list was put together by hand. It is taken as it is,
+but nobody can tell whether it is whole (`is_told` is false).
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from tempkb.dumps.mirrors import FolderMirror, Mirror
+from tempkb.errors import SourceError
+
+_LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
+_CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d\w*\.xml(\.\w+)?")
+_ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
+_HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
+_SQL = re.compile(r"(page_props|page|redirect)\.sql(\.gz)?")
+_SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
+_SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
+# Of one part in several compressions the one that is cheapest to read is taken.
+_CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
+# Before a job of these has files, nothing but its name tells what it will make.
+_HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
+
+HISTORY = "history"
+ENTITIES = "entities"
+WIKIDATA = "wikidatawiki"
+CONTENT_HISTORY = "other/mediawiki_content_history"
+
+
+@dataclass(frozen=True)
+class OfferedFile:
+    """A file of a dump as its publisher lists it.
+
+    Attributes:
+        place: path below the mirror's root.
+        kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
+        size: in bytes; None when the list does not tell.
+        checksum: `sha1:<hex>`, `sha256:<hex>` or `md5:<hex>`; empty when the list does not tell.
+    """
+
+    place: str
+    kind: str
+    size: int | None = None
+    checksum: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.place.rpartition("/")[2]
+
+
+@dataclass
+class Offer:
+    """A dump as a mirror offers it.
+
+    Attributes:
+        wiki: database name.
+        date: day of the dump.
+        files: one per part, in the compression that is cheapest to read.
+        flaws: why it does not count as complete, in words; none when it is.
+        lists: places of the lists that tell of it, in the order in which they are to be copied.
+        is_told: does the publisher say what belongs to the dump?
+    """
+
+    wiki: str
+    date: date
+    files: tuple[OfferedFile, ...] = ()
+    flaws: list[str] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
+    is_told: bool = True
+
+    @property
+    def dump_id(self) -> str:
+        """Name of the dump."""
+        return f"{self.wiki}-{self.date:%Y%m%d}"
+
+    def of_kind(self, kind: str) -> tuple[OfferedFile, ...]:
+        """The files of a kind."""
+        return tuple(file for file in self.files if file.kind == kind)
+
+
+def offers_of(mirror: Mirror, wiki: str, since: date = date.min) -> list[Offer]:
+    """Return the dumps of a wiki that a mirror offers, oldest first.
+
+    Args:
+        mirror: where to look.
+        wiki: database name; of `wikidatawiki` also the entities are told.
+        since: day of the oldest dump of interest; nothing of older ones is asked of the mirror.
+
+    A list of files that is broken, or names files that no dump has, is a flaw of
+    its dump alone; the others are told all the same.
+    """
+    found: dict[date, Offer] = {}
+    readers = (_LAYOUTS["legacy"], _LAYOUTS["content"], *([_LAYOUTS["entities"]] if wiki == WIKIDATA else []))
+    for place, form, read in readers:
+        for name in mirror.folders(place.format(wiki=wiki)):
+            day = _day(name, form)
+            if day is None or day < since:
+                continue
+            offer = Offer(wiki, day)
+            try:
+                read(mirror, f"{place.format(wiki=wiki)}/{name}", offer)
+            except SourceError as error:
+                offer = Offer(wiki, day, flaws=[str(error)])
+            found[day] = _together(found[day], offer) if day in found else offer
+    for one in found.values():
+        _choose_files(mirror, one)
+    return [found[day] for day in sorted(found) if found[day].files or found[day].flaws]
+
+
+def _choose_files(mirror: Mirror, offer: Offer) -> None:
+    """Keep one file per part; of a folder one that is there, and without any the part is a flaw."""
+    listed = _without_older_kind(offer.files)
+    offer.files = cheapest(listed)
+    if not isinstance(mirror, FolderMirror) or not offer.is_told:
+        return
+    there = [file for file in listed if mirror.size_of(file.place) is not None]
+    held = {_part_of(file) for file in there}
+    offer.flaws += [f"file {file.name} is missing" for file in offer.files if _part_of(file) not in held]
+    offer.files = cheapest(there)
+    for file in offer.files:
+        size = mirror.size_of(file.place)
+        if file.size is not None and size != file.size:
+            offer.flaws.append(f"{file.name} has {size} of {file.size} bytes")
+
+
+def wikis_in(mirror: FolderMirror) -> list[str]:
+    """Names of the wikis that a folder has dumps of."""
+    named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - {"named", "other"}
+    return sorted(name for name in named if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+
+
+def read_sums(data: bytes, where: str) -> dict[str, str]:
+    """Read a list of sums, a line `<hex>  <name>` per file, as `{name: "sha1:<hex>"}`.
+
+    Args:
+        data: content of `SHA256SUMS`, `...-sha1sums.txt` or `...-md5sums.txt`.
+        where: for messages.
+
+    Raises:
+        SourceError: a line is cut or is something else, or a name comes twice with two sums.
+    """
+    sums: dict[str, str] = {}
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        if not text and number == len(lines):
+            return sums
+        match = _SUM.fullmatch(text)
+        if not match or number == len(lines):
+            found = "the list ends in the middle of a line" if number == len(lines) else f"found {text[:80]!r}"
+            raise SourceError(
+                f"{where}, line {number}: {found}; expected a sum, two blanks and a name, and a line break. "
+                "Fetch the list again."
+            )
+        said = f"{_SUM_KINDS[len(match[1])]}:{match[1]}"
+        if sums.setdefault(match[2], said) != said:
+            raise SourceError(f"{where}, line {number}: {match[2]!r} comes twice with two sums; fetch the list again")
+    return sums
+
+
+def read_status(data: bytes, where: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Read `dumpstatus.json` as `{job: (status, {file name: what is said of it})}`.
+
+    Raises:
+        SourceError: it is no JSON, cut, or something else.
+    """
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        at = getattr(error, "pos", 0)
+        raise SourceError(
+            f"{where}: broken at character {at} ({str(error) or type(error).__name__}); fetch it again"
+        ) from None
+    jobs = said.get("jobs") if isinstance(said, dict) else None
+    if not isinstance(jobs, dict):
+        raise SourceError(f"{where}: found no jobs in there; expected what Wikimedia writes as dumpstatus.json")
+    read: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for name, job in jobs.items():
+        files = job.get("files", {}) if isinstance(job, dict) else None
+        status = job.get("status") if isinstance(job, dict) else None
+        if not isinstance(status, str) or not isinstance(files, dict):
+            raise SourceError(f"{where}: job {name!r} has no status and files; expected what Wikimedia writes")
+        if not all(isinstance(one, dict) for one in files.values()):
+            raise SourceError(f"{where}: the files of job {name!r} are not described; expected size and sums")
+        read[name] = (status, files)
+    return read
+
+
+def cheapest(files: Sequence[OfferedFile]) -> tuple[OfferedFile, ...]:
+    """Keep one file per part, in the compression that is cheapest to read."""
+    kept: dict[str, OfferedFile] = {}
+    for file in files:
+        held = kept.get(_part_of(file))
+        if held is None or _cost(file) < _cost(held):
+            kept[_part_of(file)] = file
+    return tuple(kept[part] for part in sorted(kept))
+
+
+def _without_older_kind(files: Sequence[OfferedFile]) -> list[OfferedFile]:
+    """A content export wins over the older kind of history."""
+    has_content = any(file.place.startswith(CONTENT_HISTORY) for file in files)
+    return [file for file in files if file.kind != HISTORY or not has_content or file.place.startswith(CONTENT_HISTORY)]
+
+
+def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
+    place = f"{folder}/dumpstatus.json"
+    status = mirror.small_file(place)
+    if status is not None:
+        _take_status(status, f"{mirror.where}/{place}", folder, offer)
+        offer.lists.append(place)
+    elif isinstance(mirror, FolderMirror):
+        names = mirror.file_names(folder)
+        kinds = {name: legacy_kind(name, offer) for name in names}
+        offer.files = tuple(OfferedFile(f"{folder}/{name}", kind) for name, kind in kinds.items() if kind)
+        offer.is_told = False
+    else:
+        offer.flaws.append("there is no dumpstatus.json")
+
+
+def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
+    """Take the files of jobs that are done; a job that still runs, or has failed in every compression, is a flaw."""
+    files, undone, done = [], [], set()
+    for job, (state, said) in read_status(status, where).items():
+        wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
+        kinds = set(wanted.values()) or ({HISTORY} if job in _HISTORY_JOBS else set())
+        if state == "done":
+            done |= kinds
+            files += [_described(f"{folder}/{name}", kind, said[name], where) for name, kind in wanted.items()]
+        elif kinds:
+            undone.append((job, state, kinds))
+    for job, state, kinds in undone:
+        # A history that was given up is not offered, and its tables are good all the same; what is still being made
+        # is waited for.
+        if state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}:
+            offer.flaws.append(f"job {job} is {state}")
+    if HISTORY in done and "page" not in done:
+        offer.flaws.append("there is no SQL table page")
+    offer.files = tuple(files)
+
+
+def _described(place: str, kind: str, said: Mapping[str, Any], where: str) -> OfferedFile:
+    size = said.get("size")
+    sums = [f"{name}:{said[name]}" for name in ("sha1", "md5") if isinstance(said.get(name), str)]
+    if not isinstance(size, int) or size < 0 or not sums or not re.fullmatch(r"[0-9a-f]+", sums[0].partition(":")[2]):
+        raise SourceError(
+            f"{where}: {place.rpartition('/')[2]} has no size and sum though its job is done; expected both. "
+            "Fetch the list again."
+        )
+    return OfferedFile(place, kind, size, sums[0])
+
+
+def _read_content(mirror: Mirror, folder: str, offer: Offer) -> None:
+    for form in mirror.folders(f"{folder}/xml"):
+        _take_sums(mirror, f"{folder}/xml/{form}", offer)
+
+
+def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
+    sums = mirror.small_file(f"{folder}/SHA256SUMS")
+    is_done = mirror.small_file(f"{folder}/_SUCCESS") is not None
+    if sums is None and not is_done and isinstance(mirror, FolderMirror):
+        names = [name for name in mirror.file_names(folder) if _is_content(name, offer)]
+        offer.files += tuple(OfferedFile(f"{folder}/{name}", HISTORY) for name in names)
+        offer.is_told = False
+        return
+    if not is_done:
+        offer.flaws.append("there is no _SUCCESS, which marks the end")
+    if sums is None:
+        offer.flaws.append("there is no SHA256SUMS")
+        return
+    where = f"{mirror.where}/{folder}/SHA256SUMS"
+    files = []
+    for name, said in read_sums(sums, where).items():
+        if not _is_content(name, offer):
+            raise SourceError(f"{where}: names {name!r}, which is no file of {offer.dump_id}; nothing of it is taken")
+        files.append(OfferedFile(f"{folder}/{name}", HISTORY, checksum=said))
+    if not files:
+        offer.flaws.append("SHA256SUMS is empty")
+    offer.files += tuple(files)
+    # The mark of the end comes last, also in a copy.
+    offer.lists += [f"{folder}/SHA256SUMS", f"{folder}/_SUCCESS"]
+
+
+def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
+    day = f"{offer.date:%Y%m%d}"
+    for kind in ("sha1", "md5"):
+        place = f"{folder}/wikidata-{day}-{kind}sums.txt"
+        sums = mirror.small_file(place)
+        if sums is None:
+            continue
+        where = f"{mirror.where}/{place}"
+        told = {_checked(name, where): said for name, said in read_sums(sums, where).items()}
+        files = (OfferedFile(f"{folder}/{name}", ENTITIES, checksum=told[name]) for name in told)
+        offer.files = tuple(file for file in files if _is_entities(file.name, day))
+        offer.lists.append(place)
+        if not offer.files:
+            offer.flaws.append(f"{place.rpartition('/')[2]} tells no sum of its JSON")
+        return
+    if not isinstance(mirror, FolderMirror):
+        offer.flaws.append("there are no sums of it")
+        return
+    names = (name for name in mirror.file_names(folder) if _is_entities(name, day))
+    offer.files = tuple(OfferedFile(f"{folder}/{name}", ENTITIES) for name in names)
+    offer.is_told = False
+
+
+_LAYOUTS: Mapping[str, tuple[str, str, Callable[[Mirror, str, Offer], None]]] = {
+    "legacy": ("{wiki}", "%Y%m%d", _read_legacy),
+    "content": (f"{CONTENT_HISTORY}/{{wiki}}", "%Y-%m-%d", _read_content),
+    "entities": (f"{WIKIDATA}/entities", "%Y%m%d", _read_entities),
+}
+
+
+def _together(one: Offer, other: Offer) -> Offer:
+    """A day's dump in two layouts is one dump; for the older kind of its history nobody waits."""
+    files = (*one.files, *other.files)
+    if any(file.place.startswith(CONTENT_HISTORY) for file in files):
+        one.flaws = [flaw for flaw in one.flaws if not flaw.startswith(tuple(f"job {job} " for job in _HISTORY_JOBS))]
+    return Offer(
+        one.wiki, one.date, files, [*one.flaws, *other.flaws], [*one.lists, *other.lists],
+        is_told=one.is_told and other.is_told,
+    )  # fmt: skip
+
+
+def legacy_kind(name: str, offer: Offer) -> str | None:
+    """What a file of a dump in the legacy layout holds, if tempkb reads it."""
+    match = _LEGACY.fullmatch(name)
+    if not match or match["wiki"] != offer.wiki or match["date"] != f"{offer.date:%Y%m%d}":
+        return None
+    if _HISTORY.fullmatch(match["rest"]):
+        return HISTORY
+    sql = _SQL.fullmatch(match["rest"])
+    return sql[1] if sql else None
+
+
+def _is_content(name: str, offer: Offer) -> bool:
+    match = _CONTENT.fullmatch(name)
+    return bool(match) and match["wiki"] == offer.wiki and match["date"] == offer.date.isoformat()  # type: ignore[index]
+
+
+def _is_entities(name: str, day: str) -> bool:
+    match = _ENTITIES.fullmatch(name)
+    return bool(match) and match["date"] == day  # type: ignore[index]
+
+
+def _checked(name: str, where: str) -> str:
+    if "/" in name or "\\" in name or name.startswith(".") or not name.isprintable():
+        raise SourceError(f"{where}: names {name!r}, which is no plain file name; nothing of it is taken")
+    return name
+
+
+def _day(name: str, form: str) -> date | None:
+    try:
+        return datetime.strptime(name, form).replace(tzinfo=UTC).date()
+    except ValueError:
+        return None
+
+
+def _part_of(file: OfferedFile) -> str:
+    return file.place.rpartition("/")[2].removesuffix(_CHEAPEST[_cost(file)])
+
+
+def _cost(file: OfferedFile) -> int:
+    suffix = "." + file.name.rpartition(".")[2]
+    return _CHEAPEST.index(suffix) if suffix in _CHEAPEST else len(_CHEAPEST) - 1
