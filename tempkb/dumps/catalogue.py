@@ -121,11 +121,12 @@ class Dump:
 def find_dumps(root: Path) -> list[Dump]:
     """List the dumps below `root`, oldest first: those in Wikimedia's layouts, then those that were named."""
     mirror = FolderMirror(root)
-    dated = [_dump_of(root, offer) for wiki in wikis_in(mirror) for offer in offers_of(mirror, wiki)]
+    dated = [dump_of(root, offer) for wiki in wikis_in(mirror) for offer in offers_of(mirror, wiki)]
     return sorted(dated, key=lambda dump: (dump.horizon, dump.dump_id)) + _remembered(root)
 
 
-def _dump_of(root: Path, offer: Offer) -> Dump:
+def dump_of(root: Path, offer: Offer) -> Dump:
+    """Return an offered dump with its files where they lie, or would lie, below `root`."""
     files = tuple(DumpFile(root / file.place, file.kind, file.checksum, root / NOTES) for file in offer.files)
     horizon = epoch_seconds(offer.date)
     return Dump(offer.dump_id, offer.wiki, offer.date, files, horizon, flaws=tuple(offer.flaws), is_told=offer.is_told)

@@ -33,6 +33,7 @@ _HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
 HISTORY = "history"
 ENTITIES = "entities"
 WIKIDATA = "wikidatawiki"
+END = "_SUCCESS"
 CONTENT_HISTORY = "other/mediawiki_content_history"
 
 
@@ -67,7 +68,7 @@ class Offer:
         date: day of the dump.
         files: one per part, in the compression that is cheapest to read.
         flaws: why it does not count as complete, in words; none when it is.
-        lists: places of the lists that tell of it, in the order in which they are to be copied.
+        lists: content of the lists that tell of it, by place; the mark of the end last.
         is_told: does the publisher say what belongs to the dump?
     """
 
@@ -75,17 +76,13 @@ class Offer:
     date: date
     files: tuple[OfferedFile, ...] = ()
     flaws: list[str] = field(default_factory=list)
-    lists: list[str] = field(default_factory=list)
+    lists: dict[str, bytes] = field(default_factory=dict)
     is_told: bool = True
 
     @property
     def dump_id(self) -> str:
         """Name of the dump."""
         return f"{self.wiki}-{self.date:%Y%m%d}"
-
-    def of_kind(self, kind: str) -> tuple[OfferedFile, ...]:
-        """The files of a kind."""
-        return tuple(file for file in self.files if file.kind == kind)
 
 
 def offers_of(mirror: Mirror, wiki: str, since: date = date.min) -> list[Offer]:
@@ -217,7 +214,7 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
     status = mirror.small_file(place)
     if status is not None:
         _take_status(status, f"{mirror.where}/{place}", folder, offer)
-        offer.lists.append(place)
+        offer.lists[place] = status
     elif isinstance(mirror, FolderMirror):
         names = mirror.file_names(folder)
         kinds = {name: legacy_kind(name, offer) for name in names}
@@ -266,14 +263,14 @@ def _read_content(mirror: Mirror, folder: str, offer: Offer) -> None:
 
 def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
     sums = mirror.small_file(f"{folder}/SHA256SUMS")
-    is_done = mirror.small_file(f"{folder}/_SUCCESS") is not None
+    is_done = mirror.small_file(f"{folder}/{END}") is not None
     if sums is None and not is_done and isinstance(mirror, FolderMirror):
         names = [name for name in mirror.file_names(folder) if _is_content(name, offer)]
         offer.files += tuple(OfferedFile(f"{folder}/{name}", HISTORY) for name in names)
         offer.is_told = False
         return
     if not is_done:
-        offer.flaws.append("there is no _SUCCESS, which marks the end")
+        offer.flaws.append(f"there is no {END}, which marks the end")
     if sums is None:
         offer.flaws.append("there is no SHA256SUMS")
         return
@@ -286,8 +283,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
     if not files:
         offer.flaws.append("SHA256SUMS is empty")
     offer.files += tuple(files)
-    # The mark of the end comes last, also in a copy.
-    offer.lists += [f"{folder}/SHA256SUMS", f"{folder}/_SUCCESS"]
+    offer.lists |= {f"{folder}/SHA256SUMS": sums, f"{folder}/{END}": b""}
 
 
 def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
@@ -301,7 +297,7 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
         told = {_checked(name, where): said for name, said in read_sums(sums, where).items()}
         files = (OfferedFile(f"{folder}/{name}", ENTITIES, checksum=told[name]) for name in told)
         offer.files = tuple(file for file in files if _is_entities(file.name, day))
-        offer.lists.append(place)
+        offer.lists[place] = sums
         if not offer.files:
             offer.flaws.append(f"{place.rpartition('/')[2]} tells no sum of its JSON")
         return
@@ -326,7 +322,7 @@ def _together(one: Offer, other: Offer) -> Offer:
     if any(file.place.startswith(CONTENT_HISTORY) for file in files):
         one.flaws = [flaw for flaw in one.flaws if not flaw.startswith(tuple(f"job {job} " for job in _HISTORY_JOBS))]
     return Offer(
-        one.wiki, one.date, files, [*one.flaws, *other.flaws], [*one.lists, *other.lists],
+        one.wiki, one.date, files, [*one.flaws, *other.flaws], one.lists | other.lists,
         is_told=one.is_told and other.is_told,
     )  # fmt: skip
 
