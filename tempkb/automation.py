@@ -1,6 +1,23 @@
-"""Jobs: one per family of partitions, since Dagster runs a job over one. The assets chosen tell which family."""
+"""Jobs, and what starts them: dumps that arrive, the end of a window, the job before.
+
+One job per family of partitions, since Dagster runs a job over one; the assets
+chosen tell which family. A dump that arrives is registered (and fetched, where
+it lies elsewhere); that done, the windows it newly serves are built, or its
+entities read; that done, dumps that nobody needs any more are removed.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 
 import dagster as dg
+
+from tempkb.dumps.retention import remove_dump
+from tempkb.failures import call_hook, innermost
+from tempkb.partitions import DUMPS
+from tempkb.refresh import due_dumps, is_ready, retirable, stretches, unregistered
+from tempkb.settings import load_home
+from tempkb.store.store import Store
+from tempkb.windows import Granularity, Window
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
@@ -10,10 +27,27 @@ TEMPLAMA_JOB = "build_templama"
 DYNAMIC_TEMPLAMA_JOB = "build_dynamic_templama"
 TOKENS_JOB = "count_answer_tokens"
 ECBD_JOB = "build_ecbd"
+RETIRE_JOB = "retire_dumps"
+CHAINED = "tempkb/chained"
 
 _TOKENS = dg.AssetSelection.assets("answer_tokens")
 
+
+@dg.op(description="Remove the dumps that the setting `keep_dumps` does not keep and that no window waits for.")
+def remove_retired(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    """Remove retired dumps, and say which."""
+    for dump in retirable(store):
+        context.log.info(f"{dump.dump_id} removed: {remove_dump(store.home.dumps, dump):,} bytes")
+
+
+@dg.job(name=RETIRE_JOB, description="Remove the files of dumps that nobody needs any more.")
+def retire_dumps() -> None:
+    """Remove retired dumps."""
+    remove_retired()
+
+
 JOBS = (
+    retire_dumps,
     dg.define_asset_job(
         DUMPS_JOB,
         selection=dg.AssetSelection.groups("dumps"),
@@ -56,3 +90,168 @@ JOBS = (
         description="Count the tokens of a release's answers by a tokenizer, so that its losses can be told.",
     ),
 )
+
+_JOBS = {job.name: job for job in JOBS}
+_STATUS = load_home().settings.automation
+# A folder may be looked at often; a server is asked once an hour.
+_SECONDS = 3600 if "://" in load_home().settings.mirror else 30
+# Some days after windows end, when the dumps of the first of the month are usually done; UTC.
+_CRON = {
+    Granularity.WEEK: "0 6 * * 4",
+    Granularity.MONTH: "0 6 8 * *",
+    Granularity.QUARTER: "0 6 8 1,4,7,10 *",
+    Granularity.YEAR: "0 6 8 1 *",
+}
+_REGISTER, _BUILD, _READ = _JOBS[DUMPS_JOB], _JOBS[WINDOWS_JOB], _JOBS[WIKIDATA_JOB]
+_GOING_ON = [
+    dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+]  # fmt: skip
+
+
+def now() -> datetime:
+    """The instant by which sensors and schedules judge what is due."""
+    return datetime.now(UTC)
+
+
+def requests(store: Store, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+    """What is to be run for what there is: dumps to register, windows to build, entities to read.
+
+    Each is asked for at most once a day, so that what fails is tried again tomorrow.
+    """
+    day = now().date()
+    due = due_dumps(store, day)
+    arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
+    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
+    for one in due:
+        if not is_ready(store, one):
+            continue
+        asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
+        if one.dump.entities:
+            asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
+    return [request for request in asked if not _is_going_on(instance, request)]
+
+
+def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
+    return dg.RunRequest(f"{job} {key} {day}", job_name=job, partition_key=key, tags={CHAINED: "yes"})
+
+
+def _of_windows(stretch: Sequence[Window], day: date) -> dg.RunRequest:
+    first, last = stretch[0].key, stretch[-1].key
+    tags = {
+        "dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last, CHAINED: "yes",
+    }  # fmt: skip
+    return dg.RunRequest(f"{WINDOWS_JOB} {first}..{last} {day}", job_name=WINDOWS_JOB, tags=tags)
+
+
+def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
+    """Is a run for the same partition waiting or under way already?"""
+    where = {name: value for name, value in request.tags.items() if name.startswith("dagster/")}
+    if request.partition_key:
+        where["dagster/partition"] = request.partition_key
+    filters = dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=where)
+    return instance.get_runs_count(filters) > 0
+
+
+def _result(asked: Sequence[dg.RunRequest]) -> dg.SensorResult | dg.SkipReason:
+    if not asked:
+        return dg.SkipReason("Every window that a complete dump serves stands.")
+    dumps = [one.partition_key for one in asked if one.partition_key]
+    return dg.SensorResult(run_requests=asked, dynamic_partitions_requests=[DUMPS.build_add_request(dumps)])
+
+
+@dg.sensor(
+    jobs=[_REGISTER, _BUILD, _READ],
+    minimum_interval_seconds=_SECONDS,
+    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
+    description="Looks for complete new dumps in the mirror, registers each once, and builds what they newly serve.",
+)
+def new_dumps(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
+    """Ask for what arriving dumps make possible."""
+    return _result(requests(store, context.instance))
+
+
+@dg.schedule(
+    cron_schedule=_CRON[load_home().settings.granularity],
+    job=_REGISTER,
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.RUNNING if _STATUS else dg.DefaultScheduleStatus.STOPPED,
+    description="A safety net, some days after windows end: takes up dumps that the sensor has missed, or whose "
+    "windows were not built. Does nothing when all is built.",
+)
+def after_windows_end(
+    context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """Register each dump that something waits for; one that stands is only looked at, and what follows is chained."""
+    day = now().date()
+    dumps = [one.dump.dump_id for one in due_dumps(store, day)] + [dump.dump_id for dump in unregistered(store)]
+    asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(dumps)]
+    waiting = [request for request in asked if not _is_going_on(context.instance, request)]
+    if not waiting:
+        return dg.SkipReason("Every window that a complete dump serves stands.")
+    context.instance.add_dynamic_partitions("dumps", [request.partition_key or "" for request in waiting])
+    return waiting
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    monitored_jobs=[_REGISTER],
+    request_jobs=[_BUILD, _READ],
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
+    description="A dump was registered: builds the windows that it newly serves, or reads its entities.",
+)
+def after_registration(
+    context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]
+) -> dg.SensorResult | dg.SkipReason:
+    """Ask for what a registered dump makes possible; runs that a person started are that person's affair."""
+    if CHAINED not in context.dagster_run.tags:
+        return dg.SkipReason("A person has started that run.")
+    return _result([one for one in requests(store, context.instance) if one.job_name != DUMPS_JOB])
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    monitored_jobs=[_BUILD, _READ],
+    request_jobs=[retire_dumps],
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
+    description="Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
+)
+def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]) -> dg.RunRequest | dg.SkipReason:
+    """Ask for old dumps to be removed, if there are any."""
+    if CHAINED not in context.dagster_run.tags:
+        return dg.SkipReason("A person has started that run.")
+    if not retirable(store, now().date()):
+        return dg.SkipReason("No dump is to be removed.")
+    return dg.RunRequest(f"{RETIRE_JOB} {context.dagster_run.run_id}", job_name=RETIRE_JOB, tags={CHAINED: "yes"})
+
+
+@dg.run_failure_sensor(
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
+    description="Tells the program in the setting failure_hook of every run that fails.",
+)
+def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
+    """Call the hook, if there is one, with what failed."""
+    hook = load_home().settings.failure_hook
+    if not hook:
+        return dg.SkipReason("No failure_hook is set.")
+    run = context.dagster_run
+    told = {
+        "run_id": run.run_id, "job": run.job_name, "home": str(load_home().path),
+        "partition": run.tags.get("dagster/partition") or run.tags.get("dagster/asset_partition_range_start", ""),
+        "message": failure_in_words(context),
+    }  # fmt: skip
+    context.log.info(call_hook(hook, told))
+    return None
+
+
+def failure_in_words(context: dg.RunFailureSensorContext) -> str:
+    """What went wrong in a run: the innermost error of each step that failed."""
+    steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
+    return "; ".join(innermost(error) for error in steps if error) or str(context.failure_event.message)
+
+
+SENSORS = (new_dumps, after_registration, after_building, failed_runs)
+SCHEDULES = (after_windows_end,)

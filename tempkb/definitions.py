@@ -11,7 +11,7 @@ from types import ModuleType
 import dagster as dg
 
 from tempkb.api import TABLES, VIEWS
-from tempkb.automation import JOBS
+from tempkb.automation import JOBS, SCHEDULES, SENSORS
 from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
 from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
 from tempkb.benchmarks.ecbd import assets as ecbd
@@ -52,6 +52,8 @@ defs = dg.Definitions(
     assets=[asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)],
     asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
     jobs=JOBS,
+    sensors=SENSORS,
+    schedules=SCHEDULES,
     resources={"store": store_resource(TABLES, VIEWS)},
     executor=_EXECUTOR,
 )

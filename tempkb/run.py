@@ -23,7 +23,9 @@ from tempkb.dumps.catalogue import (
 )
 from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.engine import progress
-from tempkb.errors import SettingsError, SourceError, TempkbError
+from tempkb.errors import SettingsError, SourceError
+from tempkb.failures import innermost
+from tempkb.refresh import is_built, stretches
 from tempkb.settings import Home, Settings, load_home
 from tempkb.windows import Window, parse_day, parse_range, windows_between, windows_until
 
@@ -134,11 +136,13 @@ def build(request: Request) -> Summary:
         used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
         for dump in used:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        if summary.failures:
+            return summary
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
-        for keys in _stretches(windows) if of_windows else ():
+        for stretch in stretches(windows) if of_windows else ():
             of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
             asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
-            run_job(instance, WINDOWS_JOB, keys, asked, of_windows, summary)
+            run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, of_windows, summary)
         _read_wikidata(instance, entities, selected, summary)
     return summary
 
@@ -221,6 +225,8 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
 
 
 def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[Dump]) -> list[Window]:
+    from tempkb.api import open_store
+
     settings = home.settings
     if request.windows and request.all_windows:
         raise SettingsError("--windows and --all exclude one another; give one of them")
@@ -240,36 +246,14 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
     if request.all_windows or request.rebuild:
         windows = every
     else:
-        windows = [window for window in every if not _is_built(window, request.select)]
+        store = open_store()
+        windows = [window for window in every if not is_built(store, window, request.select)]
     if not every:
         raise SourceError(
             f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
             f"{settings.first_window} (first_window); nothing can be built"
         )
     return windows
-
-
-def _is_built(window: Window, select: Sequence[str]) -> bool:
-    """Does every selected table hold the window? Texts lie by quarter, so the window's other tables tell of them."""
-    from tempkb.api import open_store
-    from tempkb.mentions.building import WRITERS, is_current
-    from tempkb.revisions.building import ALL
-    from tempkb.revisions.origins import tables_built_with
-    from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-
-    store = open_store()
-    wanted = set(select) or ALL | WRITERS.keys()
-    if PAGE_WIKITEXTS.name in wanted:
-        snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
-        if snapshot is None or PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
-            return False
-    logged = wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}
-    derived = set(wanted & WRITERS.keys())
-    if wanted & {"page_texts", "page_links"}:
-        derived.add("mentions")
-    return all(store.lake.current(name, window.key) for name in logged) and all(
-        is_current(store, name, window) for name in derived
-    )
 
 
 def _windows_in(text: str, settings: Settings) -> list[Window]:
@@ -294,18 +278,6 @@ def _dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Du
         if tables is not None:
             used[tables.dump_id] = tables
     return sorted(used.values(), key=lambda dump: (dump.horizon, dump.dump_id))
-
-
-def _stretches(windows: Sequence[Window]) -> Iterator[list[str]]:
-    """Yield rows of keys without a gap: Dagster runs a range of partitions at a time."""
-    stretch: list[Window] = []
-    for window in windows:
-        if stretch and stretch[-1].end != window.start:
-            yield [one.key for one in stretch]
-            stretch = []
-        stretch.append(window)
-    if stretch:
-        yield [one.key for one in stretch]
 
 
 def _select(names: Sequence[str]) -> set[str]:
@@ -363,7 +335,7 @@ def run_job(
 def _failures(result: Any) -> Iterator[str]:
     for event in result.all_events:
         if event.is_step_failure:
-            yield _innermost(event.step_failure_data.error)
+            yield innermost(event.step_failure_data.error)
     for evaluation in result.get_asset_check_evaluations():
         # A warning is for people to know, and no failure.
         if not evaluation.passed and evaluation.severity.value == "ERROR":
@@ -391,18 +363,3 @@ def _notes(result: Any) -> Iterator[str]:
         changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
         if any(changes.values()):
             yield f"window {told.partition} was rebuilt: " + ", ".join(f"{n} {what}" for what, n in changes.items())
-
-
-def _family(kind: type[TempkbError]) -> Iterator[type[TempkbError]]:
-    yield kind
-    for child in kind.__subclasses__():
-        yield from _family(child)
-
-
-def _innermost(error: Any) -> str:
-    while error.cause is not None:
-        error = error.cause
-    ours = {kind.__name__ for kind in _family(TempkbError)} | {"Failure"}
-    message = str(error.message).strip()
-    kind, _, words = message.partition(": ")
-    return words if kind.rpartition(".")[2] in ours else message

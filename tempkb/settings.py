@@ -63,6 +63,15 @@ class Settings(BaseSettings):
     )
     engine: Literal["local"] = Field("local", description="local")
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
+    mirror: str = Field(
+        "", description="a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"
+    )
+    contact: str = Field("", description="your e-mail address or page, which servers of dumps want to be told")
+    bandwidth: float = Field(0, ge=0, description="megabytes per second that downloads may take; 0 for no limit")
+    keep_dumps: int = Field(0, ge=0, description="how many dumps to keep; 0 for all")
+    wikidata_days: int = Field(90, ge=0, description="days after which a newer dump of Wikidata is read; 0 for never")
+    automation: bool = Field(False, description="true or false")
+    failure_hook: str = Field("", description="a program that is told of runs that failed; empty for none")
     duckdb_max_rows: int = Field(50_000_000, ge=0, description="a number of rows, 0 or more")
     strict: bool = Field(False, description="true or false")
 

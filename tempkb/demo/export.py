@@ -2,9 +2,12 @@
 
 import bz2
 import gzip
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tempkb.demo.model import NAMESPACES, WIKI, Edit, Page, World
@@ -34,7 +37,9 @@ def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
         path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
         _write(path, gzip.compress(sql.encode(), mtime=0))
         written.append(path)
-    return written
+    # Last, since it says that all the others are there.
+    _write(folder / "dumpstatus.json", _status(written, day))
+    return [*written, folder / "dumpstatus.json"]
 
 
 def export_xml(pages: Sequence[Page], day: datetime) -> str:
@@ -54,6 +59,22 @@ def _write(path: Path, data: bytes) -> None:
     draft = path.with_name(path.name + ".draft")
     draft.write_bytes(data)
     draft.replace(path)
+
+
+def _status(paths: Sequence[Path], day: datetime) -> bytes:
+    """What Wikimedia tells of a dump's jobs, as `dumpstatus.json`."""
+    jobs: dict[str, Any] = {}
+    for path in paths:
+        rest = path.name.split("-", 2)[2]
+        name = "metahistorybz2dump" if "history" in rest else rest.split(".")[0].replace("_", "") + "table"
+        job = jobs.setdefault(name, {"status": "done", "updated": f"{day:%Y-%m-%d %H:%M:%S}", "files": {}})
+        data = path.read_bytes()
+        job["files"][path.name] = {
+            "size": len(data), "url": f"/{path.parent.parent.name}/{path.parent.name}/{path.name}",
+            "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+            "sha1": hashlib.sha1(data, usedforsecurity=False).hexdigest(),
+        }  # fmt: skip
+    return json.dumps({"version": "0.8", "jobs": jobs}, indent=1).encode()
 
 
 def _head() -> str:

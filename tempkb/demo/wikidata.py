@@ -1,6 +1,7 @@
 """Writing the demo world's items as Wikidata's JSON dump: a list with an entity a line."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,17 +14,20 @@ from tempkb.demo.model import WIKI, World
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
 
-def write_entities(world: World, day: datetime, root: Path) -> Path:
-    """Write the dump of `day` below `root`, in Wikimedia's layout, and return its file."""
+def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
+    """Write the dump of `day` below `root`, in Wikimedia's layout, and return its file and that of its sum."""
     stamp = f"{day:%Y%m%d}"
     folder = root / "wikidatawiki" / "entities" / stamp
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"wikidata-{stamp}-all.json.gz"
     lines = ",\n".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in entities(world, day))
     draft = path.with_name(path.name + ".draft")
-    draft.write_bytes(gzip.compress(f"[\n{lines}\n]\n".encode(), mtime=0))
+    data = gzip.compress(f"[\n{lines}\n]\n".encode(), mtime=0)
+    draft.write_bytes(data)
     draft.replace(path)
-    return path
+    sums = folder / f"wikidata-{stamp}-sha1sums.txt"
+    sums.write_text(f"{hashlib.sha1(data, usedforsecurity=False).hexdigest()}  {path.name}\n", "utf-8")
+    return [path, sums]
 
 
 def entities(world: World, day: datetime) -> Iterable[dict[str, Any]]:

@@ -87,7 +87,7 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
         home.path.mkdir(parents=True, exist_ok=True)
         settings.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
     day = world.dump_days[1 if second else 0]
-    return [*write_dump(world, day, home.dumps), write_entities(world, day, home.dumps)]
+    return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
 
 
 def _birthday(chance: random.Random, n_quarters: int) -> float:

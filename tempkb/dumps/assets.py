@@ -3,12 +3,11 @@
 import dagster as dg
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump, find_dumps
+from tempkb.dumps.fetching import present_dump
 from tempkb.dumps.pages import pages_from_sql
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.errors import SourceError
 from tempkb.partitions import DUMPS
 from tempkb.store.drafts import Provenance
 from tempkb.store.materialise import facts_of, sample_of
@@ -25,18 +24,14 @@ from tempkb.store.store import Store
 def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """Files of each dump, with sizes, check sums and what a pass over them found.
 
-    What the publisher says of them is verified first.
+    A dump that is not here is fetched from the mirror; what its publisher says of it is verified.
 
     One row per file; key `dump_id, file_name`.
     """
-    dump = find_dump(store, context.partition_key)
+    dump = present_dump(store.home, context.partition_key, context.log.info)
     # Wikidata's entities serve a home of any wiki.
     if dump.holds_pages:
         store.claim(dump.wiki)
-    if dump.flaws:
-        raise SourceError(
-            f"dump {dump.dump_id} is not complete: {'; '.join(dump.flaws)}. Wait for it, or fetch it again."
-        )
     for file in dump.files:
         file.verify()
     rows = describe_files(dump)
@@ -69,7 +64,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     without them has this table written from the XML headers by the pass that
     builds its windows, without items.
     """
-    dump = find_dump(store, context.partition_key)
+    dump = present_dump(store.home, context.partition_key, context.log.info)
     if not dump.holds_pages:
         context.log.info(f"Dump {dump.dump_id} holds Wikidata's entities, so no pages.")
         return
@@ -101,7 +96,7 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 
     One row per namespace; key `namespace`. A dump without a history has none.
     """
-    dump = find_dump(store, context.partition_key)
+    dump = present_dump(store.home, context.partition_key, context.log.info)
     if not dump.history:
         context.log.info(f"Dump {dump.dump_id} has no history file, so no head to read.")
         return
@@ -109,20 +104,3 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     version = write_namespaces(store, dump)
     facts = facts_of(version, store.publish())
     yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
-
-
-def find_dump(store: Store, dump_id: str) -> Dump:
-    """Return a dump of the home's catalogue.
-
-    Raises:
-        SourceError: if there is none of that id; the message lists those there are.
-    """
-    dumps = find_dumps(store.home.dumps)
-    for dump in dumps:
-        if dump.dump_id == dump_id:
-            return dump
-    there = ", ".join(dump.dump_id for dump in dumps) or "none"
-    raise SourceError(
-        f"dump {dump_id!r}: not below {store.home.dumps}; there: {there}. Put its files there in Wikimedia's layout, "
-        "or name them: tempkb build --dump FILE"
-    )

@@ -25,6 +25,7 @@ from tempkb import __version__
 from tempkb.dumps.mirrors import LONGEST_LIST, below
 from tempkb.errors import SettingsError, SourceError
 
+_LISTED = re.compile(r'href="([^"/]+)">[^<]*</a>\s+\d\d-\w{3}-\d{4} \d\d:\d\d\s+(\d+)\s')
 _FOLDER = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)/")
 _CONTACT = re.compile(r"https?://\S+|[^@\s]+@[^@\s]+\.[^@\s]+")
 _RETRIED = {429, 500, 502, 503, 504}
@@ -145,6 +146,11 @@ class HttpMirror:
         reader.feed(page.decode("utf-8", "replace"))
         names = (match[1] for link in reader.links if (match := _FOLDER.fullmatch(link)))
         return sorted(set(names))
+
+    def sizes(self, place: str) -> dict[str, int]:
+        """Sizes of the files in a place, where its index page tells them to the byte."""
+        page = self.small_file(f"{place}/", is_page=True) or b""
+        return {name: int(size) for name, size in _LISTED.findall(page.decode("utf-8", "replace"))}
 
     def small_file(self, place: str, *, is_page: bool = False) -> bytes | None:
         """Content of a list of files; None when there is none."""

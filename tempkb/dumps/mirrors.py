@@ -25,6 +25,9 @@ class Mirror(Protocol):
     def folders(self, place: str) -> list[str]:
         """Names of the folders in a place, sorted; none when there is no such place."""
 
+    def sizes(self, place: str) -> dict[str, int]:
+        """Sizes of the files in a place by name, as far as they are told."""
+
     def small_file(self, place: str) -> bytes | None:
         """Content of a list of files; None when there is none.
 
@@ -62,10 +65,11 @@ class FolderMirror:
             raise SourceError(f"{path}: {path.stat().st_size} bytes; expected a list of files, which is much shorter")
         return path.read_bytes()
 
-    def file_names(self, place: str) -> list[str]:
-        """Names of the files in a place, sorted."""
+    def sizes(self, place: str) -> dict[str, int]:
+        """Sizes of the files in a place by name."""
         folder = self.root / place
-        return sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+        files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+        return {path.name: path.stat().st_size for path in files}
 
     def size_of(self, place: str) -> int | None:
         """Size of a file in bytes; None when it is not there."""

@@ -216,7 +216,7 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
         _take_status(status, f"{mirror.where}/{place}", folder, offer)
         offer.lists[place] = status
     elif isinstance(mirror, FolderMirror):
-        names = mirror.file_names(folder)
+        names = mirror.sizes(folder)
         kinds = {name: legacy_kind(name, offer) for name in names}
         offer.files = tuple(OfferedFile(f"{folder}/{name}", kind) for name, kind in kinds.items() if kind)
         offer.is_told = False
@@ -265,7 +265,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
     sums = mirror.small_file(f"{folder}/SHA256SUMS")
     is_done = mirror.small_file(f"{folder}/{END}") is not None
     if sums is None and not is_done and isinstance(mirror, FolderMirror):
-        names = [name for name in mirror.file_names(folder) if _is_content(name, offer)]
+        names = [name for name in mirror.sizes(folder) if _is_content(name, offer)]
         offer.files += tuple(OfferedFile(f"{folder}/{name}", HISTORY) for name in names)
         offer.is_told = False
         return
@@ -275,11 +275,11 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         offer.flaws.append("there is no SHA256SUMS")
         return
     where = f"{mirror.where}/{folder}/SHA256SUMS"
-    files = []
+    files, sizes = [], _sizes(mirror, folder)
     for name, said in read_sums(sums, where).items():
         if not _is_content(name, offer):
             raise SourceError(f"{where}: names {name!r}, which is no file of {offer.dump_id}; nothing of it is taken")
-        files.append(OfferedFile(f"{folder}/{name}", HISTORY, checksum=said))
+        files.append(OfferedFile(f"{folder}/{name}", HISTORY, sizes.get(name), said))
     if not files:
         offer.flaws.append("SHA256SUMS is empty")
     offer.files += tuple(files)
@@ -295,7 +295,8 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
             continue
         where = f"{mirror.where}/{place}"
         told = {_checked(name, where): said for name, said in read_sums(sums, where).items()}
-        files = (OfferedFile(f"{folder}/{name}", ENTITIES, checksum=told[name]) for name in told)
+        sizes = _sizes(mirror, folder)
+        files = (OfferedFile(f"{folder}/{name}", ENTITIES, sizes.get(name), told[name]) for name in told)
         offer.files = tuple(file for file in files if _is_entities(file.name, day))
         offer.lists[place] = sums
         if not offer.files:
@@ -304,9 +305,14 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
     if not isinstance(mirror, FolderMirror):
         offer.flaws.append("there are no sums of it")
         return
-    names = (name for name in mirror.file_names(folder) if _is_entities(name, day))
+    names = (name for name in mirror.sizes(folder) if _is_entities(name, day))
     offer.files = tuple(OfferedFile(f"{folder}/{name}", ENTITIES) for name in names)
     offer.is_told = False
+
+
+def _sizes(mirror: Mirror, folder: str) -> Mapping[str, int]:
+    """Sizes that a list of sums does not tell; in a folder the sum alone counts."""
+    return {} if isinstance(mirror, FolderMirror) else mirror.sizes(folder)
 
 
 _LAYOUTS: Mapping[str, tuple[str, str, Callable[[Mirror, str, Offer], None]]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tempkb.dumps.assets import find_dump
+from tempkb.dumps.fetching import present_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.partitions import DUMPS
 from tempkb.store.materialise import facts_of, markdown, sample_of
@@ -55,7 +55,9 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
 )
 def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
     """Read each Wikidata dump once, the oldest first, and write all that is known from it."""
-    dumps = sorted((find_dump(store, key) for key in context.partition_keys), key=lambda one: one.horizon)
+    dumps = sorted(
+        (present_dump(store.home, key, context.log.info) for key in context.partition_keys), key=lambda one: one.horizon
+    )
     told: dict[str, dict[str, Any]] = {}
     for dump in dumps:
         began = time.monotonic()

@@ -1,0 +1,79 @@
+"""The home's mirror, and bringing a dump from there."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tempkb.dumps.catalogue import Dump, find_dumps
+from tempkb.dumps.download import Download
+from tempkb.dumps.http import Brake, HttpMirror
+from tempkb.dumps.mirrors import FolderMirror
+from tempkb.dumps.offers import Offer, offers_of
+from tempkb.engine.progress import Meter
+from tempkb.errors import SettingsError, SourceError
+from tempkb.settings import Home
+
+_MEGABYTE = 1e6
+_DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})")
+
+
+def mirror_of(home: Home) -> HttpMirror | FolderMirror | None:
+    """Return where the home looks for new dumps; None when only in its own folder.
+
+    Raises:
+        SettingsError: the mirror is no folder and no address, or a server needs a contact.
+    """
+    settings = home.settings
+    if not settings.mirror:
+        return None
+    if "://" in settings.mirror:
+        return HttpMirror(settings.mirror, settings.contact, Brake(settings.bandwidth * _MEGABYTE))
+    folder = Path(settings.mirror).expanduser().resolve()
+    if not folder.is_dir():
+        raise SettingsError(f"mirror: {folder} is no folder; expected one, or an address such as https://...")
+    return None if folder == home.dumps else FolderMirror(folder)
+
+
+def fetch_offer(home: Home, mirror: HttpMirror | FolderMirror, offer: Offer, log: Callable[[str], None]) -> None:
+    """Bring an offered dump into the home, with a bar in a terminal and lines elsewhere.
+
+    Raises:
+        SourceError: it cannot be had whole; what has come stays for a later try.
+    """
+    total = sum(file.size or 0 for file in offer.files)
+    with Meter(f"fetching {offer.dump_id}", total, log) as meter:
+        Download(mirror, offer, home.dumps, meter.at).run()
+
+
+def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
+    """Return a complete dump of the home's folder, fetched from the mirror if it is not there yet.
+
+    Raises:
+        SourceError: there is none of that id, or it is not complete; the message lists those there are.
+    """
+    dumps = find_dumps(home.dumps)
+    here = next((dump for dump in dumps if dump.dump_id == dump_id), None)
+    if here is not None and not here.flaws:
+        return here
+    offer = _offered(home, dump_id)
+    if offer is not None:
+        fetch_offer(home, offer[0], offer[1], log)
+        return next(dump for dump in find_dumps(home.dumps) if dump.dump_id == dump_id)
+    if here is not None:
+        raise SourceError(f"dump {dump_id} is not complete: {'; '.join(here.flaws)}. Wait for it, or fetch it again.")
+    there = ", ".join(dump.dump_id for dump in dumps) or "none"
+    raise SourceError(
+        f"dump {dump_id!r}: not below {home.dumps}; there: {there}. Put its files there in Wikimedia's layout, "
+        "or name them: tempkb build --dump FILE"
+    )
+
+
+def _offered(home: Home, dump_id: str) -> tuple[HttpMirror | FolderMirror, Offer] | None:
+    """What the mirror has of a dump, if it may be fetched."""
+    match, mirror = _DATED.fullmatch(dump_id), mirror_of(home)
+    if match is None or mirror is None:
+        return None
+    day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
+    offers = offers_of(mirror, match["wiki"], since=day)
+    return next(((mirror, offer) for offer in offers if offer.dump_id == dump_id and offer.is_told), None)
