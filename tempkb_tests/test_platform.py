@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,24 +20,22 @@ from tempkb_tests.conftest import run_tempkb
 REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "tempkb.definitions"}
 
 
-@pytest.fixture
-def server(tmp_path):
-    """A home with the demo's dumps, nothing built, and `tempkb ui` over it: (home, address)."""
-    home = tmp_path / "home"
-    run_tempkb(home, "demo")
+@contextmanager
+def ui_over(home, log_path, **variables):
+    """`tempkb ui` over a home, for the length of the block: its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    log = (tmp_path / "ui.log").open("w")
+    log = log_path.open("w")
     process = subprocess.Popen(
         [sys.executable, "-m", "tempkb.cli", "ui", "--port", str(port)],
-        env={**environment, "TEMPKB_HOME": str(home)}, stdout=log, stderr=log, start_new_session=True,
+        env={**environment, "TEMPKB_HOME": str(home), **variables}, stdout=log, stderr=log, start_new_session=True,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_for(lambda: is_up(address), 120, lambda: (tmp_path / "ui.log").read_text())
-        yield home, address
+        wait_for(lambda: is_up(address), 120, log_path.read_text)
+        yield address
     finally:
         os.killpg(process.pid, signal.SIGINT)
         try:
@@ -44,6 +44,15 @@ def server(tmp_path):
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         log.close()
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A home with the demo's dumps, nothing built, and `tempkb ui` over it: (home, address)."""
+    home = tmp_path / "home"
+    run_tempkb(home, "demo")
+    with ui_over(home, tmp_path / "ui.log") as address:
+        yield home, address
 
 
 def is_up(address):
@@ -157,3 +166,50 @@ def listening_on(port):
             if state == "0A" and int(number, 16) == port:
                 found.add(socket.inet_ntoa(bytes.fromhex(host)[::-1]) if family == "tcp" else "ipv6")
     return found
+
+
+@pytest.mark.slow
+def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(demo_home, tmp_path):
+    """The second dump of the demo world arrives; the daemon registers it and builds the one window it newly serves."""
+    home, mirror = tmp_path / "home", tmp_path / "mirror"
+    shutil.copytree(demo_home, home)
+    mirror.mkdir()
+    built = {
+        path.relative_to(home): path.read_bytes() for path in (home / "lake").glob("stable_snapshots/*/*/*.parquet")
+    }
+    run_tempkb(tmp_path / "other", "demo", "--second")
+    variables = {"TEMPKB_AUTOMATION": "true", "TEMPKB_MIRROR": str(mirror), "TEMPKB_NAMESPACES": "all"}
+    with ui_over(home, tmp_path / "ui.log", **variables) as address:
+        (tmp_path / "other" / "dumps").rename(tmp_path / "arrived")
+        for place in sorted((tmp_path / "arrived").iterdir()):
+            place.rename(mirror / place.name)
+        query = "SELECT count(*) AS n FROM entity_popularity WHERE window_start = '2024-01-01'"
+
+        def stands():
+            told = run_tempkb(home, "sql", query, "--json", check=False).stdout.strip()
+            return bool(told) and json.loads(told)["n"] > 50
+
+        wait_for(stands, 400, lambda: (runs_of(address), (tmp_path / "ui.log").read_text()[-4000:]))
+        runs = runs_of(address)
+    assert [run for run in runs if run[0] == "build_windows"] == [
+        ("build_windows", "SUCCESS", "2024-01-01..2024-01-01")
+    ]
+    assert ("register_dump", "SUCCESS", "demowiki-20240401") in runs
+    assert all((home / path).read_bytes() == data for path, data in built.items()), "what was built stays as it was"
+    (row,) = run_tempkb(
+        home, "sql", "SELECT count(DISTINCT dump_id) AS n, max(dump_id) AS id FROM stable_snapshots "
+        "WHERE window_start = '2024-01-01'", "--json",
+    ).stdout.splitlines()  # fmt: skip
+    assert json.loads(row) == {"n": 1, "id": "demowiki-20240401"}
+
+
+def runs_of(address):
+    """(job, status, partition or range) of the runs that automation has launched, oldest first."""
+    told = ask(address, "query { runsOrError { ... on Runs { results { jobName status tags { key value } } } } }")
+    runs = []
+    for run in reversed(told["runsOrError"]["results"]):
+        tags = {tag["key"]: tag["value"] for tag in run["tags"]}
+        if "tempkb/chained" in tags:
+            ends = [tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
+            runs.append((run["jobName"], run["status"], tags.get("dagster/partition") or "..".join(ends)))
+    return runs

@@ -1,0 +1,181 @@
+"""Sensors and schedules with a clock and a mirror of the test's own: who asks for what, and when for nothing."""
+
+import json
+import shutil
+import sys
+from datetime import UTC, datetime
+
+import dagster as dg
+import pytest
+
+from tempkb_tests.conftest import run_tempkb
+
+IN_2024 = datetime(2024, 2, 10, tzinfo=UTC)
+DUMP, WIKIDATA = "demowiki-20240101", "wikidatawiki-20240101"
+
+
+@pytest.fixture
+def automation(monkeypatch):
+    """The module, with its clock set to a day after the demo's first dump."""
+    from tempkb import automation
+
+    monkeypatch.setattr(automation, "now", lambda: IN_2024)
+    return automation
+
+
+@pytest.fixture
+def instance(tmp_path_factory):
+    with dg.DagsterInstance.local_temp(str(tmp_path_factory.mktemp("dagster"))) as one:
+        yield one
+
+
+@pytest.fixture
+def arrived(home_folder, automation):
+    """A home into which the demo's first dumps were dropped, nothing built: (home, a store)."""
+    run_tempkb(home_folder, "demo")
+    return home_folder, open_store()
+
+
+def open_store():
+    from tempkb.api import open_store
+
+    return open_store()
+
+
+def asked(result):
+    """What a tick asks for: (job, partition or range)."""
+    if isinstance(result, dg.SkipReason):
+        return []
+    requests = result.run_requests if isinstance(result, dg.SensorResult) else result
+    return [
+        (one.job_name, one.partition_key
+         or f"{one.tags['dagster/asset_partition_range_start']}..{one.tags['dagster/asset_partition_range_end']}")
+        for one in requests
+    ]  # fmt: skip
+
+
+def tick(automation, instance, store):
+    return automation.new_dumps(dg.build_sensor_context(instance=instance, resources={"store": store}))
+
+
+def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, automation, instance):
+    home, store = arrived
+    first = tick(automation, instance, store)
+    assert asked(first) == [("register_dump", WIKIDATA), ("register_dump", DUMP)] or asked(first) == [
+        ("register_dump", DUMP), ("register_dump", WIKIDATA),
+    ]  # fmt: skip
+    assert sorted(first.dynamic_partitions_requests[0].partition_keys) == [DUMP, WIKIDATA]
+    assert {one.run_key for one in first.run_requests} == {
+        f"register_dump {DUMP} 2024-02-10", f"register_dump {WIKIDATA} 2024-02-10",
+    }  # fmt: skip
+    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    second = tick(automation, instance, open_store())
+    assert asked(second) == [("build_windows", "2021-01-01..2023-10-01"), ("read_wikidata", WIKIDATA)]
+    run_tempkb(home, "build", "--windows", "2021-01-01..2022-01-01")
+    third = tick(automation, instance, open_store())
+    assert asked(third)[0] == ("build_windows", "2022-01-01..2023-10-01")
+
+
+def test_a_dump_that_is_not_complete_is_waited_for(arrived, automation, instance):
+    home, _ = arrived
+    status = home / "dumps/demowiki/20240101/dumpstatus.json"
+    said = json.loads(status.read_text())
+    said["jobs"]["metahistorybz2dump"] = {"status": "in-progress", "updated": "", "files": {}}
+    status.write_text(json.dumps(said))
+    assert asked(tick(automation, instance, open_store())) == [("register_dump", WIKIDATA)]
+    status.unlink()
+    assert asked(tick(automation, instance, open_store())) == [("register_dump", WIKIDATA)], "nobody says it is whole"
+
+
+def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
+    demo_home, tmp_path, monkeypatch, automation, instance
+):
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    result = tick(automation, instance, open_store())
+    assert isinstance(result, dg.SkipReason)
+    assert result.skip_message == "Every window that a complete dump serves stands."
+    run_tempkb(home, "demo", "--second")
+    monkeypatch.setattr(automation, "now", lambda: datetime(2024, 5, 1, tzinfo=UTC))
+    assert sorted(asked(tick(automation, instance, open_store()))) == [
+        ("register_dump", "demowiki-20240401"), ("register_dump", "wikidatawiki-20240401"),
+    ]  # fmt: skip
+    tags = {"dagster/partition": "demowiki-20240401"}
+    instance.add_run(dg.DagsterRun(job_name="register_dump", status=dg.DagsterRunStatus.STARTED, tags=tags))
+    assert asked(tick(automation, instance, open_store())) == [("register_dump", "wikidatawiki-20240401")]
+
+
+def scheduled(automation, instance, store):
+    context = dg.build_schedule_context(instance=instance, resources={"store": store})
+    return automation.after_windows_end(context)
+
+
+def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
+    demo_home, arrived, automation, instance, monkeypatch, tmp_path
+):
+    home, store = arrived
+    missed = scheduled(automation, instance, store)
+    assert sorted(one.partition_key for one in missed) == [DUMP, WIKIDATA]
+    assert set(instance.get_dynamic_partitions("dumps")) == {DUMP, WIKIDATA}
+    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    again = scheduled(automation, instance, open_store())
+    assert sorted(one.partition_key for one in again) == [DUMP, WIKIDATA], "registered, but its windows are not built"
+    shutil.copytree(demo_home, tmp_path / "built")
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "built"))
+    assert isinstance(scheduled(automation, instance, open_store()), dg.SkipReason)
+    assert automation.after_windows_end.cron_schedule == "0 6 8 1,4,7,10 *"
+
+
+def after(sensor, instance, store, job, tags):
+    run = dg.DagsterRun(job_name=job, tags=tags)
+    event = dg.DagsterEvent(event_type_value="PIPELINE_SUCCESS", job_name=job)
+    context = dg.build_run_status_sensor_context(
+        sensor_name="x", dagster_instance=instance, dagster_run=run, dagster_event=event, resources={"store": store}
+    )
+    return sensor(context)
+
+
+def test_jobs_are_chained_but_not_behind_a_persons_back(arrived, automation, instance):
+    home, _ = arrived
+    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    store = open_store()
+    by_hand = after(automation.after_registration, instance, store, "register_dump", {})
+    assert isinstance(by_hand, dg.SkipReason)
+    chained = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
+    assert asked(chained) == [("build_windows", "2021-01-01..2023-10-01"), ("read_wikidata", WIKIDATA)]
+    kept = after(automation.after_building, instance, store, "build_windows", {automation.CHAINED: "yes"})
+    assert isinstance(kept, dg.SkipReason)
+
+
+def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, automation, instance):
+    heard = tmp_path / "heard.json"
+    program = tmp_path / "hook.py"
+    program.write_text(f"import sys; open({str(heard)!r}, 'w').write(sys.stdin.read())")
+    monkeypatch.setenv("TEMPKB_FAILURE_HOOK", f"{sys.executable} {program}")
+
+    @dg.op
+    def fails():
+        from tempkb.errors import SourceError
+
+        raise SourceError("dump x: its sum is wrong")
+
+    @dg.job
+    def broken():
+        fails()
+
+    result = broken.execute_in_process(
+        instance=instance, raise_on_error=False, tags={"dagster/partition": "x-20240101"}
+    )
+    context = dg.build_run_status_sensor_context(
+        sensor_name="failed_runs", dagster_instance=instance, dagster_run=result.dagster_run,
+        dagster_event=result.get_run_failure_event(),
+    ).for_run_failure()  # fmt: skip
+    automation.failed_runs(context)
+    told = json.loads(heard.read_text())
+    assert (told["job"], told["partition"], told["message"]) == ("broken", "x-20240101", "dump x: its sum is wrong")
+    monkeypatch.setenv("TEMPKB_FAILURE_HOOK", "/nowhere/to/be/found")
+    from tempkb.errors import SettingsError
+
+    with pytest.raises(SettingsError, match="failure_hook: '/nowhere/to/be/found' could not be run"):
+        automation.failed_runs(context)
