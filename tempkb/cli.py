@@ -139,6 +139,65 @@ def publish() -> None:
 
 
 @main.command()
+@click.option("--window", "windows", default="", metavar="KEY | A..B", help="A window by its first day, or a range.")
+@click.option("--release", default="", metavar="NAME", help="A release of a benchmark.")
+@click.option("--dump", default="", metavar="ID", help="A dump: its files, and the tables of its own day.")
+@click.option("--force", is_flag=True, help="Also a dump that windows still wait for.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def rm(windows: str, release: str, dump: str, force: bool, yes: bool) -> None:
+    """Remove windows, a release or a dump, from the lake and from DuckDB.
+
+    Says first what would go, and asks. The lake's files themselves go with
+    tempkb gc.
+
+    \b
+    Examples:
+      tempkb rm --window 2021-10-01
+      tempkb rm --window 2020-01-01..2021-01-01 --yes
+      tempkb rm --release demo-years
+      tempkb rm --dump simplewiki-20260101
+    """
+    from tempkb.screens.removal import remove_what
+
+    remove_what(windows, release, dump, force=force, ask=not yes)
+
+
+@main.command()
+@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Also Wikidata's entities.")
+def plan(wikidata: bool) -> None:
+    """Say which windows are missing, which dumps would serve them, and what that takes.
+
+    Looks into the home and, where one is set, the mirror. Ends with an error
+    if the disk is too small.
+
+    \b
+    Examples:
+      tempkb plan
+      TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
+        TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb plan --no-wikidata
+    """
+    from tempkb.screens.plan import print_plan
+
+    print_plan(wikidata=wikidata)
+
+
+@main.command()
+@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Also Wikidata's entities.")
+def fetch(wikidata: bool) -> None:
+    """Fetch the dumps that tempkb plan names from the mirror, verified; goes on where an earlier try stopped.
+
+    \b
+    Example:
+      TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
+        TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
+    """
+    from tempkb.run import fetch
+
+    fetched = fetch(only_windows=not wikidata)
+    click.echo(f"fetched: {', '.join(fetched)}; next: tempkb build" if fetched else "Nothing to fetch.")
+
+
+@main.command()
 def gc() -> None:
     """Remove old versions of partitions and drafts of dead runs."""
     from tempkb.api import open_store

@@ -22,10 +22,11 @@ from tempkb.dumps.catalogue import (
     tables_dump,
 )
 from tempkb.dumps.entities import holds_entities, name_entities
+from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError
 from tempkb.failures import innermost
-from tempkb.refresh import is_built, stretches
+from tempkb.refresh import due_dumps, is_built, stretches
 from tempkb.settings import Home, Settings, load_home
 from tempkb.windows import Window, parse_day, parse_range, windows_between, windows_until
 
@@ -173,6 +174,44 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
         elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+
+
+def fetch(*, only_windows: bool = False) -> list[str]:
+    """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror; return their ids.
+
+    Args:
+        only_windows: leave Wikidata out.
+
+    Raises:
+        SettingsError: no mirror is set.
+        SourceError: a dump cannot be had; what has come stays for a later try.
+    """
+    from tempkb.api import open_store
+
+    home = load_home()
+    mirror = mirror_of(home)
+    if mirror is None:
+        raise SettingsError(
+            "mirror: none is set, so there is nowhere to fetch from; set one: TEMPKB_MIRROR=https://dumps.wikimedia.org"
+        )
+    fetched = []
+    with progress.on_terminal():
+        for due in due_dumps(open_store()):
+            if due.offer is not None and not (only_windows and due.dump.entities):
+                fetch_offer(home, mirror, due.offer, _say)
+                fetched.append(due.dump.dump_id)
+    return fetched
+
+
+def forget_partitions(home: Home, family: str, keys: Sequence[str]) -> None:
+    """Let Dagster forget partitions of dumps or releases that were removed."""
+    with dagster_at(home) as instance:
+        for key in keys:
+            instance.delete_dynamic_partition(family, key)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.engine.local import Outcome, map_items
 from tempkb.engine.progress import Meter
+from tempkb.engine.resuming import Noting
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.accounts import (
     ElementCounts,
@@ -25,9 +26,10 @@ from tempkb.revisions.accounts import (
 from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
+from tempkb.revisions.resuming import decode_receipt, encode_receipt, item_name, new_try, plan_name
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
+from tempkb.store.lake import RESUMABLE, Version
 from tempkb.store.merge import merge_sorted
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import Table
@@ -169,15 +171,16 @@ class _Build:
         items = self._items()
         # Asked for before the long pass, so that missing pages are told at once.
         self.entities = self._entity_ids()
-        with self.store.lake.staging() as folder:
-            self.staging = folder
-            receipts, failures = self._read(items, folder)
+        with self.store.lake.resumable(RESUMABLE + plan_name(items)) as drafts, self.store.lake.staging() as staging:
+            self.staging = staging
+            receipts, failures = self._read(items, drafts.folder)
             if failures:
                 why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
                 for window in self.plan.windows:
                     self.report.bad[window.key] = why
                 return
             self._write(receipts)
+            drafts.is_finished = True
 
     def _items(self) -> list[Item]:
         settings = self.settings
@@ -185,7 +188,9 @@ class _Build:
         return [
             Item(
                 name=_name_of(files),
-                files=tuple(SourceFile(file.path, _own_dump_id(self.plan.dump, file.path)) for file in files),
+                files=tuple(
+                    SourceFile(file.path, _own_dump_id(self.plan.dump, file.path), file.sha256) for file in files
+                ),
                 wiki=self.plan.dump.wiki,
                 windows=tuple(self.known),
                 asked=frozenset(window.key for window in self.plan.windows),
@@ -200,24 +205,27 @@ class _Build:
         ]
 
     def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:
-        total = sum(file.path.stat().st_size for item in items for file in item.files)
-        # One worker means this process; with more even a single item gets a process of its own, so that neither its
-        # memory nor its death is ours.
-        workers = self.settings.workers
-        done: dict[str, Receipt] = {}
+        """Read the items that no earlier run has finished; receipts are in the order of the items."""
+        noting = Noting(read_item, folder / "receipts", item_name, encode_receipt)
+        noting.receipts.mkdir(exist_ok=True)
+        done = {item.name: found for item in items if (found := noting.finished(item, decode_receipt)) is not None}
+        if done:
+            self.log(f"{len(done)} of {len(items)} items were finished by an earlier run and are taken from there")
+        rest = [item for item in items if item.name not in done]
         failures = []
-        title = f"reading {self.plan.dump.dump_id}"
-        with Meter(title, total, self.log) as meter:
-            for outcome in map_items(read_item, items, folder, workers, meter.at, _PRELOAD):
+        total = sum(file.path.stat().st_size for item in rest for file in item.files)
+        with Meter(f"reading {self.plan.dump.dump_id}", total, self.log) as meter:
+            for outcome in map_items(
+                noting, rest, new_try(folder, done.values()), self.settings.workers, meter.at, _PRELOAD
+            ):
                 if outcome.result is None:
                     failures.append(outcome)
-                else:
-                    done[outcome.item.name] = outcome.result
-                    self.report.cpu_seconds += outcome.result.cpu_seconds
-                    self.report.peak_mb = max(self.report.peak_mb, outcome.result.peak_mb)
-                    for name, program in outcome.result.notes.items():
-                        self.log(f"{name}: read by {program}")
-        # In the order of the items, whatever the order in which workers ended.
+                    continue
+                done[outcome.item.name] = outcome.result
+                self.report.cpu_seconds += outcome.result.cpu_seconds
+                self.report.peak_mb = max(self.report.peak_mb, outcome.result.peak_mb)
+                for name, program in outcome.result.notes.items():
+                    self.log(f"{name}: read by {program}")
         return [done[item.name] for item in items if item.name in done], failures
 
     def _write(self, receipts: Sequence[Receipt]) -> None:

@@ -32,10 +32,11 @@ _REPORT_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of an item and the dump it belongs to."""
+    """A file of an item, the dump it belongs to, and the hash of its bytes as far as it is known."""
 
     path: Path
     dump_id: str
+    sha256: str = ""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from tempkb.store.locks import locked, try_lock
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
+RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 
 
@@ -64,6 +65,19 @@ class Version:
         lines = path.read_text("utf-8").splitlines() if path.exists() else []
         # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
         return [row | ({"version": self.version} if "version" in row else {}) for row in map(json.loads, lines)]
+
+
+@dataclass
+class Resumable:
+    """A folder of drafts that outlives a run that fails.
+
+    Attributes:
+        folder: where they are.
+        is_finished: set once nothing of it is needed any more.
+    """
+
+    folder: Path
+    is_finished: bool = False
 
 
 class Lake:
@@ -124,6 +138,32 @@ class Lake:
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def resumable(self, run: str) -> Iterator["Resumable"]:
+        """Give a folder for drafts that a later run of the same name takes up, unless this one is finished.
+
+        Args:
+            run: slug that names all that the drafts depend on.
+
+        Raises:
+            ContractError: another process works in it.
+        """
+        folder = self.root / "_staging" / run
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / ".alive").open("a") as alive:
+            _mark_alive(alive)
+            drafts = Resumable(folder)
+            yield drafts
+            if drafts.is_finished:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def unfinished(self) -> list[Path]:
+        """Return the folders of runs that have ended without finishing; a run of the same name goes on with one."""
+        return [
+            folder for folder in self._staging_folders()
+            if folder.name.startswith(RESUMABLE) and not _is_alive(folder)
+        ]  # fmt: skip
 
     def swap(
         self, table: Table, partition: str, draft: Path, files: Sequence[DataFile], sides: Sequence[Path]

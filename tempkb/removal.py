@@ -1,0 +1,118 @@
+"""Taking windows, releases and dumps out of a home. Knows nothing of Dagster.
+
+A partition is forgotten in the lake at once, and in DuckDB by the next
+publication; its files go with `tempkb gc`. Texts lie by quarter and are shared
+by all windows, so they stay.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tempkb.benchmarks.register import is_registered, release_names, strike
+from tempkb.dumps.catalogue import Dump, find_dumps
+from tempkb.dumps.retention import remove_dump
+from tempkb.errors import SettingsError
+from tempkb.refresh import due_dumps
+from tempkb.store.store import Store
+from tempkb.windows import Window
+
+_CUT = re.compile(r"\.\d{4}-\d\d-\d\d")
+
+
+@dataclass
+class Removal:
+    """What is to be removed.
+
+    Attributes:
+        partitions: (table, partition), in the order of the tables.
+        dumps: whose files go.
+        releases: that are struck from the register.
+        notes: what a person should know before.
+    """
+
+    partitions: list[tuple[str, str]] = field(default_factory=list)
+    dumps: list[Dump] = field(default_factory=list)
+    releases: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
+    """Find what is built of some windows.
+
+    Raises:
+        SettingsError: nothing is.
+    """
+    wanted = {window.key for window in windows}
+    found = _partitions(store, "window", lambda _table, key: key in wanted)
+    if not found:
+        raise SettingsError(f"--window: nothing is built of {', '.join(window.label for window in windows)}")
+    notes = ["The next build, by hand or by the sensor, builds these windows again if a dump serves them."]
+    if release_names(store.home):
+        notes.append("Releases that were built from these windows stay as they are: they are frozen.")
+    return Removal(found, notes=notes)
+
+
+def of_release(store: Store, name: str) -> Removal:
+    """Find what there is of a release.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    if not is_registered(store.home, name):
+        there = ", ".join(release_names(store.home)) or "none"
+        raise SettingsError(f"--release {name}: no such release; there: {there}")
+
+    def is_its(table: str, key: str) -> bool:
+        if store.tables[table].partitioned_by == "release":
+            return key == name
+        return key.startswith(name) and bool(_CUT.fullmatch(key[len(name) :]))
+
+    return Removal(_partitions(store, "release", is_its), releases=[name])
+
+
+def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
+    """Find what there is of a dump: its files, and the tables that tell of its own day.
+
+    Args:
+        store: of the home.
+        dump_id: which one.
+        force: also when something waits for it.
+
+    Raises:
+        SettingsError: there is none, or a window or a reading waits for it.
+    """
+    dumps = {dump.dump_id: dump for dump in find_dumps(store.home.dumps)}
+    found = _partitions(store, "dump", lambda _table, key: key == dump_id)
+    if dump_id not in dumps and not found:
+        raise SettingsError(f"--dump {dump_id}: no such dump; there: {', '.join(dumps) or 'none'}")
+    waiting = [due for due in due_dumps(store) if due.dump.dump_id == dump_id]
+    if waiting and not force:
+        what = ", ".join(window.label for due in waiting for window in due.windows) or waiting[0].purpose
+        raise SettingsError(f"--dump {dump_id}: still needed for {what}; build that first, or add --force")
+    removal = Removal(found, [dumps[dump_id]] if dump_id in dumps else [])
+    if removal.dumps and removal.dumps[0].is_named:
+        removal.notes.append("Its files were named from elsewhere: they stay, and are only forgotten.")
+    removal.notes.append("Windows that were built from it stay; to build them from another dump: --rebuild.")
+    return removal
+
+
+def remove(store: Store, removal: Removal) -> int:
+    """Remove what was found, publish, and return the bytes of dump files that were freed."""
+    for name in removal.releases:
+        strike(store.home, name)
+    for table, partition in removal.partitions:
+        store.lake.remove(table, partition)
+    freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
+    store.publish()
+    return freed
+
+
+def _partitions(store: Store, kind: str, is_wanted: Callable[[str, str], bool]) -> list[tuple[str, str]]:
+    return [
+        (table.name, key)
+        for table in store.tables.values()
+        if table.partitioned_by.split(" and ")[0] == kind
+        for key in store.lake.partitions(table.name)
+        if is_wanted(table.name, key)
+    ]

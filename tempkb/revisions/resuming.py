@@ -1,0 +1,74 @@
+"""Which items are the same, and what came out of one as a file: a build that crashed goes on from there."""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+import tempkb
+from tempkb.errors import ContractError
+from tempkb.revisions.reading import Item, Receipt
+
+_RECEIPTS = TypeAdapter(Receipt)
+
+
+def item_name(item: Item) -> str:
+    """Name an item by all that its rows depend on: the bytes of its files, what is asked, and the code."""
+    said = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    said["files"] = [(file.path.name, file.dump_id, file.sha256) for file in item.files]
+    said |= {"windows": [window.key for window in item.windows], "asked": sorted(item.asked)}
+    said["namespaces"] = None if item.namespaces is None else sorted(item.namespaces)
+    said["code"] = _code()
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()[:24]
+
+
+def plan_name(items: Sequence[Item]) -> str:
+    """Name a plan by its items."""
+    return hashlib.sha256("".join(item_name(item) for item in items).encode()).hexdigest()[:16]
+
+
+def encode_receipt(receipt: Receipt) -> bytes:
+    """A receipt as JSON."""
+    return _RECEIPTS.dump_json(receipt)
+
+
+def decode_receipt(data: bytes) -> Receipt:
+    """Read a receipt back.
+
+    Raises:
+        FileNotFoundError: files that it tells of are gone.
+        ContractError: it is no receipt.
+    """
+    try:
+        receipt = _RECEIPTS.validate_json(data)
+    except ValidationError as error:
+        raise ContractError(f"a receipt of an earlier run cannot be read ({error}); remove it: tempkb gc") from None
+    for run, _ in receipt.runs:
+        if not run.path.is_file():
+            raise FileNotFoundError(run.path)
+    return receipt
+
+
+def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:
+    """Return a new folder below `folder` for a run's items; what killed runs left half done is removed."""
+    used = {path for receipt in kept for run, _ in receipt.runs for path in run.path.parents}
+    tries = sorted(folder.glob("try-*"))
+    for item in (path for one in tries for path in one.iterdir()):
+        if item not in used:
+            shutil.rmtree(item)
+    return folder / f"try-{len(tries):04}"
+
+
+@cache
+def _code() -> str:
+    """Hash of our own source files: other code may give other rows."""
+    root = Path(tempkb.__file__).parent
+    hashes = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        hashes.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return hashes.hexdigest()

@@ -1,0 +1,64 @@
+"""The dialogue of `tempkb rm`: what would go, a question, what went."""
+
+from collections import Counter
+
+import click
+
+from tempkb.api import open_store
+from tempkb.errors import SettingsError
+from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
+from tempkb.run import forget_partitions
+from tempkb.screens.console import console, grid
+from tempkb.store.store import Store
+from tempkb.windows import parse_range, window_of_key, windows_between
+
+
+def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool) -> None:
+    """Remove one thing after saying what it comes to.
+
+    Args:
+        windows: a window's key, or a range of days.
+        release: name of a release.
+        dump: id of a dump.
+        force: also a dump that something waits for.
+        ask: before anything is removed.
+
+    Raises:
+        SettingsError: not exactly one thing is named, or there is no such thing.
+    """
+    if sum(map(bool, (windows, release, dump))) != 1:
+        raise SettingsError("rm: expected one of --window, --release and --dump")
+    store, out = open_store(), console()
+    removal = _find(store, windows, release, dump, force=force)
+    tables = Counter(table for table, _ in removal.partitions)
+    rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]
+    out.print(grid(("table", "partitions", "rows"), rows, title="to be removed"))
+    for one in removal.dumps:
+        sizes = sum(file.path.stat().st_size for file in one.files if file.path.exists())
+        out.print(f"{len(one.files)} files of {one.dump_id}, {sizes:,} bytes", highlight=False)
+    for note in removal.notes:
+        out.print(note, highlight=False)
+    if ask and not click.confirm("Remove that?"):
+        out.print("Nothing was removed.")
+        return
+    freed = remove(store, removal)
+    forget_partitions(store.home, "dumps", [one.dump_id for one in removal.dumps])
+    forget_partitions(store.home, "releases", removal.releases)
+    said = f" and {freed:,} bytes of dumps" if removal.dumps else ""
+    out.print(f"Removed {len(removal.partitions)} partitions{said}. Their files go with: tempkb gc", highlight=False)
+
+
+def _find(store: Store, windows: str, release: str, dump: str, *, force: bool) -> Removal:
+    if release:
+        return of_release(store, release)
+    if dump:
+        return of_dump(store, dump, force=force)
+    granularity = store.home.settings.granularity
+    if ".." in windows:
+        return of_windows(store, list(windows_between(*parse_range(windows), granularity)))
+    return of_windows(store, [window_of_key(windows, granularity)])
+
+
+def _rows(store: Store, removal: Removal, table: str) -> int:
+    keys = [key for name, key in removal.partitions if name == table]
+    return sum(version.rows for version in store.lake.versions(table, keys))
