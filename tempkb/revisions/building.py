@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
 from tempkb.dumps.tables import DUMP_FILES, PAGES
-from tempkb.engine.local import Outcome, map_items
+from tempkb.engine.choose import map_items
+from tempkb.engine.items import Outcome
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.accounts import (
@@ -195,14 +196,11 @@ class _Build:
 
     def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:
         total = sum(file.path.stat().st_size for item in items for file in item.files)
-        # One worker means this process; with more even a single item gets a process of its own, so that neither its
-        # memory nor its death is ours.
-        workers = self.settings.workers
         done: dict[str, Receipt] = {}
         failures = []
         title = f"reading {self.plan.dump.dump_id}"
         with Meter(title, total, self.log) as meter:
-            for outcome in map_items(read_item, items, folder, workers, meter.at, _PRELOAD):
+            for outcome in map_items(self.settings, read_item, items, folder, meter.at, _PRELOAD):
                 if outcome.result is None:
                     failures.append(outcome)
                 else:
