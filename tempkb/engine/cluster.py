@@ -8,6 +8,7 @@ not.
 """
 
 import contextlib
+import functools
 import importlib
 import logging
 import os
@@ -30,11 +31,15 @@ from tempkb.store.locks import locked, try_lock
 
 _TRIES = 3
 _GLANCE_SECONDS = 0.5  # how often progress is looked at
+_KNOCK_SECONDS = 10.0  # for a cluster to answer
 _GRACE_SECONDS = 5.0  # for cancelled work to end before its files are removed
 # Items are files and receipts are small: Ray's shared memory, a third of the machine by default, may be too.
 _SHARED_MEMORY_BYTES = 100 << 20
 # A socket's path may have 107 bytes, and Ray puts some eighty behind the folder for temporary files.
 _LONGEST_FOLDER = 24
+
+
+_TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 @dataclass(frozen=True)
@@ -314,6 +319,7 @@ def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
         # Also when it half failed: what it has started must not stay.
         after.callback(ray.shutdown)
         try:
+            _knock(address)
             ray.init(**asked, logging_level=logging.ERROR, log_to_driver=False)
         except (OSError, RuntimeError, ValueError) as error:
             raise SettingsError(
@@ -322,6 +328,13 @@ def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
             ) from None
         _give_back(handler)
         yield
+
+
+def _knock(address: str) -> None:
+    """Raise OSError if nobody listens at the address; Ray itself would try for minutes, then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host:
+        socket.create_connection((host, int(port)), _KNOCK_SECONDS).close()
 
 
 def _own_instance(folder: str, workers: int | None) -> dict[str, Any]:
@@ -336,17 +349,25 @@ def _own_instance(folder: str, workers: int | None) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _own_token() -> Iterator[None]:
-    """Let our own Ray ask for a password: it listens on all of the machine's addresses, whatever it is told."""
-    if "RAY_AUTH_MODE" in os.environ:
-        yield
-        return
-    ours = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    os.environ.update(ours)
+    """Let our own Ray, which listens on all of the machine's addresses, obey only who knows a secret of this process.
+
+    Ray asks for a token by default and would otherwise keep it in a file of the user's.
+    """
+    chosen = [name for name in _TOKEN_VARIABLES if name in os.environ]
+    if not chosen:
+        os.environ["RAY_AUTH_TOKEN"] = _secret()
     try:
         yield
     finally:
-        for name in ours:
-            os.environ.pop(name, None)
+        for name in _TOKEN_VARIABLES:
+            if name not in chosen:
+                os.environ.pop(name, None)
+
+
+@functools.cache
+def _secret() -> str:
+    # One for as long as the process lives, since Ray remembers the first it sees.
+    return secrets.token_hex(32)
 
 
 @contextlib.contextmanager
