@@ -61,7 +61,12 @@ class Settings(BaseSettings):
     classes: Annotated[tuple[str, ...], NoDecode] = Field(
         ("Q5", "Q4167410", "Q13406463", "Q4167836"), description="items of classes, such as Q5,Q4167410"
     )
-    engine: Literal["local"] = Field("local", description="local")
+    engine: Literal["local", "ray"] = Field("local", description="local or ray")
+    ray_address: str = Field(
+        "",
+        pattern=r"^(auto|(ray://)?[^\s/:]+:\d+)?$",
+        description="auto, host:port or ray://host:port; empty starts Ray on this machine",
+    )
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
     mirror: str = Field(
         "", description="a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"

@@ -1,1 +1,1 @@
-"""Map a function over items on local processes, with failures named and progress shown."""
+"""Map a function over items on processes here or on several machines, with failures named and progress shown."""

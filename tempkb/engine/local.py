@@ -10,31 +10,14 @@ import os
 import signal
 import tempfile
 import threading
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
-from tempkb.errors import TempkbError
-
-ItemT = TypeVar("ItemT")
-ResultT = TypeVar("ResultT")
-
-Work = Callable[[ItemT, Path, Callable[[float], None]], ResultT]
-"""What is done with an item: (item, folder of its own, report of bytes done) -> result."""
-
-
-@dataclass(frozen=True)
-class Outcome(Generic[ItemT, ResultT]):
-    """What became of an item: a result, or a failure in words."""
-
-    item: ItemT
-    result: ResultT | None
-    failure: str = ""
+from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work, attempt, item_folder
 
 
 def map_items(
@@ -42,7 +25,7 @@ def map_items(
     items: Sequence[ItemT],
     folder: Path,
     workers: int,
-    report: Callable[[float], None] = lambda _done: None,
+    report: Report = lambda _done: None,
     preload: Sequence[str] = (),
 ) -> Iterator[Outcome[ItemT, ResultT]]:
     """Yield an outcome per item, in the order in which they end.
@@ -52,7 +35,9 @@ def map_items(
         items: what to work on.
         folder: each item gets a folder of its own below it.
         workers: processes at a time; 1 works in this process, where a failure
-            is named all the same but a crash is not survived.
+            is named all the same but a crash is not survived. With more, even a
+            single item gets a process, so that neither its memory nor its death
+            is ours.
         report: called with the sum of bytes done over all items.
         preload: modules that the fork server imports once for all workers.
     """
@@ -80,7 +65,7 @@ def _context(preload: Sequence[str]) -> ForkServerContext | SpawnContext:
 
 
 def _one_by_one(
-    work: Work[ItemT, ResultT], items: Sequence[ItemT], folder: Path, report: Callable[[float], None]
+    work: Work[ItemT, ResultT], items: Sequence[ItemT], folder: Path, report: Report
 ) -> Iterator[Outcome[ItemT, ResultT]]:
     before = 0.0
     for number, item in enumerate(items):
@@ -90,14 +75,7 @@ def _one_by_one(
             latest[0] = done
             report(base + done)
 
-        own = folder / f"item-{number:05}"
-        own.mkdir(parents=True)
-        try:
-            yield Outcome(item, work(item, own, tell))
-        except TempkbError as error:
-            yield Outcome(item, None, str(error))
-        except Exception as error:  # noqa: BLE001 - an item's failure is named, and the others go on
-            yield Outcome(item, None, _in_words(error))
+        yield attempt(work, item, item_folder(folder, number), tell)
         before += latest[0]
 
 
@@ -108,7 +86,7 @@ class _Pool(Generic[ItemT, ResultT]):
         work: Work[ItemT, ResultT],
         items: Sequence[ItemT],
         folder: Path,
-        report: Callable[[float], None],
+        report: Report,
     ) -> None:
         self._context, self._work, self._folder, self._report = context, work, folder, report
         self._waiting = list(enumerate(items))[::-1]
@@ -136,8 +114,7 @@ class _Pool(Generic[ItemT, ResultT]):
 
     def _start(self, number: int, item: ItemT) -> None:
         ours, theirs = self._context.Pipe(duplex=False)
-        own = self._folder / f"item-{number:05}"
-        own.mkdir(parents=True)
+        own = item_folder(self._folder, number)
         process = self._context.Process(target=_serve, args=(self._work, item, own, theirs), daemon=True)
         process.start()
         theirs.close()
@@ -157,7 +134,7 @@ class _Pool(Generic[ItemT, ResultT]):
             return None
         del self._running[ready]
         process.join()
-        return Outcome(item, value) if kind == "result" else Outcome(item, None, value)
+        return Outcome(item, *value)
 
 
 def _serve(work: Work[Any, Any], item: Any, folder: Path, pipe: Connection) -> None:
@@ -169,13 +146,8 @@ def _serve(work: Work[Any, Any], item: Any, folder: Path, pipe: Connection) -> N
         with suppress(BrokenPipeError):
             pipe.send(("done", done))
 
-    try:
-        message = ("result", work(item, folder, report))
-    except TempkbError as error:
-        message = ("failure", str(error))
-    except Exception as error:  # noqa: BLE001 - named to the parent, which decides
-        message = ("failure", _in_words(error))
-    pipe.send(message)
+    outcome = attempt(work, item, folder, report)
+    pipe.send(("ended", (outcome.result, outcome.failure)))
 
 
 def _die_with_parent() -> None:
@@ -183,11 +155,6 @@ def _die_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def _in_words(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} (at {Path(last.filename).name}:{last.lineno})"
 
 
 def _exit_in_words(code: int | None) -> str:

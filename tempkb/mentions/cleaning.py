@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tempkb.dumps.sites import read_site
-from tempkb.engine.local import map_items
+from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
 from tempkb.mentions.reading import Batch, Cleaned, Piece, clean_batch
@@ -62,7 +62,7 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
     failed: dict[str, str] = {}
     with store.lake.staging() as folder, Meter("cleaning texts", total, log) as meter:
         done: dict[int, list[Cleaned]] = {}
-        for outcome in map_items(clean_batch, batches, folder, store.home.settings.workers, meter.at, _PRELOAD):
+        for outcome in map_items(store.home.settings, clean_batch, batches, folder, meter.at, _PRELOAD):
             if outcome.result is None:
                 failed |= {piece.quarter: outcome.failure for piece in outcome.item}
             else:

@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
 from tempkb.dumps.tables import DUMP_FILES, PAGES
-from tempkb.engine.local import Outcome, map_items
+from tempkb.engine.choose import map_items
+from tempkb.engine.items import Outcome
 from tempkb.engine.progress import Meter
 from tempkb.engine.resuming import Noting
 from tempkb.errors import ContractError, SourceError
@@ -215,9 +216,8 @@ class _Build:
         failures = []
         total = sum(file.path.stat().st_size for item in rest for file in item.files)
         with Meter(f"reading {self.plan.dump.dump_id}", total, self.log) as meter:
-            for outcome in map_items(
-                noting, rest, new_try(folder, done.values()), self.settings.workers, meter.at, _PRELOAD
-            ):
+            own = new_try(folder, done.values())
+            for outcome in map_items(self.settings, noting, rest, own, meter.at, _PRELOAD):
                 if outcome.result is None:
                     failures.append(outcome)
                     continue

@@ -1,0 +1,386 @@
+"""Map a function over items on the machines of a Ray cluster that share a file system.
+
+Same question and same answers as the local engine. Ray carries the items there
+and small receipts back; whatever is large goes to files. An item whose worker or
+machine dies is tried again elsewhere, in a new folder, so that nothing of a
+half-done try is ever taken; one that fails by itself would fail again, and is
+not.
+"""
+
+import contextlib
+import functools
+import importlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic
+
+import tempkb
+from tempkb.engine.items import ItemT, Outcome, Report, ResultT, Work, attempt, item_folder
+from tempkb.errors import SettingsError
+from tempkb.store.locks import locked, try_lock
+
+_TRIES = 3
+_GLANCE_SECONDS = 0.5  # how often progress is looked at
+_KNOCK_SECONDS = 10.0  # for a cluster to answer
+_GRACE_SECONDS = 5.0  # for cancelled work to end before its files are removed
+# Items are files and receipts are small: Ray's shared memory, a third of the machine by default, may be too.
+_SHARED_MEMORY_BYTES = 100 << 20
+# A socket's path may have 107 bytes, and Ray puts some eighty behind the folder for temporary files.
+_LONGEST_FOLDER = 24
+
+
+_TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a machine must satisfy to work for us.
+
+    Attributes:
+        version: of tempkb.
+        probe: a file beside the items, on which the driver holds a lock.
+    """
+
+    version: str
+    probe: Path
+
+
+def map_items(
+    work: Work[ItemT, ResultT],
+    items: Sequence[ItemT],
+    folder: Path,
+    workers: int | None,
+    report: Report = lambda _done: None,
+    address: str = "",
+) -> Iterator[Outcome[ItemT, ResultT]]:
+    """Yield an outcome per item, in the order in which they end.
+
+    Args:
+        work: a function of a module that is installed on every node.
+        items: what to work on.
+        folder: each try of an item gets a folder of its own below it; all nodes must see it at this path.
+        workers: items at a time; None: as many as the cluster has CPUs at the moment.
+        report: called with the sum of bytes done over all items.
+        address: of a Ray cluster: auto, host:port or ray://host:port; empty starts Ray on this machine and
+            ends it afterwards. A connection that this process has already is used and kept.
+
+    Raises:
+        SettingsError: Ray is missing or does not answer; or a node has another tempkb, does not see the folder, or
+            can take a lock that is held here.
+    """
+    ray = _import_ray()
+    with _connected(ray, address, workers), _terms(folder) as terms:
+        _check_nodes(ray, terms)
+        pool = _Pool(ray, terms, work, items, folder, workers, report)
+        try:
+            yield from pool.outcomes()
+        finally:
+            pool.end()
+
+
+def misfit(terms: Terms) -> str:
+    """Say why the machine this runs on cannot work for us; empty when it can."""
+    host = socket.gethostname()
+    if tempkb.__version__ != terms.version:
+        return (
+            f"node {host} has tempkb {tempkb.__version__}, but this run has {terms.version}; "
+            f"install tempkb=={terms.version} on every node"
+        )
+    folder = terms.probe.parent
+    try:
+        with terms.probe.open("r+") as handle:
+            holds = not try_lock(handle.fileno())
+    except FileNotFoundError:
+        return (
+            f"node {host} does not see {folder}; the home must lie on a file system that all nodes share, "
+            "under the same path"
+        )
+    except OSError as error:
+        return f"node {host} cannot lock a file in {folder} ({error}); {_LOCKS_ADVICE}"
+    return "" if holds else f"node {host} was given a lock in {folder} that another machine holds; {_LOCKS_ADVICE}"
+
+
+_LOCKS_ADVICE = (
+    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
+    "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
+)
+
+
+@dataclass
+class _Try:
+    """A try of an item: the place of the item in the list and how many tries were lost before, to what."""
+
+    number: int
+    losses: list[str] = field(default_factory=list)
+
+
+class _Pool(Generic[ItemT, ResultT]):
+    def __init__(
+        self,
+        ray: Any,
+        terms: Terms,
+        work: Work[ItemT, ResultT],
+        items: Sequence[ItemT],
+        folder: Path,
+        workers: int | None,
+        report: Report,
+    ) -> None:
+        self._ray, self._terms, self._work, self._items = ray, terms, work, items
+        self._folder, self._workers, self._report = folder, workers, report
+        self._waiting = [_Try(number) for number in range(len(items))][::-1]
+        self._running: dict[Any, _Try] = {}
+        self._done = [0.0] * len(items)
+        # A board on a node that is lost comes back empty on another; workers soon tell it again how far they are.
+        self._board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).remote()
+        self._asked: Any = None
+        # Ray's own retries would use the same folder again.
+        self._serve = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_serve)
+
+    def outcomes(self) -> Iterator[Outcome[ItemT, ResultT]]:
+        while self._waiting or self._running:
+            while self._waiting and len(self._running) < self._limit():
+                self._start(self._waiting.pop())
+            ready, _ = self._ray.wait(list(self._running), timeout=_GLANCE_SECONDS)
+            self._look_at_board()
+            for ref in ready:
+                outcome = self._take(ref)
+                if outcome is not None:
+                    yield outcome
+
+    def end(self) -> None:
+        """End what still runs: the work was cancelled or has failed."""
+        running = list(self._running)
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            for ref in running:
+                self._ray.cancel(ref, force=True)
+            if running:
+                self._ray.wait(running, num_returns=len(running), timeout=_GRACE_SECONDS)
+            self._ray.kill(self._board)
+
+    def _limit(self) -> int:
+        if self._workers is not None:
+            return self._workers
+        return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+
+    def _start(self, one: _Try) -> None:
+        own = item_folder(self._folder, one.number, len(one.losses))
+        key = (one.number, len(one.losses))
+        ref = self._serve.remote(self._terms, self._board, key, self._work, self._items[one.number], own)
+        self._running[ref] = one
+
+    def _take(self, ref: Any) -> Outcome[ItemT, ResultT] | None:
+        one = self._running.pop(ref)
+        item = self._items[one.number]
+        try:
+            result, failure, done = self._ray.get(ref)
+        except self._ray.exceptions.RayTaskError as error:
+            return Outcome(item, None, _not_run(error, self._terms))
+        except self._ray.exceptions.RayError as error:
+            return self._again(one, _loss(self._ray, error))
+        self._tell(one.number, done)
+        return Outcome(item, result, failure)
+
+    def _again(self, one: _Try, loss: str) -> Outcome[ItemT, ResultT] | None:
+        """Let a lost try wait for another; an item that was lost too often is given up."""
+        shutil.rmtree(item_folder(self._folder, one.number, len(one.losses)), ignore_errors=True)
+        self._tell(one.number, 0.0)
+        losses = [*one.losses, loss]
+        if len(losses) < _TRIES:
+            self._waiting.append(_Try(one.number, losses))
+            return None
+        why = f": {', then '.join(losses)}" if len(set(losses)) > 1 else f", and each time {losses[0]}"
+        return Outcome(self._items[one.number], None, f"tried {len(losses)} times{why}")
+
+    def _look_at_board(self) -> None:
+        """Take over what the board said when it was last asked, without waiting for it."""
+        if self._asked is not None:
+            if not self._ray.wait([self._asked], timeout=0)[0]:
+                return
+            with contextlib.suppress(self._ray.exceptions.RayError):
+                told = self._ray.get(self._asked)
+                for one in self._running.values():
+                    done = told.get((one.number, len(one.losses)), 0.0)
+                    self._done[one.number] = max(self._done[one.number], done)
+                self._report(sum(self._done))
+        self._asked = self._board.read.remote()
+
+    def _tell(self, number: int, done: float) -> None:
+        self._done[number] = done
+        self._report(sum(self._done))
+
+
+class _Board:
+    """Lives in the cluster and knows the bytes done of each try of an item."""
+
+    def __init__(self) -> None:
+        self._done: dict[tuple[int, int], float] = {}
+
+    def tell(self, key: tuple[int, int], done: float) -> None:
+        self._done[key] = done
+
+    def read(self) -> dict[tuple[int, int], float]:
+        return self._done
+
+
+def _serve(
+    terms: Terms, board: Any, key: tuple[int, int], work: Work[Any, Any], item: Any, folder: Path
+) -> tuple[Any, str, float]:
+    """Run in the worker: do the item and return its result, its failure in words, and the bytes done."""
+    # Asked for each item, since nodes may join while we run.
+    problem = misfit(terms)
+    if problem:
+        return None, problem, 0.0
+    latest = 0.0
+
+    def report(done: float) -> None:
+        nonlocal latest
+        latest = done
+        board.tell.remote(key, done)
+
+    outcome = attempt(work, item, folder, report)
+    return outcome.result, outcome.failure, latest
+
+
+def _check_nodes(ray: Any, terms: Terms) -> None:
+    """Ask every node that can take items whether it fits, before hours are spent."""
+    pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+    ask = ray.remote(num_cpus=0, max_retries=0)(misfit)
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    for answer in [ask.options(scheduling_strategy=pinned(node, soft=False)).remote(terms) for node in nodes]:
+        try:
+            problem = ray.get(answer)
+        except ray.exceptions.RayTaskError as error:
+            problem = _not_run(error, terms)
+        except ray.exceptions.RayError:
+            continue  # the node was lost meanwhile, so it will get no item
+        if problem:
+            raise SettingsError(f"engine ray: {problem}")
+
+
+def _not_run(error: Any, terms: Terms) -> str:
+    """Say that a worker could not begin, which is what our own code never lets happen."""
+    cause = error.cause
+    return (
+        f"a worker could not begin ({type(cause).__name__}: {str(cause).strip().splitlines()[-1]}); "
+        f"is tempkb=={terms.version} installed on every node?"
+    )
+
+
+def _loss(ray: Any, error: Exception) -> str:
+    kinds = ray.exceptions
+    if isinstance(error, kinds.OutOfMemoryError):
+        return "its worker was ended because memory ran out"
+    if isinstance(error, kinds.NodeDiedError | kinds.ObjectLostError):
+        return "its node was lost"
+    if isinstance(error, kinds.WorkerCrashedError):
+        return "its worker died (perhaps for memory)"
+    return f"Ray lost it ({type(error).__name__})"
+
+
+@contextlib.contextmanager
+def _terms(folder: Path) -> Iterator[Terms]:
+    """Hold a lock in the folder that no other machine must be able to take."""
+    probe = folder / f"probe-{uuid.uuid4().hex}"
+    with locked(probe):
+        yield Terms(tempkb.__version__, probe)
+
+
+def _import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        return importlib.import_module("ray")
+    except ModuleNotFoundError:
+        raise SettingsError('engine: "ray" needs the package ray; install it: pip install "tempkb[ray]"') from None
+
+
+@contextlib.contextmanager
+def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
+    """Be connected to Ray inside the block; what was not begun here is not ended here."""
+    if ray.is_initialized():
+        yield
+        return
+    with contextlib.ExitStack() as after:
+        if address:
+            asked = {"address": address}
+        else:
+            after.enter_context(_own_token())
+            asked = {"address": "local", **_own_instance(after.enter_context(_short_folder()), workers)}
+        handler = signal.getsignal(signal.SIGTERM)
+        # Also when it half failed: what it has started must not stay.
+        after.callback(ray.shutdown)
+        try:
+            _knock(address)
+            ray.init(**asked, logging_level=logging.ERROR, log_to_driver=False)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise SettingsError(
+                f"ray_address: no Ray cluster that we can use answers at {asked['address']!r} ({error}). Start one "
+                "(docs/scaling.md says how), or leave ray_address empty for Ray on this machine alone."
+            ) from None
+        _give_back(handler)
+        yield
+
+
+def _knock(address: str) -> None:
+    """Raise OSError if nobody listens at the address; Ray itself would try for minutes, then end the process."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host:
+        socket.create_connection((host, int(port)), _KNOCK_SECONDS).close()
+
+
+def _own_instance(folder: str, workers: int | None) -> dict[str, Any]:
+    return {
+        "num_cpus": workers or os.cpu_count(),
+        "include_dashboard": False,
+        "object_store_memory": _SHARED_MEMORY_BYTES,
+        "_temp_dir": folder,
+        "_node_ip_address": "127.0.0.1",
+    }
+
+
+@contextlib.contextmanager
+def _own_token() -> Iterator[None]:
+    """Let our own Ray, which listens on all of the machine's addresses, obey only who knows a secret of this process.
+
+    Ray asks for a token by default and would otherwise keep it in a file of the user's.
+    """
+    chosen = [name for name in _TOKEN_VARIABLES if name in os.environ]
+    if not chosen:
+        os.environ["RAY_AUTH_TOKEN"] = _secret()
+    try:
+        yield
+    finally:
+        for name in _TOKEN_VARIABLES:
+            if name not in chosen:
+                os.environ.pop(name, None)
+
+
+@functools.cache
+def _secret() -> str:
+    # One for as long as the process lives, since Ray remembers the first it sees.
+    return secrets.token_hex(32)
+
+
+@contextlib.contextmanager
+def _short_folder() -> Iterator[str]:
+    usual = tempfile.gettempdir()
+    folder = tempfile.mkdtemp(prefix="tempkb-", dir=usual if len(usual) <= _LONGEST_FOLDER else "/tmp")  # noqa: S108 - a folder of our own in it
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _give_back(handler: Any) -> None:
+    """Ray makes SIGTERM its own; whoever had chosen how to end, such as Dagster, has it back."""
+    if handler not in (signal.SIG_DFL, None) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
