@@ -401,4 +401,5 @@ def _notes(result: Any) -> Iterator[str]:
             yield f"window {told.partition} stays as it is: {facts['kept']}"
         changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
         if any(changes.values()):
-            yield f"window {told.partition} was rebuilt: " + ", ".join(f"{n} {what}" for what, n in changes.items())
+            said = ", ".join(f"{n} {what}" for what, n in changes.items())
+            yield f"window {told.partition} was rebuilt; pages by what changed: {said} (table rebuild_changes)"

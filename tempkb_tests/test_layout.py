@@ -24,7 +24,7 @@ SHARED_BY_BENCHMARKS = {"chance", "designs", "export", "plots", "register", "fac
 
 ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",
-    "stable_snapshots": "revisions", "page_wikitexts": "revisions", "page_texts": "mentions", "page_links": "mentions",
+    "stable_snapshots": "revisions", "page_wikitexts": "revisions", "rebuild_changes": "revisions", "page_texts": "mentions", "page_links": "mentions",
     "mentions": "mentions", "inverted_index": "mentions", "mention_priors": "mentions", "entity_popularity": "mentions",
     "tempel_plans": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
     "tempel_statistics": "tempel", "wikidata_entities": "wikidata", "facts": "wikidata",

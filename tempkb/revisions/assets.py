@@ -9,10 +9,10 @@ import dagster as dg
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
-from tempkb.revisions.building import Report, build
+from tempkb.revisions.building import ALL, Report, build
 from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
@@ -72,6 +72,12 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
             "in the lake by the quarter the revision was saved in.",
             [STABLE_SNAPSHOTS.name],
         ),
+        _spec(
+            REBUILD_CHANGES,
+            "What the last rebuild of a window has changed, page by page: deletions, suppressions, imports, merges. "
+            "Key `page_id, change`; a window that was never rebuilt has none.",
+            [REVISION_LOG.name, STABLE_SNAPSHOTS.name],
+        ),
     ],
     check_specs=[
         dg.AssetCheckSpec(PROMISES, asset=REVISION_LOG.name, blocking=True, description="Schema, key and rules hold."),
@@ -98,13 +104,13 @@ def revisions(
     began = time.monotonic()
     windows = [window_of_key(key, store.home.settings.granularity) for key in keys]
     plans, known, missing = plan_windows(store.home, windows, config.dump_id)
-    wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys)
+    wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys) & ALL
     report = build(store, plans, known, context.log.info, wanted=wanted, rebuild=config.rebuild)
     report.bad |= missing
     publication = store.publish()
     seconds = round(time.monotonic() - began, 2)
     for (name, partition), version in report.versions.items():
-        if name == PAGES.name:
+        if name in (PAGES.name, REBUILD_CHANGES.name):
             context.log_event(
                 dg.AssetMaterialization(name, partition=partition, metadata=facts_of(version, publication))
             )

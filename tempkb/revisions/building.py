@@ -24,11 +24,12 @@ from tempkb.revisions.accounts import (
     describe_read_files,
     exclusions_of,
 )
+from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import decode_receipt, encode_receipt, item_name, new_try, plan_name
-from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE, Version
 from tempkb.store.merge import merge_sorted
@@ -37,7 +38,7 @@ from tempkb.store.tables import Table
 from tempkb.windows import Window
 
 _PRELOAD = ("tempkb.revisions.reading",)
-ALL = frozenset(one.name for one in TABLES)
+ALL = frozenset(one.name for one in TABLES if one is not REBUILD_CHANGES)
 Log = Callable[[str], None]
 
 
@@ -64,7 +65,7 @@ class Report:
         versions: the new or confirmed version of each (table, window key).
         bad: window key -> why it was not built; its old version stays.
         kept: window keys that another dump had built before.
-        changes: of rebuilt windows, how their snapshot differs from the old one.
+        changes: of rebuilt windows, how many pages have changed, by kind of change.
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
         texts: versions of `page_wikitexts` by quarter.
@@ -172,7 +173,7 @@ class _Build:
         items = self._items()
         # Asked for before the long pass, so that missing pages are told at once.
         self.entities = self._entity_ids()
-        with self.store.lake.resumable(RESUMABLE + plan_name(items)) as drafts, self.store.lake.staging() as staging:
+        with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
             self.staging = staging
             receipts, failures = self._read(items, drafts.folder)
             if failures:
@@ -229,6 +230,7 @@ class _Build:
         return [done[item.name] for item in items if item.name in done], failures
 
     def _write(self, receipts: Sequence[Receipt]) -> None:
+        before = {window.key: self._built(window) for window in self.plan.windows}
         try:
             if PAGE_WIKITEXTS.name in self.wanted:
                 self._write_texts(receipts)
@@ -250,6 +252,8 @@ class _Build:
             self._forget_hidden_texts()
         self._write_pages(receipts)
         self._account(receipts)
+        for window in self.plan.windows:
+            self._write_changes(window, before[window.key])
 
     def _write_log(self, receipts: Sequence[Receipt], window: Window) -> None:
         rows = self._merged(receipts, REVISION_LOG, window.key)
@@ -260,13 +264,28 @@ class _Build:
         rows = self._merged(receipts, STABLE_SNAPSHOTS, window.key)
         if self.entities is not None:
             rows = map(self.entities.attach, rows)
-        old = self.store.lake.current(STABLE_SNAPSHOTS.name, window.key)
         reason = "page lay in a namespace that the home does not hold"
         exclusions = [Exclusion("other_namespace", elsewhere, reason)]
         version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
-        if old is not None and old.version != version.version:
-            self.report.changes[window.key] = _differences(old, version)
+
+    def _built(self, window: Window) -> dict[str, Version]:
+        """What stands of a window, by table."""
+        names = (REVISION_LOG.name, STABLE_SNAPSHOTS.name)
+        return {name: version for name in names if (version := self.store.lake.current(name, window.key)) is not None}
+
+    def _write_changes(self, window: Window, old: Mapping[str, Version]) -> None:
+        """Of a window that was built before from other files and has changed, say how, page by page."""
+        new = {name: one for (name, key), one in self.report.versions.items() if key == window.key}
+        rebuilt = Rebuilt(window, {name: one for name, one in old.items() if name in new}, new)
+        if not rebuilt.is_changed:
+            return
+        pages = self.store.lake.versions(PAGES.name, [self.plan.tables or self.plan.dump.dump_id])
+        version = write_changes(self.store, rebuilt, pages, self.provenance)
+        self.report.versions[REBUILD_CHANGES.name, window.key] = version
+        self.report.changes[window.key] = counts_of(
+            version, self.store.read(REBUILD_CHANGES.name, window_start=window.key)
+        )
 
     def _write_texts(self, receipts: Sequence[Receipt]) -> None:
         quarters = sorted(
@@ -358,21 +377,3 @@ def _own_dump_id(dump: Dump, path: Path) -> str:
     """The dump a file comes from; files named together may come from several."""
     day = day_in(path.name)
     return f"{dump.wiki}-{day:%Y%m%d}" if dump.is_named and day and dump.date else dump.dump_id
-
-
-def _differences(old: Version, new: Version) -> dict[str, int]:
-    """Count pages by how they differ between two versions of a snapshot."""
-    columns = ["page_id", "revision_id", "has_text"]
-    before: dict[int, tuple[int, bool]] = {}
-    after: dict[int, tuple[int, bool]] = {}
-    for version, winners in ((old, before), (new, after)):
-        for table in read_files(version.paths(), columns):
-            pages, revisions, texts = (table[name].to_pylist() for name in columns)
-            winners.update(zip(pages, zip(revisions, texts, strict=True), strict=True))
-    both = before.keys() & after.keys()
-    return {
-        "pages_gone": len(before.keys() - after.keys()),
-        "pages_come": len(after.keys() - before.keys()),
-        "winners_changed": sum(before[page][0] != after[page][0] for page in both),
-        "texts_hidden": sum(before[page][1] and not after[page][1] for page in both),
-    }

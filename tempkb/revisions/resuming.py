@@ -4,9 +4,10 @@ import dataclasses
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,17 +20,26 @@ _RECEIPTS = TypeAdapter(Receipt)
 
 def item_name(item: Item) -> str:
     """Name an item by all that its rows depend on: the bytes of its files, what is asked, and the code."""
+    files = [(file.path.name, file.dump_id, file.sha256) for file in item.files]
+    return _hash({**_asked(item), "files": files})
+
+
+def plan_name(item: Item) -> str:
+    """Name the plan of an item by what all its items share, so that a file that is fetched anew costs only its own."""
+    return _hash(_asked(item))
+
+
+def _asked(item: Item) -> dict[str, Any]:
     said = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-    said["files"] = [(file.path.name, file.dump_id, file.sha256) for file in item.files]
+    del said["files"], said["name"]
     said |= {"windows": [window.key for window in item.windows], "asked": sorted(item.asked)}
     said["namespaces"] = None if item.namespaces is None else sorted(item.namespaces)
-    said["code"] = _code()
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()[:24]
+    said["salt"] = item.salt.hex()
+    return {**said, "code": _code()}
 
 
-def plan_name(items: Sequence[Item]) -> str:
-    """Name a plan by its items."""
-    return hashlib.sha256("".join(item_name(item) for item in items).encode()).hexdigest()[:16]
+def _hash(said: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def encode_receipt(receipt: Receipt) -> bytes:

@@ -100,4 +100,34 @@ PAGE_WIKITEXTS = Table(
     row_group_rows=1024,
 )
 
-TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS)
+REBUILD_CHANGES = Table(
+    name="rebuild_changes",
+    meaning="What the last rebuild of a window has changed, page by page, and why.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        Column("previous_dump_id", pa.string(), "dump from which the window was built before"),
+        Column("window_start", pa.date32(), "first day of the window that was rebuilt"),
+        Column("cut", pa.date32(), "midnight UTC of this day: the end of the window"),
+        Column("page_id", pa.int64(), "number of the page"),
+        Column("title", pa.string(), "title at the cut; null when no snapshot had the page"),
+        Column(
+            "change",
+            pa.string(),
+            "deleted (the page is gone from the dump), removed (revisions are), suppressed (texts are hidden), "
+            "imported (revisions have come), merged (revisions stand under another page), left or come (the page, in "
+            "the snapshot), winner_changed, item_changed (another Wikidata item, for one after a merge of items)",
+        ),
+        Column("n_revisions", pa.int64(), "revisions of the window that this is about; 0 when about the snapshot"),
+        Column("other_page_id", pa.int64(), "of merged: the page (the first, if several) where revisions stand now"),
+        Column("old_revision_id", pa.int64(), "winner before; null when the page was in no snapshot"),
+        Column("revision_id", pa.int64(), "winner now; null when the page is in no snapshot"),
+        Column("old_entity_id", pa.string(), "Wikidata item before; null when none or unknown"),
+        Column("entity_id", pa.string(), "Wikidata item now; null when none or unknown"),
+    ),
+    key=("page_id", "change"),
+    partitioned_by="window",
+    partition_columns=("window_start",),
+)
+
+TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS, REBUILD_CHANGES)

@@ -1,0 +1,129 @@
+"""What a rebuild from another dump has changed, page by page, and why.
+
+Compared are the old and new log and snapshot of a window. That a page was
+deleted is told by the new dump's own list of pages.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tempkb.dumps.tables import PAGES
+from tempkb.revisions.tables import REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.store import Store
+from tempkb.windows import Window
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A window before and after a rebuild.
+
+    Attributes:
+        window: which one.
+        old, new: versions by table: `revision_log`, `stable_snapshots`; a table that was not built is missing.
+    """
+
+    window: Window
+    old: dict[str, Version]
+    new: dict[str, Version]
+
+    @property
+    def is_changed(self) -> bool:
+        """Did anything change?"""
+        return any(name in self.new and self.new[name].version != one.version for name, one in self.old.items())
+
+
+def write_changes(store: Store, rebuilt: Rebuilt, pages: Sequence[Version], provenance: Provenance) -> Version:
+    """Write the table `rebuild_changes` of a window; of an earlier rebuild nothing stays.
+
+    Args:
+        store: where it goes.
+        rebuilt: the window.
+        pages: the partition of `pages` that tells which pages the new dump has.
+        provenance: of the rebuild.
+    """
+    return store.write(REBUILD_CHANGES, rebuilt.window.key, _rows(rebuilt, pages), provenance)
+
+
+def counts_of(version: Version, rows: pa.Table) -> dict[str, int]:
+    """Count the pages of `rebuild_changes` by kind of change, in the order of the kinds' names."""
+    kinds = rows["change"].to_pylist()
+    return {kind: kinds.count(kind) for kind in sorted(set(kinds))} if version.rows else {}
+
+
+def _rows(rebuilt: Rebuilt, pages: Sequence[Version]) -> Iterator[pa.Table]:
+    with in_memory() as memory:
+        for side, versions in (("old", rebuilt.old), ("new", rebuilt.new)):
+            for table in (REVISION_LOG, STABLE_SNAPSHOTS):
+                version = versions.get(table.name)
+                view_files(memory, f"{side}_{table.name}", version.paths() if version else [], table.schema)
+        paths = [path for version in pages for path in version.paths()]
+        view_files(memory, "new_pages", paths, PAGES.schema)
+        start, cut = rebuilt.window.start.isoformat(), rebuilt.window.cut.isoformat()
+        yield REBUILD_CHANGES.conform(memory.sql(_QUERY, params={"start": start, "cut": cut}).to_arrow_table())
+
+
+# A row per page and kind of change. `logs` compares revisions, `snapshots` winners; a revision that stands under
+# another page now has come there by a merge of histories, and is neither removed here nor imported there.
+_QUERY = """
+WITH logs AS (
+    SELECT coalesce(o.page_id, n.page_id) AS page_id, coalesce(o.revision_id, n.revision_id) AS revision_id,
+           o.page_id IS NOT NULL AS stood, n.page_id IS NOT NULL AS stands,
+           coalesce(n.is_suppressed, false) AND NOT coalesce(o.is_suppressed, true) AS hidden
+    FROM old_revision_log o FULL JOIN new_revision_log n USING (page_id, revision_id)
+    WHERE (SELECT count(*) FROM old_revision_log) > 0
+), moved AS (
+    SELECT g.page_id, g.revision_id, c.page_id AS other_page_id
+    FROM logs g JOIN logs c USING (revision_id) WHERE g.stood AND NOT g.stands AND c.stands AND NOT c.stood
+), snapshots AS (
+    SELECT coalesce(o.page_id, n.page_id) AS page_id, coalesce(n.title, o.title) AS title,
+           o.page_id IS NOT NULL AS stood, n.page_id IS NOT NULL AS stands, o.has_text AND NOT n.has_text AS hidden,
+           o.revision_id AS old_revision_id, n.revision_id, o.entity_id AS old_entity_id, n.entity_id
+    FROM old_stable_snapshots o FULL JOIN new_stable_snapshots n USING (page_id)
+    WHERE (SELECT count(*) FROM old_stable_snapshots) > 0
+), kinds AS (
+    SELECT page_id, 'merged' AS change, count(*) AS n_revisions, min(other_page_id) AS other_page_id
+    FROM moved GROUP BY page_id
+    UNION ALL
+    SELECT page_id, 'imported', count(*), NULL FROM logs
+    WHERE stands AND NOT stood AND revision_id NOT IN (SELECT revision_id FROM moved) GROUP BY page_id
+    UNION ALL
+    SELECT page_id, 'removed', count(*), NULL FROM logs
+    WHERE stood AND NOT stands AND revision_id NOT IN (SELECT revision_id FROM moved)
+      AND page_id IN (SELECT page_id FROM new_pages) GROUP BY page_id
+    UNION ALL
+    SELECT page_id, 'suppressed', sum(n)::BIGINT, NULL FROM (
+        SELECT page_id, count(*) AS n FROM logs WHERE hidden GROUP BY page_id
+        UNION ALL SELECT page_id, 0 FROM snapshots WHERE hidden
+    ) GROUP BY page_id
+    UNION ALL
+    SELECT page_id, 'deleted', sum(n)::BIGINT, NULL FROM (
+        SELECT page_id, count(*) AS n FROM logs WHERE stood AND NOT stands
+          AND revision_id NOT IN (SELECT revision_id FROM moved) GROUP BY page_id
+        UNION ALL SELECT page_id, 0 FROM snapshots WHERE stood AND NOT stands
+    ) WHERE page_id NOT IN (SELECT page_id FROM new_pages) GROUP BY page_id
+    UNION ALL
+    SELECT page_id, 'left', 0, NULL FROM snapshots
+    WHERE stood AND NOT stands AND page_id IN (SELECT page_id FROM new_pages)
+    UNION ALL
+    SELECT page_id, 'come', 0, NULL FROM snapshots WHERE stands AND NOT stood
+    UNION ALL
+    SELECT page_id, 'winner_changed', 0, NULL FROM snapshots
+    WHERE stood AND stands AND old_revision_id <> revision_id
+    UNION ALL
+    SELECT page_id, 'item_changed', 0, NULL FROM snapshots
+    WHERE stood AND stands AND old_entity_id IS DISTINCT FROM entity_id
+)
+SELECT (SELECT min(wiki) FROM (FROM new_stable_snapshots UNION ALL BY NAME FROM new_revision_log)) AS wiki,
+       (SELECT max(dump_id) FROM (FROM new_stable_snapshots UNION ALL BY NAME FROM new_revision_log)) AS dump_id,
+       (SELECT max(dump_id) FROM (FROM old_stable_snapshots UNION ALL BY NAME FROM old_revision_log))
+           AS previous_dump_id,
+       CAST($start AS DATE) AS window_start, CAST($cut AS DATE) AS cut, page_id, title, change, n_revisions,
+       other_page_id, old_revision_id, revision_id, old_entity_id, entity_id
+FROM kinds LEFT JOIN snapshots USING (page_id)
+ORDER BY page_id, change
+"""

@@ -1,0 +1,164 @@
+"""A build that is killed goes on from its finished items, and ends with the bytes of one that was not."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tempkb.api import open_store
+from tempkb.revisions import building
+from tempkb.revisions.reading import read_item
+from tempkb_tests.revisions.builds import build_files, export, page, revision
+
+
+def parts(folder, n=4, text="It strikes."):
+    """A history in several parts, each an item of its own: forty quarters, a page edited in every one of them."""
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for number in range(1, n + 1):
+        times = [f"{year}-{month:02}-10T00:00:00Z" for year in range(2014, 2024) for month in (1, 4, 7, 10)]
+        edits = [revision(1000 * number + at, moment, f"{text} {at}") for at, moment in enumerate(times)]
+        path = folder / f"testwiki-20240101-pages-meta-history{number}.xml-p{number}p{number}"
+        path.write_bytes(export(page(number, *edits)))
+        paths.append(path)
+    return paths
+
+
+@pytest.fixture(autouse=True)
+def forty_windows(home_folder, monkeypatch):
+    """The home's windows are those of the history."""
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2014-01-01")
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Names of the items that are read; reading one whose name holds `stop` ends the run, as a kill would."""
+    seen = []
+
+    def counted(item, folder, report):
+        if seen_stop and seen_stop[0] in item.name:
+            raise KeyboardInterrupt
+        seen.append(item.name)
+        return read_item(item, folder, report)
+
+    seen_stop: list[str] = []
+    monkeypatch.setattr(building, "read_item", counted)
+    return seen, seen_stop
+
+
+def bytes_of(store):
+    """Every data file of the lake, by table, partition and name."""
+    return {
+        (name, version.partition, file.name): (version.folder / file.name).read_bytes()
+        for name in store.tables
+        for version in store.lake.versions(name)
+        for file in version.files
+    }
+
+
+def test_a_run_that_was_interrupted_goes_on_from_its_finished_items(home_folder, tmp_path, monkeypatch, calls):
+    paths = parts(tmp_path / "dump")
+    seen, stop = calls
+    stop.append("history3")
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history2"]
+    seen.clear()
+    stop.clear()
+    store, report, windows = build_files(*paths)
+    assert [name.split(".")[0][-8:] for name in seen] == ["history3", "history4"]
+    assert report.bad == {}
+    assert len(windows) == 40
+    assert store.lake.unfinished() == []
+    told = bytes_of(store)
+    salt = (home_folder / "home.toml").read_text()
+    undisturbed = tmp_path / "other"
+    undisturbed.mkdir()
+    (undisturbed / "home.toml").write_text(salt)
+    monkeypatch.setenv("TEMPKB_HOME", str(undisturbed))
+    assert bytes_of(build_files(*paths)[0]) == told
+
+
+def test_an_item_that_fails_does_not_cost_the_others(home_folder, tmp_path, calls):
+    paths = parts(tmp_path / "dump")
+    seen, _ = calls
+    good = paths[2].read_bytes()
+    paths[2].write_bytes(good[:2000])
+    store, report, windows = build_files(*paths, strict=True)
+    assert len(report.bad) == len(windows)
+    assert "history3" in next(iter(report.bad.values()))
+    seen.clear()
+    paths[2].write_bytes(good)
+    assert len(store.lake.unfinished()) == 1
+    store, report, _ = build_files(*paths, strict=True)
+    assert report.bad == {}
+    assert [name.split(".")[0][-8:] for name in seen] == ["history3"], "the one that was fetched anew"
+    assert store.lake.unfinished() == []
+
+
+def test_changed_bytes_are_read_again(home_folder, tmp_path, calls):
+    paths = parts(tmp_path / "dump")
+    seen, stop = calls
+    stop.append("history4")
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    paths[0].write_bytes(paths[0].read_bytes().replace(b"strikes", b"sounded"))
+    seen.clear()
+    stop.clear()
+    store, _, _ = build_files(*paths)
+    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history4"]
+    texts = store.read("page_wikitexts", page_id=1)["wikitext"].to_pylist()
+    assert set(texts) == {f"It sounded. {at}" for at in range(40)}
+
+
+RUN = """
+import sys, time
+from pathlib import Path
+from tempkb.revisions import building
+from tempkb_tests.revisions.builds import build_files
+if len(sys.argv) > 2 and sys.argv[1] == "slowly":
+    write = building._Build._write_snapshot
+    def slow(self, receipts, window, elsewhere):
+        print("window", window.key, flush=True)
+        time.sleep(0.01)
+        return write(self, receipts, window, elsewhere)
+    building._Build._write_snapshot = slow
+build_files(*map(Path, sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("after", [20])
+def test_forty_windows_killed_while_they_are_written(after, home_folder, tmp_path, monkeypatch, calls):
+    """Windows that stand are whole, the rest is as before; the next build writes them without reading the dump again."""
+    paths = parts(tmp_path / "dump", n=2)
+    seen, _ = calls
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", RUN, "slowly", *map(str, paths)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        for _, _line in zip(range(after), process.stdout, strict=False):
+            pass
+        process.send_signal(signal.SIGKILL)
+    store, report, windows = build_files(*paths)
+    assert seen == [], "both items had been read"
+    assert report.bad == {}
+    assert store.lake.partitions("stable_snapshots") == [window.key for window in windows]
+    told = bytes_of(store)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/home.toml").write_text((home_folder / "home.toml").read_text())
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "other"))
+    assert bytes_of(build_files(*paths)[0]) == told
+
+
+def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, calls):
+    paths = parts(tmp_path / "dump", n=2)
+    _, stop = calls
+    stop.append("history2")
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    store = open_store()
+    assert len(store.lake.unfinished()) == 1
+    assert len(store.collect_garbage()) == 1
+    assert store.lake.unfinished() == []
