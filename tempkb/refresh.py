@@ -44,12 +44,16 @@ class Due:
     purpose: str = ""
 
 
-def due_dumps(store: Store, today: date | None = None) -> list[Due]:
+def due_dumps(
+    store: Store, today: date | None = None, *, from_mirror: bool = True, only_told: bool = True
+) -> list[Due]:
     """Return the dumps by which missing windows could be built, those first whose tables others need.
 
     Args:
         store: of the home.
         today: the last day that a window may end; by default the clock's.
+        from_mirror: also those that are still to be fetched.
+        only_told: leave out what somebody has put into the folder without its publisher's list.
 
     Of a window the earliest complete dump at or after its cut is wanted,
     wherever it is; of Wikidata the newest, once it is so much newer than what
@@ -60,8 +64,9 @@ def due_dumps(store: Store, today: date | None = None) -> list[Due]:
         SourceError: the mirror cannot be asked.
     """
     home, day = store.home, today or datetime.now(UTC).date()
-    mirror = mirror_of(home)
-    local = [dump for dump in find_dumps(home.dumps) if not dump.is_named and not dump.flaws and dump.is_told]
+    mirror = mirror_of(home) if from_mirror else None
+    complete = [dump for dump in find_dumps(home.dumps) if not dump.is_named and not dump.flaws]
+    local = [dump for dump in complete if dump.is_told or not only_told]
     missing = missing_windows(store, day)
     own = [dump for dump in local if home.wiki in (None, dump.wiki) and dump.holds_pages]
     offers = _offers(home, mirror, missing[0].cut) if missing and mirror else {}
@@ -123,7 +128,8 @@ def unregistered(store: Store) -> list[Dump]:
 def retirable(store: Store, today: date | None = None) -> list[Dump]:
     """Return the dumps that nobody needs any more, as the setting `keep_dumps` says, oldest first."""
     home = store.home
-    needed = {due.dump.dump_id for due in due_dumps(store, today)} | {dump.dump_id for dump in unregistered(store)}
+    due = due_dumps(store, today, from_mirror=False, only_told=False)
+    needed = {one.dump.dump_id for one in due} | {dump.dump_id for dump in unregistered(store)}
     return superfluous(find_dumps(home.dumps), home.settings.keep_dumps, needed)
 
 

@@ -86,9 +86,10 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
     found = _partitions(store, "dump", lambda _table, key: key == dump_id)
     if dump_id not in dumps and not found:
         raise SettingsError(f"--dump {dump_id}: no such dump; there: {', '.join(dumps) or 'none'}")
-    waiting = [due for due in due_dumps(store) if due.dump.dump_id == dump_id]
+    due = due_dumps(store, from_mirror=False, only_told=False)
+    waiting = [one for one in due if one.dump.dump_id == dump_id]
     if waiting and not force:
-        what = ", ".join(window.label for due in waiting for window in due.windows) or waiting[0].purpose
+        what = ", ".join(window.label for one in waiting for window in one.windows) or waiting[0].purpose
         raise SettingsError(f"--dump {dump_id}: still needed for {what}; build that first, or add --force")
     removal = Removal(found, [dumps[dump_id]] if dump_id in dumps else [])
     if removal.dumps and removal.dumps[0].is_named:

@@ -275,7 +275,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         offer.flaws.append("there is no SHA256SUMS")
         return
     where = f"{mirror.where}/{folder}/SHA256SUMS"
-    files, sizes = [], _sizes(mirror, folder)
+    files, sizes = [], mirror.sizes(folder)
     for name, said in read_sums(sums, where).items():
         if not _is_content(name, offer):
             raise SourceError(f"{where}: names {name!r}, which is no file of {offer.dump_id}; nothing of it is taken")
@@ -295,7 +295,7 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
             continue
         where = f"{mirror.where}/{place}"
         told = {_checked(name, where): said for name, said in read_sums(sums, where).items()}
-        sizes = _sizes(mirror, folder)
+        sizes = mirror.sizes(folder)
         files = (OfferedFile(f"{folder}/{name}", ENTITIES, sizes.get(name), told[name]) for name in told)
         offer.files = tuple(file for file in files if _is_entities(file.name, day))
         offer.lists[place] = sums
@@ -308,11 +308,6 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
     names = (name for name in mirror.sizes(folder) if _is_entities(name, day))
     offer.files = tuple(OfferedFile(f"{folder}/{name}", ENTITIES) for name in names)
     offer.is_told = False
-
-
-def _sizes(mirror: Mirror, folder: str) -> Mapping[str, int]:
-    """Sizes that a list of sums does not tell; in a folder the sum alone counts."""
-    return {} if isinstance(mirror, FolderMirror) else mirror.sizes(folder)
 
 
 _LAYOUTS: Mapping[str, tuple[str, str, Callable[[Mirror, str, Offer], None]]] = {

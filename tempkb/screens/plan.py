@@ -1,0 +1,146 @@
+"""The screen of `tempkb plan`: what is missing, what would serve it, and what that takes."""
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tempkb.api import open_store
+from tempkb.dumps.fetching import mirror_of
+from tempkb.errors import SourceError
+from tempkb.refresh import Due, due_dumps, missing_windows
+from tempkb.revisions.costs import Cost, estimate
+from tempkb.screens.console import console, duration, grid
+from tempkb.settings import Home
+from tempkb.windows import Granularity
+
+# Bytes per second that a download is expected to bring when no limit is set; two connections to a busy public server.
+_FETCHED_PER_SECOND = 20e6
+_WINDOWS_PER_YEAR = {Granularity.WEEK: 52, Granularity.MONTH: 12, Granularity.QUARTER: 4, Granularity.YEAR: 1}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one dump takes.
+
+    Attributes:
+        due: the dump, and for what.
+        fetch_bytes: still to come.
+        n_unknown: files whose size nobody tells.
+        cost: of building its windows; None when it has none.
+    """
+
+    due: Due
+    fetch_bytes: int
+    n_unknown: int
+    cost: Cost | None
+
+
+def print_plan(*, wikidata: bool) -> None:
+    """Print which windows are missing, the dumps that would serve them, and bytes, disk and time.
+
+    Args:
+        wikidata: also Wikidata's entities.
+
+    Raises:
+        SourceError: the disk is too small.
+    """
+    store, out = open_store(), console()
+    home = store.home
+    lines = [_line(home, due) for due in due_dumps(store, only_told=False) if wikidata or not due.dump.entities]
+    missing = missing_windows(store, datetime.now(UTC).date())
+    served = {window.key for line in lines for window in line.due.windows}
+    mirror = mirror_of(home)
+    out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}", highlight=False)
+    if not lines:
+        out.print("Every window that a complete dump serves stands; nothing is to be fetched.")
+    else:
+        out.print(grid(("dump", "for", "windows", "lies", "to fetch", "files", "to fetch in", "processor time",
+                        "build in", "disk"), [_row(home, line) for line in lines]))  # fmt: skip
+    unserved = [window.label for window in missing if window.key not in served]
+    if unserved:
+        which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
+        out.print(f"No complete dump reaches {len(unserved)} windows that have ended: {which}.", highlight=False)
+    _print_needs(home, lines)
+
+
+def _line(home: Home, due: Due) -> Line:
+    files = due.offer.files if due.offer else ()
+    come = sum((home.dumps / "_arriving" / f"{file.place}.part").stat().st_size
+               for file in files if (home.dumps / "_arriving" / f"{file.place}.part").is_file())  # fmt: skip
+    fetch = max(0, sum(file.size or 0 for file in files) - come)
+    unknown = sum(file.size is None for file in files)
+    return Line(due, fetch, unknown, _cost(home, due) if due.windows else None)
+
+
+def _cost(home: Home, due: Due) -> Cost:
+    """What reading the dump takes: all of its history, whichever windows are asked for."""
+    sizes: Counter[str] = Counter()
+    told = {file.place: file.size or 0 for file in due.offer.files} if due.offer else {}
+    for file in due.dump.history:
+        place = file.path.relative_to(home.dumps).as_posix()
+        sizes[_suffix(file.path)] += told[place] if due.offer else file.path.stat().st_size
+    per_year = _WINDOWS_PER_YEAR[home.settings.granularity]
+    return estimate(sizes, len(due.windows), home.settings.workers, per_year)
+
+
+def _suffix(path: Path) -> str:
+    return path.suffix if path.suffix in (".bz2", ".7z", ".gz", ".zst") else ""
+
+
+def _row(home: Home, line: Line) -> Sequence[object]:
+    windows = line.due.windows
+    span = f"{windows[0].label} to {windows[-1].label}" if len(windows) > 1 else "".join(one.label for one in windows)
+    n_files = len(line.due.offer.files) if line.due.offer else 0
+    cost = line.cost
+    return (
+        line.due.dump.dump_id, span or line.due.purpose, len(windows), "in the mirror" if line.due.offer else "here",
+        _size(line.fetch_bytes) + (f" and {line.n_unknown} files of unknown size" if line.n_unknown else ""), n_files,
+        duration(round(line.fetch_bytes / _rate(home))),
+        duration(round(cost.cpu_seconds)) if cost else "", duration(round(cost.wall_seconds)) if cost else "",
+        _size(_disk(line)),
+    )  # fmt: skip
+
+
+def _print_needs(home: Home, lines: Sequence[Line]) -> None:
+    """Print the sum and what it rests on; refuse a disk that is too small."""
+    if not lines:
+        return
+    folder = next(path for path in (home.path, *home.path.parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    # Dumps and tables stay; drafts are there for one dump at a time.
+    staying = sum(line.fetch_bytes + (line.cost.lake_bytes if line.cost else 0) for line in lines)
+    needed = staying + max((line.cost.staging_bytes for line in lines if line.cost), default=0)
+    limit = "the limit that is set" if home.settings.bandwidth else "an assumption"
+    console().print(
+        f"In all {_size(needed)} of disk, {_size(free)} are free. Fetching is reckoned at {_rate(home) / 1e6:g} MB/s "
+        f"({limit}), building at measured rates on {home.settings.workers} workers: see docs/scaling.md. "
+        "Sizes inside dumps are guessed from those of the files.", highlight=False,
+    )  # fmt: skip
+    if needed > free:
+        raise SourceError(
+            f"{folder}: {_size(needed)} of disk are needed, but only {_size(free)} are free; take a home on a larger "
+            "disk (TEMPKB_HOME=...), fewer windows (TEMPKB_FIRST_WINDOW=...) or a part of the wiki (--sample)"
+        )
+
+
+def _disk(line: Line) -> float:
+    return line.fetch_bytes + (line.cost.lake_bytes + line.cost.staging_bytes if line.cost else 0)
+
+
+def _rate(home: Home) -> float:
+    return home.settings.bandwidth * 1e6 or _FETCHED_PER_SECOND
+
+
+def _size(n_bytes: float) -> str:
+    """Return a number of bytes as people like to read it.
+
+    >>> _size(1_500_000)
+    '1.5 MB'
+    """
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if n_bytes >= unit:
+            return f"{n_bytes / unit:.1f} {name}"
+    return f"{n_bytes:.0f} B"
