@@ -56,6 +56,15 @@ def main() -> None:
 @click.option(
     "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if their names do not tell."
 )
+@click.option(
+    "--pages",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Hold only the pages of this list, a number or title a line; for good, so take a new home.",
+)
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="Hold only one page in N, chosen by a hash; likewise."
+)
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--rebuild", is_flag=True, help="Also windows that another dump has built; says what changed.")
 def build(
@@ -65,6 +74,8 @@ def build(
     dumps: tuple[Path, ...],
     more: tuple[Path, ...],
     day: str,
+    pages: Path | None,
+    sample: int | None,
     rebuild: bool,
 ) -> None:
     """Build tables, in the order of the data, and publish them to DuckDB.
@@ -79,7 +90,17 @@ def build(
       tempkb build --windows 2020-01-01..2021-01-01
       tempkb build --select stable_snapshots --all --dump history.xml.bz2
       TEMPKB_WIKI=enwiki tempkb build --dump entities.json.bz2 --day 2017-03-01
+      TEMPKB_HOME=data/try tempkb build --sample 1000 --dump enwiki-*.7z
     """
+    if pages and sample:
+        raise click.UsageError("--pages and --sample exclude one another; give one of them")
+    if pages:
+        from tempkb.revisions.choice import keep_list
+        from tempkb.settings import home_path
+
+        os.environ["TEMPKB_PAGES"] = keep_list(home_path(), pages)
+    elif sample:
+        os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
     from tempkb.run import Request, build

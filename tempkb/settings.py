@@ -33,7 +33,7 @@ from tempkb.windows import Granularity, window_of
 DEFAULT_HOME = Path("data/demo")
 # What makes two homes different; everything else may change from run to run.
 IDENTITY = (
-    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections",
+    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections", "pages",
 )  # fmt: skip
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
 
@@ -53,6 +53,11 @@ class Settings(BaseSettings):
     stability_rule: Literal["standing", "tempel"] = Field("standing", description="standing or tempel")
     dropped_sections: Annotated[tuple[str, ...] | Literal["standard"], NoDecode] = Field(
         "standard", description="the word standard, or headings of sections to leave out, such as references,see also"
+    )
+    pages: str = Field(
+        "all",
+        pattern=r"^(all|1/[1-9]\d*|list-[0-9a-f]{16})$",
+        description="all, 1/100 for a page in a hundred, or a list",
     )
     languages: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="codes of languages, such as en,de; empty for the wiki's own"

@@ -21,6 +21,7 @@ class ElementCounts:
         outside: revisions in no window asked for.
         duplicates: repeats of a revision.
         lost: in damaged pages or parts of files.
+        not_chosen: of pages that the home does not hold.
     """
 
     elements: int
@@ -28,11 +29,12 @@ class ElementCounts:
     outside: int
     duplicates: int
     lost: int
+    not_chosen: int = 0
 
     @property
     def agree(self) -> bool:
         """Is every element accounted for?"""
-        return self.elements == self.logged + self.outside + self.duplicates + self.lost
+        return self.elements == self.logged + self.outside + self.duplicates + self.lost + self.not_chosen
 
 
 def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: bool) -> ElementCounts:
@@ -53,6 +55,7 @@ def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: boo
         outside=outside,
         duplicates=sum(receipt.duplicates for receipt in receipts),
         lost=sum(one.lost_revisions for receipt in receipts for many in receipt.damages.values() for one in many),
+        not_chosen=sum(receipt.not_chosen for receipt in receipts),
     )
 
 
@@ -95,4 +98,5 @@ def exclusions_of(counts: ElementCounts, logged_before: int, damages: Mapping[st
         Exclusion("outside_windows", counts.outside - logged_before, "saved in no window built from this dump", log),
         Exclusion("duplicate_revision", counts.duplicates, "came twice; the newer file's counts", log),
         Exclusion("damaged", counts.lost, example, log),
+        Exclusion("not_chosen", counts.not_chosen, "the page is not in the part of the wiki that the home holds", log),
     ]

@@ -25,6 +25,7 @@ from tempkb.revisions.accounts import (
     exclusions_of,
 )
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
+from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
@@ -160,6 +161,7 @@ class _Build:
                 "lookback_days": settings.lookback_days,
                 "namespaces": settings.namespaces,
                 "stability_rule": settings.stability_rule,
+                "pages": settings.pages,
                 # That rule looks past each cut but the last, so its results hold for this list only.
                 **(
                     {"cuts": [str(window.cut) for window in plan.windows]}
@@ -171,6 +173,10 @@ class _Build:
 
     def run(self) -> None:
         items = self._items()
+        if not items:
+            why = f"no file of {self.plan.dump.dump_id} holds a page of the home's list ({self.settings.pages})"
+            self.report.bad |= {window.key: why for window in self.plan.windows}
+            return
         # Asked for before the long pass, so that missing pages are told at once.
         self.entities = self._entity_ids()
         with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
@@ -186,6 +192,7 @@ class _Build:
 
     def _items(self) -> list[Item]:
         settings = self.settings
+        choice = choice_of(self.store.home)
         namespaces = None if settings.namespaces == "all" else frozenset(settings.namespaces)
         return [
             Item(
@@ -202,8 +209,10 @@ class _Build:
                 salt=self.store.home.contributor_salt,
                 strict=settings.strict,
                 rule=settings.stability_rule,
+                choice=choice,
             )
             for files in group_items(self.plan.dump.history)
+            if any(choice.may_take_from(file.page_range) for file in files)
         ]
 
     def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:

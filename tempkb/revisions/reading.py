@@ -20,6 +20,7 @@ from tempkb.dumps.files import DamageError, Progress, open_dump
 from tempkb.dumps.xml import Damage, PageStream
 from tempkb.engine.memory import peak_megabytes
 from tempkb.errors import ContractError, SourceError
+from tempkb.revisions.choice import PageChoice
 from tempkb.revisions.history import Cuts, PageHistory, Who
 from tempkb.revisions.snapshots import Cut, PageSnapshots, Reading, TextMissingError
 from tempkb.revisions.staging import Run, Staging
@@ -55,6 +56,7 @@ class Item:
         salt: of the home.
         strict: fail on the first damage instead of keeping whole pages.
         rule: how the winner is chosen, `standing` or `tempel`.
+        choice: which pages the home holds.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Item:
     salt: bytes
     strict: bool = False
     rule: str = "standing"
+    choice: PageChoice = PageChoice()
 
 
 @dataclass
@@ -83,6 +86,7 @@ class Receipt:
         outside: of these, revisions in no window asked for.
         duplicates: revisions that came more than once, or came again from a newer dump.
         damages: by file name.
+        not_chosen: revisions of pages that the home does not hold.
         other_namespace: pages left out of each window's snapshot for their namespace.
         notes: which program read each file, where there was a choice.
         peak_mb: largest memory of the process so far.
@@ -96,6 +100,7 @@ class Receipt:
     kept: int = 0
     outside: int = 0
     duplicates: int = 0
+    not_chosen: int = 0
     damages: dict[str, list[Damage]] = field(default_factory=dict)
     other_namespace: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
@@ -135,7 +140,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
         one.tally(receipt, without)
     receipt.elements, receipt.pages = first.elements, first.pages_read
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
-    receipt.notes = first.notes
+    receipt.notes, receipt.not_chosen = first.notes, first.not_chosen
     receipt.cpu_seconds = sum(os.times()[:4]) - began
     receipt.peak_mb = peak_megabytes()
     return receipt
@@ -162,6 +167,7 @@ class _Pass:
         self.pages_read: Counter[str] = Counter()
         self.damages: dict[str, list[Damage]] = {file.path.name: [] for file in item.files}
         self.notes: dict[str, str] = {}
+        self.not_chosen = 0
         self._seen = array("q")
         self._again: set[int] = set()
         # By page, because a page may have to be read again: kept and dropped revisions, and the cuts at which it
@@ -223,12 +229,12 @@ class _Pass:
         for rank, stream in enumerate(streams):
             head = heads[rank]
             while head is not None and head.page_id == page_id:
-                if self._only is None or page_id in self._only:
+                if self._is_wanted(head):
                     history = history or self._history(page_id, stream.site)
                     newest = (head, stream.site, rank)
                     self.pages_read[stream.name] += self._gather(history, stream, rank)
                 else:
-                    _drain(stream)
+                    self.not_chosen += _skip(stream)
                 heads[rank] = head = stream.next_page()
         if history is None or newest is None:
             return
@@ -240,6 +246,11 @@ class _Pass:
             self._seen.append(page_id)
             self._finish(history, *newest[:2])
             self._texts.clear()
+
+    def _is_wanted(self, head: PageHead) -> bool:
+        if self._only is not None:
+            return head.page_id in self._only
+        return self.item.choice.takes(head.page_id, head.title)
 
     def _history(self, page_id: int, site: Site) -> PageHistory:
         if page_id in self._late:
@@ -316,13 +327,12 @@ class _Pass:
             self._report(float(sum(one.done for one in progress)))
 
 
-def _drain(stream: PageStream) -> None:
+def _skip(stream: PageStream) -> int:
+    """Pass over a page and return its revisions; those of a broken one are counted by the stream, as lost."""
     try:
-        for _ in stream.revisions():
-            pass
+        return sum(1 for _ in stream.revisions())
     except BrokenPageError:
-        # Noted by the stream; this pass is not about that page.
-        return
+        return 0
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -34,7 +34,7 @@ def _asked(item: Item) -> dict[str, Any]:
     del said["files"], said["name"]
     said |= {"windows": [window.key for window in item.windows], "asked": sorted(item.asked)}
     said["namespaces"] = None if item.namespaces is None else sorted(item.namespaces)
-    said["salt"] = item.salt.hex()
+    said |= {"salt": item.salt.hex(), "choice": item.choice.name}
     return {**said, "code": _code()}
 
 

@@ -1,0 +1,104 @@
+"""Which pages of a wiki a home holds: all, one in so many by a hash, or those of a list."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tempkb.errors import SettingsError
+from tempkb.settings import Home
+
+ALL_PAGES = "all"
+
+
+@dataclass(frozen=True)
+class PageChoice:
+    """A part of a wiki's pages.
+
+    Attributes:
+        name: as the setting `pages` has it: `all`, `1/<n>` or `list-<hash>`.
+        one_in: a page counts if a hash of its number falls on it, once in so many.
+        numbers, titles: of a list; a page that has either counts.
+    """
+
+    name: str = ALL_PAGES
+    one_in: int = 1
+    numbers: frozenset[int] = field(default=frozenset(), repr=False)
+    titles: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def takes(self, page_id: int, title: str) -> bool:
+        """Does the home hold a page?
+
+        Args:
+            page_id: its number.
+            title: its title on the dump's day, without the namespace's name.
+        """
+        if self.name.startswith("list-"):
+            return page_id in self.numbers or title in self.titles
+        if self.one_in == 1:
+            return True
+        return int.from_bytes(hashlib.sha256(b"page %d" % page_id).digest()[:8]) % self.one_in == 0
+
+    def may_take_from(self, page_range: tuple[int, int] | None) -> bool:
+        """Can a file with pages of these numbers hold any that counts?"""
+        if page_range is None or self.titles or not self.name.startswith("list-"):
+            return True
+        return any(page_range[0] <= number <= page_range[1] for number in self.numbers)
+
+
+def choice_of(home: Home) -> PageChoice:
+    """Return which pages a home holds.
+
+    Raises:
+        SettingsError: the list that the home was made with is gone.
+    """
+    name = home.settings.pages
+    if name.startswith("1/"):
+        return PageChoice(name, int(name[2:]))
+    if name == ALL_PAGES:
+        return PageChoice()
+    path = _list_path(home.path, name)
+    if not path.is_file():
+        raise SettingsError(f"pages: the home's list {path} is gone; name it again: tempkb build --pages FILE")
+    return _read(name, path.read_text("utf-8").splitlines())
+
+
+def keep_list(home: Path, file: Path) -> str:
+    """Copy a list of pages into a home, and return the value of the setting `pages` that stands for it.
+
+    Args:
+        home: the home's folder.
+        file: a page's number or title a line; blank lines and those with `#` in front do not count.
+
+    Raises:
+        SettingsError: there is no such file, it is no text, or it names no page.
+    """
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"--pages {file}: cannot be read ({error}); expected a text file, a page a line") from None
+    wanted = sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
+    if not wanted:
+        raise SettingsError(f"--pages {file}: names no page; expected a page's number or title a line")
+    said = "\n".join(wanted) + "\n"
+    name = f"list-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+    path = _list_path(home, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    draft.write_text(said, "utf-8")
+    draft.replace(path)
+    return name
+
+
+def _read(name: str, lines: Iterable[str]) -> PageChoice:
+    numbers, titles = set(), set()
+    for line in lines:
+        if line.isdecimal():
+            numbers.add(int(line))
+        else:
+            titles.add(line.replace("_", " "))
+    return PageChoice(name, numbers=frozenset(numbers), titles=frozenset(titles))
+
+
+def _list_path(home: Path, name: str) -> Path:
+    return home / "page_lists" / f"{name}.txt"
