@@ -7,7 +7,7 @@ entities read; that done, dumps that nobody needs any more are removed.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import dagster as dg
 
@@ -107,6 +107,28 @@ _GOING_ON = [
     dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
 ]  # fmt: skip
+
+
+# Days: a window's length and a month for the dump and the build; after another month somebody should look.
+_LATE = {
+    Granularity.WEEK: (14, 28),
+    Granularity.MONTH: (60, 90),
+    Granularity.QUARTER: (122, 152),
+    Granularity.YEAR: (395, 425),
+}
+_KEPT_FRESH = {"dumps", "revisions", "mentions", "wikidata"}
+
+
+def kept_fresh(spec: dg.AssetSpec) -> dg.AssetSpec:
+    """Give a table that grows with every dump a freshness policy; releases are frozen, and never go bad.
+
+    The table `rebuild_changes` is written only when a rebuild changes something.
+    """
+    if spec.group_name not in _KEPT_FRESH or spec.key.to_user_string() == "rebuild_changes":
+        return spec
+    warn, fail = (timedelta(days=days) for days in _LATE[load_home().settings.granularity])
+    policy = dg.FreshnessPolicy.time_window(fail_window=fail, warn_window=warn)
+    return spec.replace_attributes(freshness_policy=policy)
 
 
 def now() -> datetime:

@@ -11,7 +11,7 @@ from types import ModuleType
 import dagster as dg
 
 from tempkb.api import TABLES, VIEWS
-from tempkb.automation import JOBS, SCHEDULES, SENSORS
+from tempkb.automation import JOBS, SCHEDULES, SENSORS, kept_fresh
 from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
 from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
 from tempkb.benchmarks.ecbd import assets as ecbd
@@ -48,8 +48,10 @@ _EXECUTOR = dg.multiprocess_executor.configured(
     {"max_concurrent": 1, "start_method": {"forkserver": {"preload_modules": ["tempkb.definitions"]}}}
 )
 
+_ASSETS = [asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)]
+
 defs = dg.Definitions(
-    assets=[asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)],
+    assets=dg.map_asset_specs(kept_fresh, _ASSETS),
     asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
     jobs=JOBS,
     sensors=SENSORS,

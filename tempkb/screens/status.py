@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.dumps.catalogue import find_dumps, horizon_day
+from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
+from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
 from tempkb.screens.console import console, grid
@@ -14,7 +16,13 @@ from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.wikidata.building import is_made_with, settings_of
+from tempkb.wikidata.tables import LATE_EDITS
+from tempkb.wikidata.tables import TABLES as WIKIDATA
 from tempkb.windows import window_of_key, windows_until
+
+_OF_WIKIDATA = {table.name for table in WIKIDATA if table is not LATE_EDITS}
+_CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 
 def print_tables() -> None:
@@ -70,6 +78,12 @@ def print_status() -> None:
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     if pending is None:
         out.print("The DuckDB file is open for writing in another program, so what is pending cannot be told.")
+    for folder in store.lake.unfinished():
+        n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        out.print(
+            f"a build that did not finish left {n_bytes:,} bytes of finished items; the same build goes on from there, "
+            "tempkb gc gives it up", highlight=False,
+        )  # fmt: skip
     missing = _missing(store)
     if missing:
         out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
@@ -137,13 +151,20 @@ def _pending(store: Store) -> list[Pending] | None:
 
 
 def _stale(store: Store) -> list[tuple[str, str]]:
-    """Partitions that were written under another declaration, or by another version of the code, than today's."""
+    """Partitions that were written under another declaration, version of the code or setting than today's."""
     return [
         (table.name, version.partition)
         for table in store.tables.values()
         for version in store.lake.versions(table.name)
-        if version.schema != table.fingerprint or not _is_of(version, table)
+        if version.schema != table.fingerprint or not _is_of(version, table) or not _has_settings(store, version)
     ]
+
+
+def _has_settings(store: Store, version: Version) -> bool:
+    """Was a version made with the settings in force, where its rows depend on more than what the home keeps?"""
+    if version.table in _OF_WIKIDATA:
+        return is_made_with(version, settings_of(store.home))
+    return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
 
 
 def _is_of(version: Version, table: Table) -> bool:

@@ -9,11 +9,12 @@ import dagster as dg
 from tempkb.dumps.fetching import present_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.partitions import DUMPS
+from tempkb.settings import load_home
 from tempkb.store.materialise import facts_of, markdown, sample_of
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
-from tempkb.wikidata.building import ALL, read_dump
+from tempkb.wikidata.building import ALL, read_dump, settings_mark
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
     ENTITY_ORIGINS,
@@ -24,11 +25,14 @@ from tempkb.wikidata.tables import (
     WIKIDATA_ENTITIES,
 )
 
+# To Dagster, what was made under other settings is stale as what another version of the code has made.
+_SETTINGS = settings_mark(load_home().settings)
+
 
 def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.AssetSpec:
     return dg.AssetSpec(
         table.name, description=description, deps=[source], group_name="wikidata", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=table.code_version,
+        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}",
     )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """From a Wikidata dump to the room's tables: one pass, then sorting. Knows nothing of Dagster."""
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +14,7 @@ from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
 from tempkb.errors import SettingsError, SourceError
-from tempkb.settings import Home
+from tempkb.settings import Home, Settings
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
@@ -127,6 +129,18 @@ def settings_of(home: Home) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def settings_mark(settings: Settings) -> str:
+    """A short mark of the settings that the room's tables depend on, as far as they are known without a dump."""
+    said = json.dumps([settings.languages, settings.wikidata_items, settings.classes])
+    return hashlib.sha256(said.encode()).hexdigest()[:8]
+
+
+def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
+    """Does the manifest of a version say that these settings were in force?"""
+    manifest = version.side_rows(MANIFEST.name)
+    return bool(manifest) and manifest[0]["settings"] == Provenance({}, settings).settings_json()
+
+
 def is_current(store: Store, dump: Dump) -> bool:
     """Do all tables of the room stand for a dump, made from its files as they are, with the settings in force?"""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
@@ -146,7 +160,7 @@ def is_current(store: Store, dump: Dump) -> bool:
         if table is LATE_EDITS:
             continue
         inputs = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input"}
-        if inputs != wanted or manifest[0]["settings"] != Provenance({}, settings).settings_json():
+        if inputs != wanted or not is_made_with(version, settings):
             return False
     return True
 
