@@ -52,7 +52,11 @@ def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypat
         ("TEMPKB_LOOKBACK_DAYS", "0", "lookback_days: found '0'; allowed: a number of days from 1 to 3660"),
         ("TEMPKB_STABILITY_RULE", "newest", "stability_rule: found 'newest'; allowed: standing"),
         ("TEMPKB_ENGINE", "spark", "engine: found 'spark'; allowed: local or ray"),
-        ("TEMPKB_RAY_ADDRESS", "http://head", "ray_address: found 'http://head'; allowed: auto, host:port or ray://host:port"),
+        (
+            "TEMPKB_RAY_ADDRESS",
+            "http://head",
+            "ray_address: found 'http://head'; allowed: auto, host:port or ray://host:port",
+        ),
         ("TEMPKB_WORKERS", "many", "workers: found 'many'; allowed: 1 to 1024"),
         ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; allowed: a number of rows"),
         ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; allowed: true or false"),

@@ -39,6 +39,10 @@ _SHARED_MEMORY_BYTES = 100 << 20
 _LONGEST_FOLDER = 24
 
 
+_LOCKS_ADVICE = (
+    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
+    "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
+)
 _TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
@@ -110,12 +114,6 @@ def misfit(terms: Terms) -> str:
     return "" if holds else f"node {host} was given a lock in {folder} that another machine holds; {_LOCKS_ADVICE}"
 
 
-_LOCKS_ADVICE = (
-    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
-    "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
-)
-
-
 @dataclass
 class _Try:
     """A try of an item: the place of the item in the list and how many tries were lost before, to what."""
@@ -160,7 +158,7 @@ class _Pool(Generic[ItemT, ResultT]):
     def end(self) -> None:
         """End what still runs: the work was cancelled or has failed."""
         running = list(self._running)
-        with contextlib.suppress(self._ray.exceptions.RayError):
+        with contextlib.suppress(self._ray.exceptions.RayError, ConnectionError):
             for ref in running:
                 self._ray.cancel(ref, force=True)
             if running:

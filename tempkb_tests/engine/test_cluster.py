@@ -203,7 +203,9 @@ def test_a_node_that_does_not_see_the_folder_is_named(nodes, tmp_path, monkeypat
 def test_a_node_with_another_tempkb_is_named_with_both_versions(nodes, tmp_path, monkeypatch):
     has = tempkb.__version__
     monkeypatch.setattr(tempkb, "__version__", "99.1")
-    with pytest.raises(SettingsError, match=rf"has tempkb {has}, but this run has 99\.1; install tempkb==99\.1 on every"):
+    with pytest.raises(
+        SettingsError, match=rf"has tempkb {has}, but this run has 99\.1; install tempkb==99\.1 on every"
+    ):
         list(map_items(work, ["a"], tmp_path, 1))
 
 
@@ -252,7 +254,9 @@ def test_items_of_a_lost_node_are_done_on_another(nodes, tmp_path):
 
 def test_without_ray_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(SettingsError, match=r'^engine: "ray" needs the package ray; install it: pip install "tempkb\[ray\]"$'):
+    with pytest.raises(
+        SettingsError, match=r'^engine: "ray" needs the package ray; install it: pip install "tempkb\[ray\]"$'
+    ):
         list(map_items(work, ["a"], tmp_path, 1))
 
 
@@ -266,7 +270,9 @@ def test_without_ray_the_message_says_what_to_install(tmp_path, monkeypatch):
 )
 def test_workers_of_a_cluster_are_its_own_unless_asked_for(home_folder, tmp_path, monkeypatch, settings, expected):
     seen = []
-    monkeypatch.setattr(cluster, "map_items", lambda work, items, folder, *rest: seen.append((rest[0], rest[2])) or iter(()))
+    monkeypatch.setattr(
+        cluster, "map_items", lambda work, items, folder, *rest: seen.append((rest[0], rest[2])) or iter(())
+    )
     list(choose.map_items(Settings(engine="ray", **settings), work, ["a"], tmp_path))
     assert seen == [expected]
 
