@@ -30,6 +30,7 @@ DOCUMENTS = [
     "docs/decisions.md",
     "docs/benchmarks.md",
     "docs/errata.md",
+    "docs/scaling.md",
     "CHANGELOG.md",
     "data/README.md",
 ]

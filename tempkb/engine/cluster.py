@@ -37,8 +37,10 @@ _GRACE_SECONDS = 5.0  # for cancelled work to end before its files are removed
 _SHARED_MEMORY_BYTES = 100 << 20
 # A socket's path may have 107 bytes, and Ray puts some eighty behind the folder for temporary files.
 _LONGEST_FOLDER = 24
-
-
+_LOCKS_ADVICE = (
+    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
+    "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
+)
 _TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
@@ -110,15 +112,9 @@ def misfit(terms: Terms) -> str:
     return "" if holds else f"node {host} was given a lock in {folder} that another machine holds; {_LOCKS_ADVICE}"
 
 
-_LOCKS_ADVICE = (
-    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
-    "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
-)
-
-
 @dataclass
 class _Try:
-    """A try of an item: the place of the item in the list and how many tries were lost before, to what."""
+    """A try of the item at place `number`; `losses` says in words what became of those before."""
 
     number: int
     losses: list[str] = field(default_factory=list)
@@ -160,7 +156,7 @@ class _Pool(Generic[ItemT, ResultT]):
     def end(self) -> None:
         """End what still runs: the work was cancelled or has failed."""
         running = list(self._running)
-        with contextlib.suppress(self._ray.exceptions.RayError):
+        with contextlib.suppress(self._ray.exceptions.RayError, ConnectionError):
             for ref in running:
                 self._ray.cancel(ref, force=True)
             if running:
@@ -322,12 +318,18 @@ def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
             _knock(address)
             ray.init(**asked, logging_level=logging.ERROR, log_to_driver=False)
         except (OSError, RuntimeError, ValueError) as error:
-            raise SettingsError(
-                f"ray_address: no Ray cluster that we can use answers at {asked['address']!r} ({error}). Start one "
-                "(docs/scaling.md says how), or leave ray_address empty for Ray on this machine alone."
-            ) from None
+            raise SettingsError(_no_ray(address, error)) from None
         _give_back(handler)
         yield
+
+
+def _no_ray(address: str, error: Exception) -> str:
+    if not address:
+        return f"engine ray: Ray did not start on this machine ({error}); use the engine local"
+    return (
+        f"ray_address: no Ray cluster that we can use answers at {address!r} ({error}). Start one (docs/scaling.md "
+        "says how), or leave ray_address empty for Ray on this machine alone."
+    )
 
 
 def _knock(address: str) -> None:
@@ -373,7 +375,8 @@ def _secret() -> str:
 @contextlib.contextmanager
 def _short_folder() -> Iterator[str]:
     usual = tempfile.gettempdir()
-    folder = tempfile.mkdtemp(prefix="tempkb-", dir=usual if len(usual) <= _LONGEST_FOLDER else "/tmp")  # noqa: S108 - a folder of our own in it
+    short = usual if len(usual) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108 - what is made there is ours alone
+    folder = tempfile.mkdtemp(prefix="tempkb-", dir=short)
     try:
         yield folder
     finally:

@@ -305,8 +305,8 @@ def test_ray_of_our_own_is_begun_and_ended_and_leaves_nothing(tmp_path):
             [sys.executable, "-c", textwrap.dedent(ALONE), str(tmp_path)], capture_output=True, text=True,
             timeout=120, env={**environment, "TMPDIR": short, "HOME": str(tmp_path / "home")},
         )  # fmt: skip
-        assert os.listdir(short) == []
-    assert os.listdir(tmp_path / "home") == []
+        assert not list(Path(short).iterdir())
+    assert not list((tmp_path / "home").iterdir())
     refused, first = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
     assert refused.startswith("ray_address: no Ray cluster that we can use answers at '127.0.0.1:1' (")
     assert first == "item-00000 with ['mark']"
