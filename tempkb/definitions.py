@@ -48,7 +48,12 @@ _EXECUTOR = dg.multiprocess_executor.configured(
     {"max_concurrent": 1, "start_method": {"forkserver": {"preload_modules": ["tempkb.definitions"]}}}
 )
 
-_ASSETS = [asset for modules in ROOMS.values() for asset in dg.load_assets_from_modules(modules)]
+_ASSETS = [
+    asset
+    for modules in ROOMS.values()
+    for asset in dg.load_assets_from_modules(modules)
+    if isinstance(asset, dg.AssetsDefinition)
+]
 
 defs = dg.Definitions(
     assets=dg.map_asset_specs(kept_fresh, _ASSETS),

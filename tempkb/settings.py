@@ -261,6 +261,8 @@ def _with_record(path: Path, settings: Settings) -> Settings:
     held = {key: value for key, value in read_record(path).items() if key in IDENTITY}
     if not held:
         return settings
+    # Homes that are older than this setting hold all pages.
+    held.setdefault("pages", "all")
     recorded = Settings(**held)
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
