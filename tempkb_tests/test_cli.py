@@ -164,6 +164,9 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     for path in write_dump(world, world.dump_days[1], home / "dumps"):
         if "history1" in path.name:
             path.write_bytes(path.read_bytes()[:-100])
+        # Put together by hand: nobody says how large a file should be, so that only reading it can tell.
+        if path.name == "dumpstatus.json":
+            path.unlink()
     done = run_tempkb(home, "build", "--windows", "2023-10-01..2024-04-01", TEMPKB_STRICT="true", check=False)
     assert done.returncode == 1
     assert "window 2024-01-01 was not built" in done.stdout
