@@ -10,6 +10,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,8 +34,8 @@ class DamageError(SourceError):
 
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
-            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again, or go on without strict "
-            "to keep every whole page before the damage."
+            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again (of an export the whole pages "
+            "are kept without strict)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
@@ -237,7 +238,10 @@ def _utf8(path: Path, pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
     if b"<?xml" in head and b"encoding=" in head:
         named = head.split(b"encoding=")[1][1:].split(b"'")[0].split(b'"')[0]
         if named not in (b"utf-8", b"utf8", b"us-ascii", b"ascii"):
-            raise SourceError(f"{path.name}: encoding {named.decode('latin-1')!r}; expected UTF-8 or UTF-16")
+            at = head.find(b"encoding=")
+            raise SourceError(
+                f"{path.name}: encoding {named.decode('latin-1')!r}, at byte {at}; expected UTF-8 or UTF-16"
+            )
     yield first.removeprefix(codecs.BOM_UTF8)
     yield from pieces
 
@@ -250,10 +254,10 @@ def _recoded(path: Path, encoding: str, first: bytes, pieces: Iterator[bytes]) -
     decoder = codecs.getincrementaldecoder(encoding)()
     seen = 0
     try:
-        yield decoder.decode(first).encode()
-        for piece in pieces:
-            seen += len(piece)
+        for piece in chain((first,), pieces):
             yield decoder.decode(piece).encode()
+            seen += len(piece)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise DamageError(path.name, seen, "plain bytes", f"not valid UTF-16 ({error.reason})") from None
+        reason = f"not valid UTF-16 ({error.reason})"
+        raise DamageError(path.name, seen + error.start, "bytes of UTF-16", reason) from None
