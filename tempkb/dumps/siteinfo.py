@@ -9,6 +9,7 @@ from tempkb.titles import CANONICAL_NAMESPACES, Site
 
 _SITEINFO = re.compile(rb"<siteinfo>.*?</siteinfo>", re.DOTALL)
 _MAX_BYTES = 1 << 20
+_TAGS = {"sitename", "dbname", "base", "generator", "case", "namespaces"}
 _LARGEST_NAMESPACE = 1 << 30
 _PROJECTS = {"wikipedia": "wiki", "wikimedia": "wiki", "wikidata": "wiki", "mediawiki": "wiki"}
 
@@ -67,6 +68,9 @@ def _site_of(element: ET.Element) -> Site:
         names[number] = namespace.text or ""
         if namespace.get("case", by_default) == "case-sensitive":
             sensitive.add(number)
+    strange = [child.tag for child in element if child.tag not in _TAGS]
+    if strange and not names:
+        raise ValueError(f"it names no namespaces, but has <{strange[0]}>")
     dbname = element.findtext("dbname") or _from_address(element.findtext("base", ""))
     return Site(dbname, names or {0: "", **CANONICAL_NAMESPACES}, frozenset(sensitive))
 

@@ -31,7 +31,7 @@ _QUOTE = re.compile(rb"(?<!\\)(?:\\\\)*'")
 _COMMENT = rb"(?>\s+|--[^\n]*\n?|/\*(?:[^*]|\*(?!/))*+\*/;?)*+"
 _COMMENTS = re.compile(_COMMENT)
 _HARMLESS = re.compile(
-    _COMMENT + rb"(?:(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|ALTER TABLE|USE|BEGIN|COMMIT|START)\b[^;]*;\s*)?"
+    _COMMENT + rb"(?:(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|ALTER TABLE|USE|BEGIN|COMMIT|START)\b[^;()']*;\s*)?"
 )
 _CREATED = re.compile(rb"\n\)[^()\n]*;\s*\Z")
 # mysqldump's own first line; who begins so ends with "-- Dump completed".

@@ -136,12 +136,14 @@ class PageStream:
             end = self._find(b">", 0)
             if end < 0:
                 raise BrokenPageError("the file ends inside a tag")
+            if b"<" in self._slice(1, end):
+                raise BrokenPageError("a tag is not closed before the next begins")
             self._at += end + 1
 
     def _skip_upload(self) -> None:
         """Go behind an `<upload>`, whose parts are named like a revision's."""
         end = self._find(b"</upload>", 0)
-        if end < 0 or any(tag in self._slice(0, end) for tag in (b"<revision", b"</page", b"<page")):
+        if end < 0 or any(tag in self._slice(0, end) for tag in _NOT_IN_UPLOADS):
             raise BrokenPageError("an upload is not closed")
         self._at += end + len(b"</upload>")
 
@@ -173,8 +175,7 @@ class PageStream:
 
     def _note_pages_in(self, head: bytes) -> None:
         """Record what of pages stands before the first whole `<page>`."""
-        start = head.find(b"</siteinfo>") + 1
-        places = [place for tag in _PARTS_OF_PAGES if (place := head.find(tag, start)) >= 0]
+        places = [place for tag in _PARTS_OF_PAGES if (place := head.find(tag)) >= 0]
         if places:
             reason = "parts of a page stand before the first <page>"
             self._note(Damage(min(places), "plain bytes", reason, head.count(b"<revision")))
@@ -364,6 +365,7 @@ _AND_MORE = "; and more places behind it"
 # Where one of these stands outside its place, a tag that opened or closed something was lost.
 _PARTS_OF_REVISIONS = (b"</revision", b"<timestamp", b"<contributor", b"<text", b"</text", b"<sha1>")
 _PARTS = (*_PARTS_OF_REVISIONS, b"<title", b"<ns>", b"<id>", b"<parentid", b"<restrictions")
+_NOT_IN_UPLOADS = (b"<revision", b"</revision", b"<page", b"</page", b"<text", b"<format")
 _PARTS_OF_PAGES = (b"<revision", b"</revision", b"</page>", b"<title>")
 
 
