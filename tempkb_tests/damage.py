@@ -11,12 +11,17 @@ import gzip
 import hashlib
 import io
 import lzma
+import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import py7zr
 import zstandard
+
+SECONDS = 10  # for a spoilt file of some kilobytes; whatever takes longer hangs
 
 
 @dataclass(frozen=True)
@@ -195,3 +200,34 @@ class Outcomes:
         ]
         totals = "".join(f"{sum(n for key, n in self._counts.items() if key[2] == name):>9}" for name in names)
         return "\n".join([*lines, f"{'all':<22}{totals}"])
+
+
+Judge = Callable[[Path, Mutation, bytes | None], str]
+"""Takes the spoilt file, what was done to it, and what another library unpacks; returns what became of it."""
+
+
+def spoil(tmp_path: Path, name: str, whole: bytes, other: bytes, n: int, seed: int, judge: Judge) -> None:
+    """Judge `n` spoilt forms of a file, packed as its name says; print the counts."""
+    suffix = next((one for one in PACKINGS if one and name.endswith(one)), "")
+    pack = PACKINGS[suffix][0]
+    path, outcomes = tmp_path / name, Outcomes()
+    for mutation in mutations(pack(whole), n, seed, pack(other)):
+        path.write_bytes(mutation.data)
+        began = time.monotonic()
+        try:
+            outcome = judge(path, mutation, unpacked(suffix, mutation.data))
+        except Exception as error:
+            error.add_note(f"{name}, mutation {mutation.number} of seed {seed}: {mutation.kind}, {mutation.what}")
+            raise
+        assert time.monotonic() - began < SECONDS, mutation.what
+        outcomes.add(name, mutation.kind, outcome)
+    print(f"\n{outcomes}")
+
+
+def refused_well(error: Exception, path: Path) -> None:
+    """Does a message name the file, and where in it?"""
+    assert path.name in str(error)
+    assert _PLACE.search(str(error)), error
+
+
+_PLACE = re.compile(r"byte \d+|line \d+|the row of page|page \d+ has two rows|no column|no CREATE TABLE|is empty")

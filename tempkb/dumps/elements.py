@@ -208,7 +208,9 @@ def read_odd_revision(element: bytes) -> Revision:
         BrokenPageError: if it is not well formed, a number or time in it is none, or parts of two are in it.
     """
     if element.count(b"<") > _MAX_TAGS or _LONG_TAG.search(element):
-        raise BrokenPageError(f"a revision of more than {_MAX_TAGS} tags, or with a tag longer than {_MAX_TAG_BYTES} bytes")
+        raise BrokenPageError(
+            f"a revision of more than {_MAX_TAGS} tags, or with a tag longer than {_MAX_TAG_BYTES} bytes"
+        )
     try:
         # A fragment without a document type: nothing in it can expand.
         return _revision_of(ET.fromstring(element))  # noqa: S314

@@ -169,7 +169,7 @@ def _columns_of(statement: bytes, start: int) -> list[str]:
 
 
 def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[Value]]:
-    match_value, size = _VALUE.match, len(statement)
+    match_value = _VALUE.match
     while True:
         if statement[at : at + 1] != b"(":
             raise DamageError(path.name, where + at, "plain bytes", "expected a row in parentheses")
@@ -190,18 +190,17 @@ def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[
                     path.name, where + at, "plain bytes", "expected a comma or a parenthesis after a value"
                 )
         yield row
-        while at < size and statement[at : at + 1] in b" \r\n\t":
-            at += 1
-        mark = statement[at : at + 1]
-        if mark == b";" and not statement[at + 1 :].strip():
-            return
-        if mark != b",":
-            raise DamageError(
-                path.name, where + at, "plain bytes", f"expected a comma and a row, found {statement[at : at + 20]!r}"
-            )
-        at += 1
-        while at < size and statement[at : at + 1] in b" \r\n\t":
-            at += 1
+        comma = _BETWEEN_ROWS.match(statement, at)
+        if comma is None:
+            break
+        at = comma.end()
+    if not _END_OF_ROWS.match(statement, at):
+        said = statement[at : at + 20]
+        raise DamageError(path.name, where + at, "plain bytes", f"expected a comma and a row, found {said!r}")
+
+
+_BETWEEN_ROWS = re.compile(rb"\s*,\s*")
+_END_OF_ROWS = re.compile(rb"\s*;\s*\Z")
 
 
 def _value(match: re.Match[bytes]) -> Value:

@@ -126,19 +126,23 @@ class PageStream:
                 return None
             if self._starts((b"<page", b"</mediawiki")):
                 raise BrokenPageError("a page is not closed before the next begins")
-            if self._starts(b"<upload"):
-                self._skip_upload()
-                continue
-            if self._starts(_PARTS):
-                part = self._slice(0, 16).decode("latin-1").partition(">")[0]
-                raise BrokenPageError(f"{part}> stands outside a revision")
-            # <discussionthreadinginfo> and the like: skipped tag by tag.
-            end = self._find(b">", 0)
-            if end < 0:
-                raise BrokenPageError("the file ends inside a tag")
-            if b"<" in self._slice(1, end):
-                raise BrokenPageError("a tag is not closed before the next begins")
-            self._at += end + 1
+            self._skip_between_revisions()
+
+    def _skip_between_revisions(self) -> None:
+        """Go behind a tag that stands between revisions, unless it belongs inside one or in a page's head."""
+        if self._starts(b"<upload"):
+            self._skip_upload()
+            return
+        if self._starts(_PARTS):
+            part = self._slice(0, 16).decode("latin-1").partition(">")[0]
+            raise BrokenPageError(f"{part}> stands outside a revision")
+        # <discussionthreadinginfo> and the like: skipped tag by tag.
+        end = self._find(b">", 0)
+        if end < 0:
+            raise BrokenPageError("the file ends inside a tag")
+        if b"<" in self._slice(1, end):
+            raise BrokenPageError("a tag is not closed before the next begins")
+        self._at += end + 1
 
     def _skip_upload(self) -> None:
         """Go behind an `<upload>`, whose parts are named like a revision's."""
@@ -158,8 +162,8 @@ class PageStream:
         self._has_root = b"<mediawiki" in head
         if at < 0 and self._failure is None and not self._has_root:
             raise SourceError(
-                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to its end at byte {len(head)}; expected "
-                "a MediaWiki XML export"
+                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to its end at byte {len(head)}; "
+                "expected a MediaWiki XML export"
             )
         if at < 0:
             closing = head.rfind(b"</mediawiki>")

@@ -107,7 +107,8 @@ def _entities(
         return
     if first[:1] not in (b"{", b"["):
         raise SourceError(
-            f"{path}: begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an entity"
+            f"{path}: line 1 begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an "
+            "entity"
         )
     whole = _chain(first, _chain(second, lines) if opened else lines)
     yield from _of_document(_joined(whole, path), path, decode, tally)
@@ -177,7 +178,10 @@ def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tal
     except BAD_JSON as error:
         if tally.damage:
             return
-        raise SourceError(f"{path}: no JSON of Wikidata ({error}); expected an entity, or a list of them") from None
+        raise SourceError(
+            f"{path}: no JSON of Wikidata, read from line 1 to byte {len(text)} as one document ({error}); expected an "
+            "entity, or a list of them"
+        ) from None
 
 
 class _Answer(msgspec.Struct):

@@ -4,7 +4,6 @@ What is lost is judged without tempkb: tags and rows are counted in the spoilt b
 """
 
 import re
-import time
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -19,11 +18,9 @@ from tempkb.dumps.pages import pages_from_sql
 from tempkb.dumps.sql import read_rows
 from tempkb.dumps.xml import PageStream
 from tempkb.errors import SourceError
-from tempkb_tests.damage import PACKINGS, Outcomes, mutations, unpacked
+from tempkb_tests.damage import mutations, refused_well, spoil
 from tempkb_tests.dumps.test_sql import COLUMNS, CREATE, HOSTILE, sql
 from tempkb_tests.revisions.builds import HEAD, build_files, page, revision
-
-SECONDS = 10  # for a spoilt file of some kilobytes; whatever takes longer hangs
 
 ODD = """    <revision>
       <id>{rev}</id>
@@ -53,9 +50,7 @@ UPLOAD = (
 
 
 def odd_revisions(first):
-    return [
-        ODD.format(rev=first + at, parent=first + at - 1, month=1 + at, text=text) for at, text in enumerate(TEXTS)
-    ]
+    return [ODD.format(rev=first + at, parent=first + at - 1, month=1 + at, text=text) for at, text in enumerate(TEXTS)]
 
 
 def some_export(first_page=1):
@@ -138,30 +133,6 @@ def pages_of_whole(data: bytes):
 WHOLE_EXPORT = (9, 9 * 3 + 3 * len(TEXTS))
 
 
-def refused_well(error: SourceError, path: Path) -> None:
-    """Does a message name the file, and where in it?"""
-    assert path.name in str(error)
-    assert re.search(r"byte \d+|line \d+|the row of page|page \d+ has two rows|no column|no CREATE TABLE", str(error)), error
-
-
-def spoil(tmp_path, name, whole, other, n, seed, judge):
-    """Judge `n` spoilt forms of a file, whatever its packing; print the counts."""
-    suffix = next((one for one in PACKINGS if one and name.endswith(one)), "")
-    pack = PACKINGS[suffix][0]
-    path, outcomes = tmp_path / name, Outcomes()
-    for mutation in mutations(pack(whole), n, seed, pack(other)):
-        path.write_bytes(mutation.data)
-        began = time.monotonic()
-        try:
-            outcome = judge(path, mutation, unpacked(suffix, mutation.data))
-        except Exception as error:
-            error.add_note(f"{name}, mutation {mutation.number} of seed {seed}: {mutation.kind}, {mutation.what}")
-            raise
-        assert time.monotonic() - began < SECONDS, mutation.what
-        outcomes.add(name, mutation.kind, outcome)
-    print(f"\n{outcomes}")
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("name", "n"),
@@ -195,7 +166,7 @@ def test_the_books_of_a_build_from_spoilt_exports_are_balanced(tmp_path, home_fo
         try:
             _, report, _ = build_files(path, wiki="testwiki", granularity="year", first_window="2020-01-01")
         except SourceError as error:
-            assert path.name in str(error)
+            refused_well(error, path)
             continue
         (counts,) = report.counts.values()
         assert counts.agree, mutation.what
@@ -228,7 +199,9 @@ def page_table(first, n):
         " NOT NULL,\n  `page_title` varbinary(255) NOT NULL,\n  `page_is_redirect` tinyint(1) NOT NULL,\n  `page_random` double\n,"
         "  PRIMARY KEY (`page_id`)\n) ENGINE=InnoDB DEFAULT CHARSET=binary;\n\n"
     )
-    return table(create, "page", [f"({at},{at % 3},'It\\'s_page_({at}),_(x)',{at % 2},0.{at})" for at in range(first, first + n)])
+    return table(
+        create, "page", [f"({at},{at % 3},'It\\'s_page_({at}),_(x)',{at % 2},0.{at})" for at in range(first, first + n)]
+    )
 
 
 def rows_in(data: bytes) -> int:
@@ -283,9 +256,7 @@ def pages_of(path):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    ("name", "n"), [("p.sql", 300), ("p.sql.gz", 150), ("p.sql.bz2", 75), ("p.sql.zst", 75)]
-)
+@pytest.mark.parametrize(("name", "n"), [("p.sql", 300), ("p.sql.gz", 150), ("p.sql.bz2", 75), ("p.sql.zst", 75)])
 def test_a_spoilt_table_of_odd_values_is_told_or_whole(tmp_path, name, n):
     whole = tmp_path / "whole.sql"
     whole.write_bytes(props(1, 60))
