@@ -193,13 +193,13 @@ class Outcomes:
     def __str__(self) -> str:
         names = ("same", "changed", "told", "refused")
         rows = sorted({key[:2] for key in self._counts})
-        lines = [f"{'form':<12}{'kind':<10}" + "".join(f"{name:>9}" for name in names)]
+        lines = [f"{'form':<18}{'kind':<10}" + "".join(f"{name:>9}" for name in names)]
         lines += [
-            f"{form:<12}{kind:<10}" + "".join(f"{self._counts[form, kind, name]:>9}" for name in names)
+            f"{form[-17:]:<18}{kind:<10}" + "".join(f"{self._counts[form, kind, name]:>9}" for name in names)
             for form, kind in rows
         ]
         totals = "".join(f"{sum(n for key, n in self._counts.items() if key[2] == name):>9}" for name in names)
-        return "\n".join([*lines, f"{'all':<22}{totals}"])
+        return "\n".join([*lines, f"{'all':<28}{totals}"])
 
 
 Judge = Callable[[Path, Mutation, bytes | None], str]

@@ -144,16 +144,18 @@ def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress
     """Decompress stream after stream; each multistream or multi-member file is a row of them."""
     stream, begun = make(), False
     data = b""
+    block = 0
     while True:
         if not data and stream.needs_input:
+            block = handle.tell()
             data = handle.read(_READ)
             if not data:
                 break
         try:
             piece = stream.decompress(data, PIECE)
         except _FAULTS as error:
-            at = handle.tell() - len(data)
-            raise DamageError(path.name, at, "compressed bytes", str(error) or type(error).__name__) from None
+            reason = f"{str(error) or type(error).__name__}, in the {handle.tell() - block} bytes from there on"
+            raise DamageError(path.name, block, "compressed bytes", reason) from None
         data = b""
         begun = True
         progress.done = handle.tell()

@@ -116,7 +116,7 @@ def _refuse_other_rows(
         )
     if not _COMMENTS.fullmatch(statement[: insert.start()]):
         said = _COMMENTS.sub(b"", statement, count=1)[:40]
-        raise DamageError(path.name, where, "plain bytes", f"expected INSERT INTO, found {said!r}")
+        raise DamageError(path.name, where, "plain bytes", f"something stands before INSERT INTO: {said!r}")
 
 
 def _statements(path: Path) -> Iterator[tuple[int, bytes]]:

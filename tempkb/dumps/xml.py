@@ -134,7 +134,7 @@ class PageStream:
             self._skip_upload()
             return
         if self._starts(_PARTS):
-            part = self._slice(0, 16).decode("latin-1").partition(">")[0]
+            part = next(part for part in _PARTS if self._starts(part)).decode().rstrip(">")
             raise BrokenPageError(f"{part}> stands outside a revision")
         # <discussionthreadinginfo> and the like: skipped tag by tag.
         end = self._find(b">", 0)

@@ -110,7 +110,7 @@ def _null(value):
         (
             lambda sql: sql.replace("INSERT INTO", "x INSERT INTO"),
             DamageError,
-            "expected INSERT INTO, found b.x INSERT",
+            "something stands before INSERT INTO: b.x INSERT",
         ),
         (lambda sql: sql.replace("NULL);", "NULL);(2,'','',0);"), DamageError, "expected a comma and a row, found b.;"),
         (
