@@ -136,13 +136,15 @@ def read_timestamp(text: bytes) -> int:
 
 _TIMESTAMP = re.compile(rb"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z")
 _DAYS: dict[bytes, int] = {}
+# A year with a damaged first digit would ask for windows of thousands of years.
+_END_OF_TIME = 2100
 
 
 def _read_day(text: bytes) -> int:
     seconds = _DAYS.get(text)
     if seconds is None:
         year, month, day = (int(part) for part in text.split(b"-"))
-        if not (1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
+        if not (year < _END_OF_TIME and 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1]):
             raise ValueError(f"timestamp {text.decode()!r}: no such day")
         _DAYS[text] = seconds = calendar.timegm((year, month, day, 0, 0, 0))
     return seconds
@@ -150,17 +152,17 @@ def _read_day(text: bytes) -> int:
 
 # How nearly every revision looks, from its first tag to its text, and from its text to its last tag.
 _PLAIN_HEAD = re.compile(
-    rb"\s*<revision>\s*<id>(\d+)</id>\s*(?:<parentid>(\d+)</parentid>\s*)?"
+    rb"\s*<revision>\s*<id>(\d{1,18})</id>\s*(?:<parentid>(\d{1,18})</parentid>\s*)?"
     rb"<timestamp>(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z</timestamp>\s*"
-    rb"<contributor>\s*(?:<username>([^<]*)</username>|<ip>([^<]*)</ip>)\s*(?:<id>(\d+)</id>\s*)?</contributor>\s*"
-    rb"(<minor\s*/>)?\s*(?:<comment>([^<]*)</comment>\s*)?(?:<origin>\d+</origin>\s*)?"
+    rb"<contributor>\s*(?:<username>([^<]*)</username>|<ip>([^<]*)</ip>)\s*(?:<id>(\d{1,18})</id>\s*)?</contributor>\s*"
+    rb"(<minor\s*/>)?\s*(?:<comment>([^<]*)</comment>\s*)?(?:<origin>\d{1,18}</origin>\s*)?"
     rb"(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?"
-    rb'<text(?: bytes="(\d+)")?(?: sha1="([0-9a-z]{31})")?(?: xml:space="preserve")?(?: bytes="(\d+)")?>'
+    rb'<text(?: bytes="(\d{1,18})")?(?: sha1="([0-9a-z]{31})")?(?: xml:space="preserve")?(?: bytes="(\d{1,18})")?>'
 )
 _PLAIN_TAIL = re.compile(
     rb"</text>\s*(?:<sha1>([0-9a-z]{31})</sha1>\s*)?(?:<model>[^<]*</model>\s*)?(?:<format>[^<]*</format>\s*)?</revision>"
 )
-_TEXT_BYTES = re.compile(rb'\bbytes="(-?\d+)"')
+_TEXT_BYTES = re.compile(rb'\bbytes="(-?\d{1,18})"')
 _TEXT_SHA1 = re.compile(rb'\bsha1="([0-9a-z]{31})"')
 _NUMERIC = re.compile(rb"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
 
@@ -203,8 +205,12 @@ def read_odd_revision(element: bytes) -> Revision:
     """Read a whole `<revision>` of any shape with a real XML parser: slower, exact, and strict.
 
     Raises:
-        BrokenPageError: if it is not well formed, or a number or time in it is none.
+        BrokenPageError: if it is not well formed, a number or time in it is none, or parts of two are in it.
     """
+    if element.count(b"<") > _MAX_TAGS or _LONG_TAG.search(element):
+        raise BrokenPageError(
+            f"a revision of more than {_MAX_TAGS} tags, or with a tag longer than {_MAX_TAG_BYTES} bytes"
+        )
     try:
         # A fragment without a document type: nothing in it can expand.
         return _revision_of(ET.fromstring(element))  # noqa: S314
@@ -212,10 +218,28 @@ def read_odd_revision(element: bytes) -> Revision:
         raise BrokenPageError(f"a revision cannot be read ({error})") from None
 
 
+# A parser takes many times an element's size in memory where tags or attributes are dense; no wiki writes such ones.
+_MAX_TAGS = 10_000
+_MAX_TAG_BYTES = 1 << 16
+_LONG_TAG = re.compile(rb"<[^<>]{%d}" % _MAX_TAG_BYTES)
+_PART_NUMBER = re.compile(r"\s*(-?\d{1,18})\s*", re.ASCII)
+
+
+def _number(text: str | None, name: str) -> int:
+    match = _PART_NUMBER.fullmatch(text or "")
+    if match is None:
+        raise ValueError(f"<{name}> is {(text or '')[:40]!r}; expected a number")
+    return int(match[1])
+
+
 def _revision_of(element: ET.Element) -> Revision:
     """Read a parsed `<revision>`, whatever the order of its parts."""
+    twice = [name for name in ("id", "timestamp", "contributor", "text") if len(element.findall(name)) > 1]
+    if twice or element.find(".//revision") is not None:
+        raise ValueError(f"parts of two revisions are in it (<{twice[0] if twice else 'revision'}> twice)")
     who, text = element.find("contributor"), element.find("text")
-    number = int(who.findtext("id") or 0) if who is not None else 0
+    user_id = who.findtext("id") if who is not None else None
+    number = _number(user_id, "id") if user_id else 0
     name = (who.findtext("username") or who.findtext("ip")) if who is not None else None
     parent = element.findtext("parentid")
     slots = len(element.findall("content"))
@@ -227,8 +251,8 @@ def _revision_of(element: ET.Element) -> Revision:
         attributes, content, None if slots else (element.findtext("sha1") or "").encode()
     )
     return Revision(
-        int(element.findtext("id", "")),
-        int(parent) if parent and parent not in ("0", "-1") else None,
+        _number(element.findtext("id"), "id"),
+        _number(parent, "parentid") if parent and parent not in ("0", "-1") else None,
         read_timestamp(element.findtext("timestamp", "").strip().encode()),
         number if number > 0 else None,
         None if number > 0 or not name else _escape(name).encode(),

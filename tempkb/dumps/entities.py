@@ -15,7 +15,7 @@ from tempkb.windows import epoch_seconds
 
 _JSON = re.compile(r"\.json(\.\w+)?$")
 _SQL = re.compile(r"\.sql(\.gz)?$")
-_MODIFIED = re.compile(rb'"modified": ?"(\d{4}-\d\d-\d\d)T')
+_MODIFIED = re.compile(rb'"modified": ?"(20\d\d-\d\d-\d\d)T')
 
 
 def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
@@ -57,16 +57,25 @@ def holds_entities(path: Path) -> bool:
 
 
 def _day_after_changes(files: Iterable[DumpFile]) -> date:
-    latest = b""
+    days: set[bytes] = set()
     for file in files:
         tail = b""
         with contextlib.suppress(DamageError):
             for piece in open_dump(file.path):
-                latest = max(latest, *_MODIFIED.findall(tail + piece), b"")
+                days.update(_MODIFIED.findall(tail + piece))
                 tail = piece[-40:]
-    if not latest:
+    latest = max((day for one in days if (day := _day_or_none(one))), default=None)
+    if latest is None:
         names = ", ".join(file.path.name for file in files)
         raise SourceError(
             f"{names}: neither the name nor an entity tells of which day they are; add it: --day YYYY-MM-DD"
         )
-    return date.fromisoformat(latest.decode()) + timedelta(days=1)
+    return latest + timedelta(days=1)
+
+
+def _day_or_none(text: bytes) -> date | None:
+    try:
+        return date.fromisoformat(text.decode())
+    except ValueError:
+        # A damaged number; the pass over the entities tells of what else it broke.
+        return None

@@ -10,6 +10,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,8 +34,8 @@ class DamageError(SourceError):
 
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
-            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again, or go on without strict "
-            "to keep every whole page before the damage."
+            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again (of an export the whole pages "
+            "are kept without strict)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
@@ -143,16 +144,18 @@ def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress
     """Decompress stream after stream; each multistream or multi-member file is a row of them."""
     stream, begun = make(), False
     data = b""
+    block = 0
     while True:
         if not data and stream.needs_input:
+            block = handle.tell()
             data = handle.read(_READ)
             if not data:
                 break
         try:
             piece = stream.decompress(data, PIECE)
         except _FAULTS as error:
-            at = handle.tell() - len(data)
-            raise DamageError(path.name, at, "compressed bytes", str(error) or type(error).__name__) from None
+            reason = f"{str(error) or type(error).__name__}, in the {handle.tell() - block} bytes from there on"
+            raise DamageError(path.name, block, "compressed bytes", reason) from None
         data = b""
         begun = True
         progress.done = handle.tell()
@@ -237,7 +240,10 @@ def _utf8(path: Path, pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
     if b"<?xml" in head and b"encoding=" in head:
         named = head.split(b"encoding=")[1][1:].split(b"'")[0].split(b'"')[0]
         if named not in (b"utf-8", b"utf8", b"us-ascii", b"ascii"):
-            raise SourceError(f"{path.name}: encoding {named.decode('latin-1')!r}; expected UTF-8 or UTF-16")
+            at = head.find(b"encoding=")
+            raise SourceError(
+                f"{path.name}: encoding {named.decode('latin-1')!r}, at byte {at}; expected UTF-8 or UTF-16"
+            )
     yield first.removeprefix(codecs.BOM_UTF8)
     yield from pieces
 
@@ -250,10 +256,10 @@ def _recoded(path: Path, encoding: str, first: bytes, pieces: Iterator[bytes]) -
     decoder = codecs.getincrementaldecoder(encoding)()
     seen = 0
     try:
-        yield decoder.decode(first).encode()
-        for piece in pieces:
-            seen += len(piece)
+        for piece in chain((first,), pieces):
             yield decoder.decode(piece).encode()
+            seen += len(piece)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise DamageError(path.name, seen, "plain bytes", f"not valid UTF-16 ({error.reason})") from None
+        reason = f"not valid UTF-16 ({error.reason})"
+        raise DamageError(path.name, seen + error.start, "bytes of UTF-16", reason) from None

@@ -1,7 +1,8 @@
 """The pages of a dump's own day, put together from its SQL tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -48,13 +49,23 @@ def _in_order(path: Path) -> Iterator[list[_PageRow]]:
     for rows in _lists(path):
         if rows != sorted(rows) or rows[0][0] <= last:
             break
+        _refuse_repeats(rows, path)
         last = rows[-1][0]
     else:
         yield from _lists(path)
         return
     everything = sorted(row for rows in _lists(path) for row in rows)
+    _refuse_repeats(everything, path)
     for start in range(0, len(everything), _ROWS):
         yield everything[start : start + _ROWS]
+
+
+def _refuse_repeats(rows: Sequence[_PageRow], path: Path) -> None:
+    for row, following in pairwise(rows):
+        if row[0] == following[0]:
+            raise SourceError(
+                f"{path.name}: page {row[0]} has two rows ({row[2]!r}, {following[2]!r}); expected one. Fetch it again"
+            )
 
 
 def _lists(path: Path) -> Iterator[list[_PageRow]]:
@@ -62,7 +73,8 @@ def _lists(path: Path) -> Iterator[list[_PageRow]]:
     for page_id, namespace, title, is_redirect in read_rows(
         path, ("page_id", "page_namespace", "page_title", "page_is_redirect")
     ):
-        rows.append((_number(page_id), _number(namespace), _text(title), bool(is_redirect)))
+        row = path.name, page_id
+        rows.append((_number(page_id, row), _number(namespace, row), _text(title, row), bool(is_redirect)))
         if len(rows) == _ROWS:
             yield rows
             rows = []
@@ -95,9 +107,10 @@ def _read_props(path: Path) -> _Props:
     props = _Props({}, set())
     for page_id, name, value in read_rows(path, ("pp_page", "pp_propname", "pp_value")):
         if name == b"wikibase_item":
-            props.entity_ids[_number(page_id)] = _text(value)
+            row = path.name, page_id
+            props.entity_ids[_number(page_id, row)] = _text(value, row)
         elif name == b"disambiguation":
-            props.disambiguations.add(_number(page_id))
+            props.disambiguations.add(_number(page_id, (path.name, page_id)))
     return props
 
 
@@ -106,18 +119,29 @@ def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
     columns = ("rd_from", "rd_namespace", "rd_title", "rd_interwiki")
     for page_id, namespace, title, interwiki in read_rows(path, columns):
         if not interwiki:
-            targets[_number(page_id)] = (_number(namespace), _text(title))
+            row = path.name, page_id
+            targets[_number(page_id, row)] = (_number(namespace, row), _text(title, row))
     return targets
 
 
-def _number(value: Value) -> int:
-    if not isinstance(value, int):
-        raise SourceError(f"found {value!r} where an SQL table of MediaWiki has a number")
+_Row = tuple[str, Value]  # name of the file, and the row's page as the file has it
+
+
+def _number(value: Value, row: _Row) -> int:
+    if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 63:
+        raise _odd(value, row, "a number")
     return value
 
 
-def _text(value: Value) -> str:
+def _text(value: Value, row: _Row) -> str:
     if not isinstance(value, bytes):
-        raise SourceError(f"found {value!r} where an SQL table of MediaWiki has a text")
+        raise _odd(value, row, "a text")
     # Old rows hold bytes that were cut inside a character.
     return value.decode("utf-8", "replace").replace("_", " ")
+
+
+def _odd(value: Value, row: _Row, expected: str) -> SourceError:
+    file, page_id = row
+    return SourceError(
+        f"{file}: the row of page {page_id!r} has {value!r} where MediaWiki has {expected}; fetch the file again"
+    )

@@ -100,7 +100,7 @@ class SevenZipReader:
         try:
             while (piece := pieces.get()) is not None:
                 if isinstance(piece, Exception):
-                    raise SevenZipBrokenError(f"py7zr: {piece or type(piece).__name__}") from None
+                    raise SevenZipBrokenError(f"py7zr: {type(piece).__name__}: {piece}") from None
                 for start in range(0, len(piece), size):
                     yield piece[start : start + size]
         finally:

@@ -8,6 +8,9 @@ from tempkb.errors import SourceError
 from tempkb.titles import CANONICAL_NAMESPACES, Site
 
 _SITEINFO = re.compile(rb"<siteinfo>.*?</siteinfo>", re.DOTALL)
+_MAX_BYTES = 1 << 20
+_TAGS = {"sitename", "dbname", "base", "generator", "case", "namespaces"}
+_LARGEST_NAMESPACE = 1 << 30
 _PROJECTS = {"wikipedia": "wiki", "wikimedia": "wiki", "wikidata": "wiki", "mediawiki": "wiki"}
 
 
@@ -20,23 +23,54 @@ def read_siteinfo(head: bytes, file: str) -> Site:
     Raises:
         SourceError: a document type is declared (its entities could expand without end), or the element is broken.
     """
-    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-        raise SourceError(f"{file}: declares a document type; MediaWiki exports have none, so this file is refused")
+    for word in (b"<!DOCTYPE", b"<!ENTITY"):
+        if word in head:
+            raise SourceError(
+                f"{file}: declares a document type at byte {head.find(word)}; MediaWiki exports have none, so this "
+                "file is refused"
+            )
     match = _SITEINFO.search(head)
     if not match:
+        _refuse_half(head, file)
         return Site()
     try:
-        # No document type can be in there, so there are no entities that could expand.
-        element = ET.fromstring(match[0])  # noqa: S314
-    except ET.ParseError as error:
-        raise SourceError(f"{file}: the <siteinfo> is not well formed ({error}); fetch the file again") from None
+        return _site_of(_parsed(match[0]))
+    except (ET.ParseError, ValueError) as error:
+        raise SourceError(
+            f"{file}: the <siteinfo> at byte {match.start()} cannot be read ({error}); fetch the file again"
+        ) from None
+
+
+def _refuse_half(head: bytes, file: str) -> None:
+    """Namespaces that are lost must not be replaced by MediaWiki's own names, as those of a file without any are."""
+    places = [place for tag in (b"<siteinfo", b"<namespace", b"</siteinfo>") if (place := head.find(tag)) >= 0]
+    if places:
+        raise SourceError(
+            f"{file}: the <siteinfo> at byte {min(places)} is not whole, in a head of {len(head)} bytes; "
+            "fetch the file again"
+        )
+
+
+def _parsed(text: bytes) -> ET.Element:
+    if len(text) > _MAX_BYTES:
+        raise ValueError(f"it has {len(text)} bytes; expected some thousands")
+    # No document type can be in there, so there are no entities that could expand.
+    return ET.fromstring(text)  # noqa: S314
+
+
+def _site_of(element: ET.Element) -> Site:
     by_default = element.findtext("case", "first-letter")
     names, sensitive = {}, set()
     for namespace in element.iter("namespace"):
         number = int(namespace.get("key", "0"))
+        if abs(number) > _LARGEST_NAMESPACE or number in names:
+            raise ValueError(f"namespace {number}: out of range, or told twice")
         names[number] = namespace.text or ""
         if namespace.get("case", by_default) == "case-sensitive":
             sensitive.add(number)
+    strange = [child.tag for child in element if child.tag not in _TAGS]
+    if strange and not names:
+        raise ValueError(f"it names no namespaces, but has <{strange[0]}>")
     dbname = element.findtext("dbname") or _from_address(element.findtext("base", ""))
     return Site(dbname, names or {0: "", **CANONICAL_NAMESPACES}, frozenset(sensitive))
 

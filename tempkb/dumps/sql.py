@@ -6,6 +6,7 @@ years. Values are tokenised, never split: a title may hold `),(`.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tempkb.dumps.files import DamageError, open_dump
@@ -18,12 +19,23 @@ _CREATE = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?`(\w+)` \(")
 _COLUMN = re.compile(rb"\s*`(\w+)` ")
 # One value: a quoted string with backslash escapes or doubled quotes, a hex literal, a number, or NULL.
 _VALUE = re.compile(
-    rb"\s*(?:(?:_binary\s+)?'([^'\\]*(?:(?:\\.|'')[^'\\]*)*)'|0[xX]([0-9A-Fa-f]+)|(-?\d+)(?![\d.eE])|(-?\d*\.?\d+(?:[eE][-+]?\d+)?)|(NULL))\s*",
+    rb"\s*(?:(?:_binary\s+)?'([^'\\]*(?:(?:\\.|'')[^'\\]*)*)'|0[xX]([0-9A-Fa-f]+)|(-?\d{1,20})(?![\d.eE])|(-?\d*\.?\d+(?:[eE][-+]?\d+)?)|(NULL))\s*",
     re.DOTALL,
 )
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"Z": b"\x1a", b"b": b"\b"}
 _ESCAPED = re.compile(rb"\\(.)|''", re.DOTALL)
-_MAX_STATEMENT = 1 << 28
+# mysqldump writes statements of about a megabyte.
+_MAX_STATEMENT = 1 << 26
+_QUOTE = re.compile(rb"(?<!\\)(?:\\\\)*'")
+# What may stand around statements with rows, and the statements that bring none.
+_COMMENT = rb"(?>\s+|--[^\n]*\n?|/\*(?:[^*]|\*(?!/))*+\*/;?)*+"
+_COMMENTS = re.compile(_COMMENT)
+_HARMLESS = re.compile(
+    _COMMENT + rb"(?:(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|ALTER TABLE|USE|BEGIN|COMMIT|START)\b[^;()']*;\s*)?"
+)
+_CREATED = re.compile(rb"\n\)[^()\n]*;\s*\Z")
+# mysqldump's own first line; who begins so ends with "-- Dump completed".
+_HEADER = re.compile(rb"^-- (?:MySQL|MariaDB) dump \d", re.MULTILINE)
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[Value, ...]]:
@@ -40,66 +52,111 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[Value, ...]]
         SourceError: the file has no such table or columns, or is not what mysqldump writes.
         DamageError: the file ends early or is damaged.
     """
-    places: list[int] | None = None
-    names: list[str] = []
-    where = 0
-    for statement in _statements(path):
-        created = _CREATE.search(statement)
-        if created:
-            names = _columns_of(statement, created.end())
-            missing = [column for column in columns if column not in names]
-            if missing:
-                raise SourceError(
-                    f"{path.name}: no column {missing[0]!r} in table {created[1].decode()}; it has: {', '.join(names)}"
-                )
-            places = [names.index(column) for column in columns]
-        insert = _INSERT.search(statement)
-        if insert:
-            if places is None:
-                raise SourceError(
-                    f"{path.name}: rows come before any CREATE TABLE; expected a whole table as mysqldump writes it"
-                )
+    created: _Created | None = None
+    places: list[int] = []
+    for where, statement in _statements(path):
+        insert, new = _INSERT.search(statement), _CREATE.search(statement)
+        if new and not (insert and insert.start() < new.start()):
+            created = _created(statement, new, path, where)
+            places = _places(created, columns, path)
+        elif insert:
+            _refuse_other_rows(statement, insert, created, path, where)
             for row in _tuples(statement, insert.end(), path, where):
-                if len(row) != len(names):
+                if created is None or len(row) != len(created.columns):
+                    expected = len(created.columns) if created else 0
                     raise DamageError(
-                        path.name, where, "plain bytes", f"a row of {len(row)} values; the table has {len(names)}"
+                        path.name, where, "plain bytes", f"a row of {len(row)} values; the table has {expected}"
                     )
                 yield tuple(row[place] for place in places)
-        where += len(statement)
-    if places is None:
+        elif not _HARMLESS.fullmatch(statement):
+            said = _COMMENTS.sub(b"", statement, count=1)[:40]
+            raise DamageError(path.name, where, "plain bytes", f"a statement that mysqldump does not write: {said!r}")
+    if created is None:
         raise SourceError(f"{path.name}: no CREATE TABLE in there; expected a table as mysqldump writes it")
 
 
-def _statements(path: Path) -> Iterator[bytes]:
-    """Yield the file cut at each semicolon that ends a line; such a cut inside a string is mended."""
+@dataclass(frozen=True)
+class _Created:
+    """A table as its CREATE statement has it."""
+
+    name: bytes
+    columns: list[str]
+
+
+def _created(statement: bytes, create: re.Match[bytes], path: Path, where: int) -> _Created:
+    if not _COMMENTS.fullmatch(statement[: create.start()]) or not _CREATED.search(statement):
+        raise DamageError(
+            path.name, where, "plain bytes", f"a CREATE TABLE `{create[1].decode()}` that is not whole, or not alone"
+        )
+    return _Created(create[1], _columns_of(statement, create.end()))
+
+
+def _places(created: _Created, columns: Sequence[str], path: Path) -> list[int]:
+    missing = [column for column in columns if column not in created.columns]
+    if missing:
+        raise SourceError(
+            f"{path.name}: no column {missing[0]!r} in table {created.name.decode()}; "
+            f"it has: {', '.join(created.columns)}"
+        )
+    return [created.columns.index(column) for column in columns]
+
+
+def _refuse_other_rows(
+    statement: bytes, insert: re.Match[bytes], created: _Created | None, path: Path, where: int
+) -> None:
+    """Rows belong to the table that was created, and nothing but comments stands before them."""
+    if created is None:
+        raise SourceError(
+            f"{path.name}: rows come before any CREATE TABLE, at byte {where}; expected a whole table as mysqldump "
+            "writes it"
+        )
+    if insert[1] != created.name:
+        raise DamageError(
+            path.name, where, "plain bytes", f"rows of `{insert[1].decode()}`; expected `{created.name.decode()}`"
+        )
+    if not _COMMENTS.fullmatch(statement[: insert.start()]):
+        said = _COMMENTS.sub(b"", statement, count=1)[:40]
+        raise DamageError(path.name, where, "plain bytes", f"something stands before INSERT INTO: {said!r}")
+
+
+def _statements(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the file cut at each semicolon that ends a line, with its offset; a cut inside a string is mended."""
     buffer = b""
+    where = start = looked = 0
+    is_promised = in_string = False
     for piece in open_dump(path):
         buffer += piece
-        start = 0
-        while (end := buffer.find(b";\n", start)) >= 0:
-            statement = buffer[: end + 2]
-            if not _inside_string(statement):
-                yield statement
-                buffer, start = buffer[end + 2 :], 0
-            else:
-                start = end + 2
+        while (end := buffer.find(b";\n", looked)) >= 0:
+            looked = end + 2
+            in_string ^= _ends_in_string(buffer, start, looked)
+            start = looked
+            if not in_string:
+                is_promised = is_promised or (where == 0 and _HEADER.search(buffer, 0, looked) is not None)
+                yield where, buffer[:looked]
+                where, buffer, start, looked = where + looked, buffer[looked:], 0, 0
+        looked = max(looked, len(buffer) - 1)
         if len(buffer) > _MAX_STATEMENT:
-            raise SourceError(
-                f"{path.name}: a statement longer than {_MAX_STATEMENT >> 20} MB; not a table of MediaWiki"
-            )
-    if buffer.strip():
-        if _INSERT.search(buffer) and not buffer.rstrip().endswith(b";"):
+            what = "a text that is not closed" if in_string else f"no end in {_MAX_STATEMENT >> 20} MB"
+            raise DamageError(path.name, where, "plain bytes", f"a statement begins here with {what}")
+    if not _COMMENTS.fullmatch(buffer):
+        if in_string:
+            raise DamageError(path.name, where, "plain bytes", "a statement begins here with a text that is not closed")
+        if not buffer.rstrip().endswith(b";"):
             raise DamageError(
-                path.name, path.stat().st_size, "compressed bytes", "the file ends in the middle of a statement"
+                path.name, where, "plain bytes", "the file ends in the middle of the statement that begins here"
             )
-        yield buffer
+        yield where, buffer
+    if (is_promised or _HEADER.search(buffer)) and b"-- Dump completed" not in buffer:
+        raise DamageError(
+            path.name, where + len(buffer), "plain bytes", "the file ends here, without mysqldump's '-- Dump completed'"
+        )
 
 
-def _inside_string(statement: bytes) -> bool:
-    """Does the statement end inside a quoted string? mysqldump escapes line ends, so this is rare."""
-    if not _INSERT.search(statement):
+def _ends_in_string(buffer: bytes, start: int, end: int) -> bool:
+    """Does a piece of a statement leave a quoted string open, or close one? mysqldump escapes line ends: it is rare."""
+    if start == 0 and not _INSERT.search(buffer, 0, end):
         return False
-    return len(re.findall(rb"(?<!\\)(?:\\\\)*'", statement)) % 2 == 1
+    return len(_QUOTE.findall(buffer, start, end)) % 2 == 1
 
 
 def _columns_of(statement: bytes, start: int) -> list[str]:
@@ -112,7 +169,7 @@ def _columns_of(statement: bytes, start: int) -> list[str]:
 
 
 def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[Value]]:
-    match_value, size = _VALUE.match, len(statement)
+    match_value = _VALUE.match
     while True:
         if statement[at : at + 1] != b"(":
             raise DamageError(path.name, where + at, "plain bytes", "expected a row in parentheses")
@@ -133,14 +190,17 @@ def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[
                     path.name, where + at, "plain bytes", "expected a comma or a parenthesis after a value"
                 )
         yield row
-        while at < size and statement[at : at + 1] in b" \r\n\t":
-            at += 1
-        mark = statement[at : at + 1]
-        if mark == b";" or not mark:
-            return
-        at += 1
-        while at < size and statement[at : at + 1] in b" \r\n\t":
-            at += 1
+        comma = _BETWEEN_ROWS.match(statement, at)
+        if comma is None:
+            break
+        at = comma.end()
+    if not _END_OF_ROWS.match(statement, at):
+        said = statement[at : at + 20]
+        raise DamageError(path.name, where + at, "plain bytes", f"expected a comma and a row, found {said!r}")
+
+
+_BETWEEN_ROWS = re.compile(rb"\s*,\s*")
+_END_OF_ROWS = re.compile(rb"\s*;\s*\Z")
 
 
 def _value(match: re.Match[bytes]) -> Value:

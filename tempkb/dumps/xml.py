@@ -19,6 +19,10 @@ from tempkb.titles import Site
 
 # No revision is larger than a few megabytes; beyond this the file is not an export (or a decompression bomb).
 MAX_ELEMENT_BYTES = 1 << 26
+# What stands before a page's revisions takes some hundred bytes; beyond this it is no page.
+_MAX_PAGE_HEAD_BYTES = 1 << 20
+# Each place is told by itself up to this many; the rest is counted together, so that rubbish cannot fill the memory.
+_MAX_DAMAGES = 200
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class PageStream:
 
     Attributes:
         site: what the header says.
-        damages: places where something was lost, so far.
+        damages: places where something was lost, so far; beyond two hundred the last one stands for all the rest.
         elements: `<revision` start tags counted in the bytes, without parsing.
     """
 
@@ -65,6 +69,7 @@ class PageStream:
         self._ended = False
         self._failure: DamageError | None = None
         self._has_root = False
+        self._has_told_end = False
         self.site = self._read_head()
 
     def next_page(self) -> PageHead | None:
@@ -121,11 +126,30 @@ class PageStream:
                 return None
             if self._starts((b"<page", b"</mediawiki")):
                 raise BrokenPageError("a page is not closed before the next begins")
-            # <upload>, <discussionthreadinginfo> and the like: skipped tag by tag.
-            end = self._find(b">", 0)
-            if end < 0:
-                raise BrokenPageError("the file ends inside a tag")
-            self._at += end + 1
+            self._skip_between_revisions()
+
+    def _skip_between_revisions(self) -> None:
+        """Go behind a tag that stands between revisions, unless it belongs inside one or in a page's head."""
+        if self._starts(b"<upload"):
+            self._skip_upload()
+            return
+        if self._starts(_PARTS):
+            part = next(part for part in _PARTS if self._starts(part)).decode().rstrip(">")
+            raise BrokenPageError(f"{part}> stands outside a revision")
+        # <discussionthreadinginfo> and the like: skipped tag by tag.
+        end = self._find(b">", 0)
+        if end < 0:
+            raise BrokenPageError("the file ends inside a tag")
+        if b"<" in self._slice(1, end):
+            raise BrokenPageError("a tag is not closed before the next begins")
+        self._at += end + 1
+
+    def _skip_upload(self) -> None:
+        """Go behind an `<upload>`, whose parts are named like a revision's."""
+        end = self._find(b"</upload>", 0)
+        if end < 0 or any(tag in self._slice(0, end) for tag in _NOT_IN_UPLOADS):
+            raise BrokenPageError("an upload is not closed")
+        self._at += end + len(b"</upload>")
 
     def _read_head(self) -> Site:
         while True:
@@ -137,13 +161,28 @@ class PageStream:
         head = self._buffer if at < 0 else self._buffer[:at]
         self._has_root = b"<mediawiki" in head
         if at < 0 and self._failure is None and not self._has_root:
-            raise SourceError(f"{self.name}: holds neither <mediawiki> nor <page>; expected a MediaWiki XML export")
+            raise SourceError(
+                f"{self.name}: holds neither <mediawiki> nor <page> from byte 0 to its end at byte {len(head)}; "
+                "expected a MediaWiki XML export"
+            )
         if at < 0:
             closing = head.rfind(b"</mediawiki>")
             self._at = closing if closing >= 0 else len(self._buffer)
         else:
             self._at = at
-        return read_siteinfo(head, self.name)
+        if at < 0 and self._failure is not None and b"</siteinfo>" not in head:
+            # Cut off inside the head: what broke the file is told, not what is missing for that reason.
+            return Site()
+        site = read_siteinfo(head, self.name)
+        self._note_pages_in(head)
+        return site
+
+    def _note_pages_in(self, head: bytes) -> None:
+        """Record what of pages stands before the first whole `<page>`."""
+        places = [place for tag in _PARTS_OF_PAGES if (place := head.find(tag)) >= 0]
+        if places:
+            reason = "parts of a page stand before the first <page>"
+            self._note(Damage(min(places), "plain bytes", reason, head.count(b"<revision")))
 
     def _read_page_head(self) -> PageHead:
         end = 0
@@ -158,11 +197,16 @@ class PageStream:
             if self._starts((b"<page>", b"</mediawiki"), end):
                 self._at += end
                 raise BrokenPageError("a page is not closed before the next begins")
+            if self._starts(_PARTS_OF_REVISIONS, end) or end > _MAX_PAGE_HEAD_BYTES:
+                self._at += end
+                raise BrokenPageError("a page's head is not followed by <revision> or </page>")
         head = self._slice(0, end)
         title, number, page_id = _TITLE.search(head), _NAMESPACE.search(head), _PAGE_ID.search(head)
         self._at += end
         if title is None or page_id is None:
             raise BrokenPageError(f"a page without {'a title' if title is None else 'an id'}")
+        if head.count(b"<title>") > 1 or head.count(b"<id>") > 1:
+            raise BrokenPageError("two pages run into one: it has two titles or ids before its first revision")
         try:
             name = unescape(title[1]).decode()
         except UnicodeDecodeError as error:
@@ -192,13 +236,28 @@ class PageStream:
                 self._skip_comment()
             elif self._starts((b"<?xml", b"<mediawiki", b"<siteinfo", b"<logitem")):
                 # Several exports one after another, as `cat` makes them, or a log of events: not pages.
-                self._skip_to_page()
+                self._has_root = self._has_root or self._starts(b"<mediawiki")
+                self._skip_what_is_no_page()
             else:
                 self._note_broken_page("something other than a page stands between pages", 0)
 
+    def _skip_what_is_no_page(self) -> None:
+        """Go to the next page; revisions that stand before it are lost, which is recorded."""
+        where = self._dropped + self._at
+        lost = self._skip_to_page()
+        if lost:
+            self._note(Damage(where, "plain bytes", "revisions stand outside pages", lost))
+
     def _skip_comment(self) -> None:
         end = self._find(b"-->", 0)
-        self._at = self._at + end + 3 if end >= 0 else len(self._buffer)
+        if end < 0:
+            self._note_broken_page("a comment is not closed", 0)
+            return
+        inside = self._slice(0, end)
+        if any(tag in inside for tag in _PARTS_OF_PAGES):
+            where = self._dropped + self._at
+            self._note(Damage(where, "plain bytes", "pages stand inside a comment", inside.count(b"<revision")))
+        self._at += end + 3
 
     def _skip_space(self) -> bool:
         """Go to the next byte that is not white space; False at the end of the file."""
@@ -218,7 +277,16 @@ class PageStream:
         else:
             position, of = self._dropped + self._at, "plain bytes"
         lost = given + self._skip_to_page()
-        self.damages.append(Damage(position, of, reason, lost))
+        self._has_told_end = self._at == len(self._buffer)
+        self._note(Damage(position, of, reason, lost))
+
+    def _note(self, damage: Damage) -> None:
+        if len(self.damages) < _MAX_DAMAGES:
+            self.damages.append(damage)
+            return
+        last = self.damages[-1]
+        reason = f"{last.reason.removesuffix(_AND_MORE)}{_AND_MORE}"
+        self.damages[-1] = Damage(last.position, last.of, reason, last.lost_revisions + damage.lost_revisions)
 
     def _skip_to_page(self) -> int:
         """Go to the next `<page>` or `</mediawiki>` from this place on; count the revisions passed."""
@@ -241,10 +309,10 @@ class PageStream:
     def _note_end(self, *, closed: bool) -> None:
         failure, self._failure = self._failure, None
         if failure is not None and not (self.damages and self.damages[-1].position == failure.position):
-            self.damages.append(Damage(failure.position, failure.of, failure.reason, 0))
-        elif failure is None and self._has_root and not closed and not self.damages:
+            self._note(Damage(failure.position, failure.of, failure.reason, 0))
+        elif failure is None and self._has_root and not closed and not self._has_told_end:
             where = self._dropped + len(self._buffer)
-            self.damages.append(Damage(where, "plain bytes", "the file ends without </mediawiki>", 0))
+            self._note(Damage(where, "plain bytes", "the file ends without </mediawiki>", 0))
         self._has_root = False
 
     def _starts(self, what: bytes | tuple[bytes, ...], offset: int = 0) -> bool:
@@ -275,6 +343,11 @@ class PageStream:
         """Append the next piece to what is left from the current place on; False at the end."""
         if self._ended:
             return False
+        if len(self._buffer) - self._at > MAX_ELEMENT_BYTES:
+            self._ended = True
+            reason = f"an element longer than {MAX_ELEMENT_BYTES >> 20} MB, from here on nothing was read"
+            self._failure = DamageError(self.name, self._dropped + self._at, "plain bytes", reason)
+            return False
         try:
             piece = next(self._pieces)
         except StopIteration:
@@ -285,11 +358,6 @@ class PageStream:
             return False
         self.elements += piece.count(b"<revision") + (self._tail + piece[:8]).count(b"<revision")
         self._tail = (self._tail + piece[-8:])[-8:]
-        if len(self._buffer) - self._at > MAX_ELEMENT_BYTES:
-            self._ended = True
-            reason = f"an element longer than {MAX_ELEMENT_BYTES >> 20} MB"
-            self._failure = DamageError(self.name, self._dropped + self._at, "plain bytes", reason)
-            return False
         self._buffer = self._buffer[self._at :] + piece
         self._dropped += self._at
         self._at = 0
@@ -297,6 +365,12 @@ class PageStream:
 
 
 _LONGEST_TAG = len(b"</mediawiki>")
+_AND_MORE = "; and more places behind it"
+# Where one of these stands outside its place, a tag that opened or closed something was lost.
+_PARTS_OF_REVISIONS = (b"</revision", b"<timestamp", b"<contributor", b"<text", b"</text", b"<sha1>")
+_PARTS = (*_PARTS_OF_REVISIONS, b"<title", b"<ns>", b"<id>", b"<parentid", b"<restrictions")
+_NOT_IN_UPLOADS = (b"<revision", b"</revision", b"<page", b"</page", b"<text", b"<format")
+_PARTS_OF_PAGES = (b"<revision", b"</revision", b"</page>", b"<title>")
 
 
 def _starts_before(buffer: bytes, start: int, stop: int) -> int:
@@ -304,8 +378,9 @@ def _starts_before(buffer: bytes, start: int, stop: int) -> int:
     return buffer.count(b"<revision", start, min(len(buffer), stop + len(b"<revision") - 1))
 
 
-_TITLE = re.compile(rb"<title>([^<]*)</title>")
-_NAMESPACE = re.compile(rb"<ns>(-?\d+)</ns>")
-_PAGE_ID = re.compile(rb"<id>(\d+)</id>")
+# A title has at most 255 bytes and its namespace's name, escaped; numbers fit a column of 64 (namespaces: 32) bits.
+_TITLE = re.compile(rb"<title>([^<]{1,2048})</title>")
+_NAMESPACE = re.compile(rb"<ns>(-?\d{1,9})</ns>")
+_PAGE_ID = re.compile(rb"<id>(\d{1,18})</id>")
 _NOT_SPACE = re.compile(rb"\S")
 _PAGE_OR_END = re.compile(rb"<page[> ]|</mediawiki>")

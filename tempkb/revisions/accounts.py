@@ -63,7 +63,9 @@ def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
     """Say of each damaged file where it is damaged, how, and what is lost."""
     return {
         name: "; ".join(
-            f"byte {one.position} ({one.of}): {one.reason}, {one.lost_revisions} revisions lost" for one in many
+            (f"byte {one.position} ({one.of}): " if one.position >= 0 else "")
+            + f"{one.reason}, {one.lost_revisions} revisions lost"
+            for one in many
         )
         for receipt in receipts
         for name, many in receipt.damages.items()

@@ -4,6 +4,7 @@ msgspec checks the types as it reads; labels in other languages, descriptions,
 references and most qualifiers are skipped without becoming objects.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -96,6 +97,8 @@ class Entity(Struct, frozen=True):
     is_missing: bool = False
 
 
+# Items, properties, lexemes and the entities of files; other collections of JSON lines have ids too.
+_ENTITY = re.compile(r"[QPLM]\d+", re.ASCII)
 _KIND = msgspec.json.Decoder(_Kind)
 _TIME = msgspec.json.Decoder(_Time)
 _ITEM = msgspec.json.Decoder(_Item)
@@ -134,6 +137,8 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
 
     def decode(data: bytes) -> Entity:
         read: Any = decoder.decode(data)
+        if not _ENTITY.fullmatch(read.id):
+            raise msgspec.ValidationError(f"{read.id[:40]!r} is the id of no entity")
         texts = {} if isinstance(read.labels, list) else read.labels
         others = {} if isinstance(read.aliases, list) else read.aliases
         found = {renamed[name]: text.value for name in names if (text := getattr(texts, name, None)) is not None}

@@ -18,6 +18,8 @@ from tempkb.wikidata.decoding import BAD_JSON, Entity, entity_decoder
 
 # The largest entity today has some 5 MB; whatever is longer is no line of a dump.
 LONGEST_LINE = 1 << 28
+# An answer or a list over many lines is read as a whole.
+LONGEST_DOCUMENT = 1 << 28
 _EXAMPLES = 5
 
 
@@ -105,10 +107,27 @@ def _entities(
         return
     if first[:1] not in (b"{", b"["):
         raise SourceError(
-            f"{path}: begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an entity"
+            f"{path}: line 1 begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an "
+            "entity"
         )
     whole = _chain(first, _chain(second, lines) if opened else lines)
-    yield from _of_document(b"\n".join(whole), path, decode, tally)
+    yield from _of_document(_joined(whole, path), path, decode, tally)
+
+
+def _joined(lines: Iterable[bytes], path: Path) -> bytes:
+    kept, size = [], 0
+    for number, line in enumerate(lines, 1):
+        size += len(line) + _LINE_COSTS
+        if size > LONGEST_DOCUMENT:
+            raise SourceError(
+                f"{path}: neither an entity a line nor a document of less than {LONGEST_DOCUMENT >> 20} MB (read up to "
+                f"line {number}); expected Wikidata's JSON. If the first line is damaged fetch the file again"
+            )
+        kept.append(line)
+    return b"\n".join(kept)
+
+
+_LINE_COSTS = 64  # bytes of memory for a line, however short
 
 
 def _by_line(
@@ -121,14 +140,18 @@ def _by_line(
     is_list, is_closed, number = first_number > 1, False, first_number
     for number, line in enumerate(lines, first_number):
         text = line.strip().rstrip(b",")
-        is_closed = is_closed or text.endswith(b"]")
         if not text or text == b"]":
+            is_closed = is_closed or text == b"]"
             continue
-        if text.endswith(b"}]"):
-            text = text[:-1]
+        # An entity that is cut off may end so too, behind the list of a property's statements.
+        if text.endswith(b"}]") and _is_json(text[:-1]):
+            text, is_closed = text[:-1], True
         tally.lines += 1
         if wanted and not any(one in text for one in wanted):
-            tally.passed_over += 1
+            if not _looks_whole(text):
+                tally.spoil(number, "the line is no whole entity")
+            else:
+                tally.passed_over += 1
             continue
         try:
             if text.startswith(b'{"entities"'):
@@ -155,7 +178,10 @@ def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tal
     except BAD_JSON as error:
         if tally.damage:
             return
-        raise SourceError(f"{path}: no JSON of Wikidata ({error}); expected an entity, or a list of them") from None
+        raise SourceError(
+            f"{path}: no JSON of Wikidata, read from line 1 to byte {len(text)} as one document ({error}); expected an "
+            "entity, or a list of them"
+        ) from None
 
 
 class _Answer(msgspec.Struct):
@@ -211,6 +237,11 @@ def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
     yield first
     yield from rest
+
+
+def _looks_whole(text: bytes) -> bool:
+    """Does a line that is not to be decoded begin and end as an entity? To parse it would take three times as long."""
+    return text.startswith(b"{") and text.endswith(b"}")
 
 
 def _is_json(text: bytes) -> bool:

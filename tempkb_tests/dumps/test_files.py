@@ -105,7 +105,7 @@ def test_a_missing_file_and_a_strange_encoding_are_named(tmp_path):
         open_dump(tmp_path / "nowhere.xml")
     path = tmp_path / "latin.xml"
     path.write_bytes(b'<?xml version="1.0" encoding="iso-8859-1"?><mediawiki/>')
-    with pytest.raises(SourceError, match="encoding 'iso-8859-1'; expected UTF-8 or UTF-16"):
+    with pytest.raises(SourceError, match="encoding 'iso-8859-1', at byte 20; expected UTF-8 or UTF-16"):
         list(open_dump(path))
 
 

@@ -94,9 +94,37 @@ def _null(value):
 @pytest.mark.parametrize(
     ("spoil", "error", "words"),
     [
-        (lambda sql: sql.replace("CREATE TABLE", "CREATE TABEL"), SourceError, "before any CREATE TABLE"),
+        (lambda sql: sql[sql.index("INSERT") :], SourceError, "before any CREATE TABLE, at byte 0"),
+        (
+            lambda sql: sql.replace("CREATE TABLE", "CREATE TABEL"),
+            DamageError,
+            "mysqldump does not write: b'CREATE TABEL",
+        ),
+        (lambda sql: sql.replace("INSERT INTO", "INSERT IMTO"), DamageError, "mysqldump does not write: b.INSERT IMTO"),
+        (lambda sql: sql.replace(") ENGINE", " ENGINE"), DamageError, "a CREATE TABLE `page_props` that is not whole"),
+        (
+            lambda sql: sql.replace("INTO `page_props`", "INTO `page`"),
+            DamageError,
+            "rows of `page`; expected `page_props`",
+        ),
+        (
+            lambda sql: sql.replace("INSERT INTO", "x INSERT INTO"),
+            DamageError,
+            "something stands before INSERT INTO: b.x INSERT",
+        ),
+        (lambda sql: sql.replace("NULL);", "NULL);(2,'','',0);"), DamageError, "expected a comma and a row, found b.;"),
+        (
+            lambda sql: sql.replace("'Q1'", "'Q1"),
+            DamageError,
+            "byte 361 .*: a statement begins here with a text that is not closed",
+        ),
+        (lambda sql: "-- MySQL dump 10.19\n" + sql, DamageError, "ends here, without mysqldump's '-- Dump completed'"),
         (lambda sql: "", SourceError, "no CREATE TABLE in there"),
-        (lambda sql: sql[:-20], DamageError, "ends in the middle of a statement"),
+        (
+            lambda sql: sql[:-20],
+            DamageError,
+            "byte 361 .*: the file ends in the middle of the statement that begins here",
+        ),
         (lambda sql: sql.replace("(1,'wiki", "(1 'wiki"), DamageError, "expected a comma"),
         (lambda sql: sql.replace("(1,'wiki", "(x,'wiki"), DamageError, "not a value"),
         (lambda sql: sql.replace("(1,'wiki", "(1,2,'wiki"), DamageError, "a row of 5 values; the table has 4"),

@@ -277,3 +277,84 @@ def test_odd_times_are_refused(text):
 )
 def test_unescaping(escaped, plain):
     assert unescape(escaped) == plain
+
+
+DAY = "2020-01-02T03:04:05Z"
+GOOD = page(1, revision(1, DAY), revision(2, DAY))
+BROKEN = {
+    "the first page's tag": (GOOD.replace("<page>", "<pbge>"), "parts of a page stand before the first <page>"),
+    "a revision's tag": (GOOD.replace("<revision>", "<rfvision>", 1), "not followed by <revision> or </page>"),
+    "a later revision's tag": (page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "<rfv")), "stands outside a revision"),
+    "a bracket of its tag": (page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "< <rev")), "a tag is not closed"),
+    "two revisions run into one": (GOOD.replace("</revision>\n    <revision>\n", ""), "parts of two revisions are in it"),
+    "two pages run into one": (page(1, revision(1, DAY)).replace("  </page>\n", "") + page(2, revision(2, DAY))[9:], "<title> stands outside"),
+    "two heads run into one": ("<page><title>A</title><ns>0</ns><id>5</id>" + GOOD[9:], "two pages run into one"),
+    "an upload without end": (page(1, revision(1, DAY), "<upload>", revision(2, DAY)), "an upload is not closed"),
+    "pages in a comment": (f"<!-- {GOOD} -->", "pages stand inside a comment"),
+    "a number of many digits": (GOOD.replace("<id>2<", f"<id>{'2' * 5000}<"), "expected a number"),
+    "a page's number of many digits": (GOOD.replace("<id>1<", f"<id>{'1' * 30}<", 1), "a page without an id"),
+    "a year far away": (GOOD.replace("2020-", "9020-"), "no such day"),
+    "many tags": (GOOD.replace("<model>wikitext</model>", "<a/>" * 20_000), "a revision of more than 10000 tags"),
+    "a gigantic tag": (GOOD.replace("<minor", "<a ").replace("<model>", f"<a {'b' * 100_000}='1'/><model>"), "a tag longer than"),
+    "a head without end": (GOOD.replace("<revision>", "<a/>" * 300_000 + "<revision>", 1), "not followed by <revision>"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_a_damaged_tag_hides_is_told_with_its_place(what):
+    broken, reason = BROKEN[what]
+    data = export(*([] if "first page" in what else [page(7, revision(70, DAY))]), broken, page(9, revision(90, DAY)))
+    pages, stream = read(data)
+    kept = [head.page_id for head, _ in pages]
+    assert 9 in kept
+    assert 1 not in kept
+    assert reason in stream.damages[0].reason
+    assert all(0 <= one.position < len(data) for one in stream.damages)
+    assert stream.elements == sum(len(revisions) for _, revisions in pages) + sum(
+        one.lost_revisions for one in stream.damages
+    )
+
+
+def test_the_end_is_told_missing_also_where_something_else_was_damaged():
+    data = export(GOOD.replace("</page>", ""), page(2, revision(3, DAY))).replace(b"</mediawiki>", b"")
+    assert [one.reason for one in read(data)[1].damages] == [
+        "a page is not closed before the next begins", "the file ends without </mediawiki>"
+    ]  # fmt: skip
+
+
+def test_ever_more_rubbish_is_counted_not_listed():
+    pages, stream = read(export(*(page(n, revision(n, "no time")) for n in range(1000))))
+    assert pages == []
+    assert len(stream.damages) == 200
+    assert stream.damages[-1].reason.endswith("and more places behind it")
+    assert sum(one.lost_revisions for one in stream.damages) == 1000
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda head: head.replace("</siteinfo>", "</siteimfo>"), r"the <siteinfo> at byte 93 is not whole"),
+        (lambda head: head.replace("<siteinfo>", "<siteimfo>"), r"is not whole, in a head of \d+ bytes"),
+        (lambda head: head.replace('key="1"', 'key="x"'), "at byte 93 cannot be read .invalid literal"),
+        (lambda head: head.replace('key="1"', 'key="118"'), "namespace 118: out of range, or told twice"),
+        (lambda head: head.replace('key="1"', 'key="99999999999"'), "namespace 99999999999: out of range"),
+        (lambda head: head.replace("namespace", "nomespace"), "names no namespaces, but has <nomespaces>"),
+        (lambda head: head.replace("Talk", "&a;"), "undefined entity: line 1"),
+        (lambda head: head.replace("<dbname>testwiki</dbname>", "<base>http://[</base>"), "Invalid IPv6 URL"),
+        (lambda head: head.replace("Talk", "<a>" * 400_000), "it has 1200186 bytes; expected some thousands"),
+        (lambda head: '<!DOCTYPE x [<!ENTITY a "<page>">]>' + head, "declares a document type at byte 0"),
+    ],
+)
+def test_a_head_that_is_not_whole_is_refused_rather_than_replaced(spoil, words):
+    with pytest.raises(SourceError, match=rf"test\.xml: .*{words}"):
+        read((spoil(HEAD) + GOOD + "</mediawiki>").encode())
+
+
+def test_an_entity_in_a_page_is_never_expanded():
+    pages, stream = read(export(page(1, revision(1, DAY, "&a;&lol9;"), title="&a; &lt;")))
+    assert (pages[0][0].title, unescape(pages[0][1][0].text)) == ("&a; <", b"&a;&lol9;")
+    assert stream.damages == []
+    inside = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]>'
+    for spoilt in (GOOD.replace("<text", f"{inside}<text"), inside + GOOD):
+        pages, stream = read(export(page(7, revision(70, DAY)), spoilt))
+        assert stream.damages
