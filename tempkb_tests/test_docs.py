@@ -68,7 +68,9 @@ def test_commands_and_their_options_exist(name):
         if isinstance(found, click.Group) and below:
             assert below[0] in found.commands, f"{name}: tempkb {command} {below[0]}"
             found = found.commands[below[0]]
-        options = {option for parameter in found.params for option in parameter.opts} | {"--help"}
+        options = {option for parameter in found.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+            "--help"
+        }
         for option in re.findall(r"(?<!\S)--[a-z-]+", rest):
             assert option in options, f"{name}: tempkb {command} {option}"
     for target in re.findall(r"\bmake ([a-z]+)\b", text):

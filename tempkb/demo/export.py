@@ -175,9 +175,9 @@ def _tables(pages: Sequence[Page], day: datetime) -> dict[str, str]:
         if target:
             redirects.append(f"({page.page_id},{target.namespace},{_sql(target.title.replace(' ', '_'))},'','')")
     return {
-        "page": _table("page", _PAGE_COLUMNS, page_rows),
-        "page_props": _table("page_props", _PROPS_COLUMNS, props),
-        "redirect": _table("redirect", _REDIRECT_COLUMNS, redirects),
+        "page": _table("page", _PAGE_COLUMNS, page_rows, day),
+        "page_props": _table("page_props", _PROPS_COLUMNS, props, day),
+        "redirect": _table("redirect", _REDIRECT_COLUMNS, redirects, day),
     }
 
 
@@ -201,12 +201,13 @@ _REDIRECT_COLUMNS = (
 )  # fmt: skip
 
 
-def _table(name: str, columns: Sequence[str], rows: Sequence[str]) -> str:
+def _table(name: str, columns: Sequence[str], rows: Sequence[str], day: datetime) -> str:
     created = ",\n".join(f"  {column}" for column in columns)
     inserted = f"INSERT INTO `{name}` VALUES {','.join(rows)};\n" if rows else ""
     return (
-        f"-- MariaDB dump of {WIKI}\nDROP TABLE IF EXISTS `{name}`;\nCREATE TABLE `{name}` (\n{created}\n"
-        f") ENGINE=InnoDB DEFAULT CHARSET=binary;\n\n{inserted}"
+        f"-- MariaDB dump 10.19  Distrib 10.11, for debian-linux-gnu (x86_64)\n--\n-- Database: {WIKI}\n"
+        f"DROP TABLE IF EXISTS `{name}`;\nCREATE TABLE `{name}` (\n{created}\n"
+        f") ENGINE=InnoDB DEFAULT CHARSET=binary;\n\n{inserted}-- Dump completed on {day:%Y-%m-%d %H:%M:%S}\n"
     )
 
 
