@@ -114,6 +114,15 @@ def offers_of(mirror: Mirror, wiki: str, since: date = date.min) -> list[Offer]:
     return [found[day] for day in sorted(found) if found[day].files or found[day].flaws]
 
 
+def _note_unlisted(mirror: Mirror, folder: str, listed: Sequence[OfferedFile], offer: Offer) -> None:
+    """Parts that lie there though no list names them: the list was cut, perhaps just between two lines."""
+    parts = {_part_of(file) for file in listed}
+    for name in mirror.sizes(folder):
+        kind = HISTORY if _is_content(name, offer) else legacy_kind(name, offer)
+        if kind and _part_of(OfferedFile(name, kind)) not in parts:
+            offer.flaws.append(f"{name} lies there, but no list of files names it")
+
+
 def _choose_files(mirror: Mirror, offer: Offer) -> None:
     """Keep one file per part; of a folder one that is there, and without any the part is a flaw."""
     listed = _without_older_kind(offer.files)
@@ -215,6 +224,8 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
     if status is not None:
         _take_status(status, f"{mirror.where}/{place}", folder, offer)
         offer.lists[place] = status
+        if not offer.flaws:
+            _note_unlisted(mirror, folder, offer.files, offer)
     elif isinstance(mirror, FolderMirror):
         names = mirror.sizes(folder)
         kinds = {name: legacy_kind(name, offer) for name in names}
@@ -282,6 +293,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         files.append(OfferedFile(f"{folder}/{name}", HISTORY, sizes.get(name), said))
     if not files:
         offer.flaws.append("SHA256SUMS is empty")
+    _note_unlisted(mirror, folder, files, offer)
     offer.files += tuple(files)
     offer.lists |= {f"{folder}/SHA256SUMS": sums, f"{folder}/{END}": b""}
 
