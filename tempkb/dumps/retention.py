@@ -1,13 +1,15 @@
 """Taking dumps out of a home: which may go, and their files."""
 
 import shutil
+import uuid
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.download import ARRIVING
-from tempkb.dumps.offers import END
 from tempkb.dumps.sums import NOTES, forget_sums
+
+_REMOVED = "_removed"
 
 
 def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> list[Dump]:
@@ -29,37 +31,35 @@ def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> li
 
 
 def remove_dump(root: Path, dump: Dump) -> int:
-    """Remove the files of a dump below `root`, and return their bytes; of a named one only forget where it lies.
+    """Remove the folders of a dump below `root`, and return their bytes; of a named one only forget where it lies.
 
-    The lists go first, so that of a removal that is killed nothing is left that counts as a complete dump.
+    A folder goes out of the catalogue's sight in one step, so that of a removal that is killed nothing is left that
+    could be taken for a dump.
     """
+    for file in dump.files:
+        forget_sums(file.path, root / NOTES)
     if dump.is_named:
         (root / "named" / f"{dump.dump_id}.json").unlink(missing_ok=True)
-        for file in dump.files:
-            forget_sums(file.path, root / NOTES)
         return 0
-    folders = {file.path.parent for file in dump.files}
-    for folder in folders:
-        for name in (END, "SHA256SUMS", "dumpstatus.json"):
-            (folder / name).unlink(missing_ok=True)
+    bin_folder = root / _REMOVED
     freed = 0
-    for file in dump.files:
-        freed += file.path.stat().st_size
-        file.path.unlink()
-        forget_sums(file.path, root / NOTES)
-    for folder in folders:
-        freed += _remove_rest(root, folder)
+    for day in {_folder_of_day(file.path) for file in dump.files}:
+        freed += sum(path.stat().st_size for path in day.rglob("*") if path.is_file())
+        bin_folder.mkdir(exist_ok=True)
+        day.rename(bin_folder / uuid.uuid4().hex)
+        shutil.rmtree(root / ARRIVING / day.relative_to(root), ignore_errors=True)
+        _remove_empty(root, day.parent)
+    # Also what an earlier removal that was killed has left.
+    shutil.rmtree(bin_folder, ignore_errors=True)
     return freed
 
 
-def _remove_rest(root: Path, folder: Path) -> int:
-    """Remove what else the folder of a dump holds, other compressions of its parts for one, and empty folders."""
-    day = folder if folder.name.isdigit() else folder.parents[1]
-    rest = sum(path.stat().st_size for path in day.rglob("*") if path.is_file())
-    shutil.rmtree(day, ignore_errors=True)
-    shutil.rmtree(root / ARRIVING / day.relative_to(root), ignore_errors=True)
-    above = day.parent
-    while above != root and above.is_dir() and not any(above.iterdir()):
-        above.rmdir()
-        above = above.parent
-    return rest
+def _folder_of_day(path: Path) -> Path:
+    """The folder that holds a dump of a layout and nothing else."""
+    return path.parent if path.parent.name.isdigit() else path.parents[2]
+
+
+def _remove_empty(root: Path, folder: Path) -> None:
+    while folder != root and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

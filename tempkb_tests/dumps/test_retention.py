@@ -1,0 +1,65 @@
+"""Which dumps may go, and that a removal leaves nothing that counts."""
+
+import pytest
+
+from tempkb.dumps.catalogue import find_dumps
+from tempkb.dumps.retention import remove_dump, superfluous
+from tempkb_tests.dumps.server import serving
+from tempkb_tests.dumps.test_lists import TABLES, laid_out
+
+FILES = {"pages-meta-history.xml.7z": b"seven", "pages-meta-history.xml.bz2": b"bz", **TABLES}
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Four dumps of a wiki's pages, the last not complete; two of Wikidata's entities."""
+    with serving() as server:
+        for month in ("01", "02", "03"):
+            server.put_legacy("testwiki", f"2026{month}01", FILES)
+        server.put_legacy("testwiki", "20260401", FILES, metahistory7zdump="in-progress")
+        server.put_content("testwiki", "2026-02-01", {"p1p9": b"content"})
+        for day in ("20260105", "20260406"):
+            server.files[f"wikidatawiki/entities/{day}/wikidata-{day}-all.json.gz"] = b"entities"
+        laid_out(server, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("keep", "needed", "gone"),
+    [
+        (0, [], []),
+        (1, [], ["testwiki-20260101", "testwiki-20260201", "wikidatawiki-20260105"]),
+        (2, [], ["testwiki-20260101"]),
+        (9, [], []),
+        (1, ["testwiki-20260101", "wikidatawiki-20260105"], ["testwiki-20260201"]),
+    ],
+)
+def test_the_newest_stay_and_those_that_are_waited_for(keep, needed, gone, root):
+    assert [dump.dump_id for dump in superfluous(find_dumps(root), keep, needed)] == gone
+
+
+def test_all_of_a_dump_goes_and_only_that(root):
+    (dump,) = [one for one in find_dumps(root) if one.dump_id == "testwiki-20260201"]
+    assert remove_dump(root, dump) > 20
+    assert not list(root.rglob("*20260201*"))
+    assert not list(root.rglob("*2026-02-01*"))
+    assert not (root / "other").exists()
+    assert [one.dump_id for one in find_dumps(root) if not one.flaws] == [
+        "testwiki-20260101", "wikidatawiki-20260105", "testwiki-20260301", "wikidatawiki-20260406",
+    ]  # fmt: skip
+
+
+def test_a_removal_that_is_killed_leaves_no_complete_dump(root, monkeypatch):
+    (dump,) = [one for one in find_dumps(root) if one.dump_id == "testwiki-20260301"]
+
+    def killed(_path, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tempkb.dumps.retention.shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove_dump(root, dump)
+    assert "testwiki-20260301" not in [one.dump_id for one in find_dumps(root)]
+    (other,) = [one for one in find_dumps(root) if one.dump_id == "testwiki-20260101"]
+    remove_dump(root, other)
+    assert not (root / "_removed").exists(), "the next removal clears what was left"
