@@ -1,5 +1,6 @@
 """Sensors and schedules with a clock and a mirror of the test's own: who asks for what, and when for nothing."""
 
+import functools
 import json
 import shutil
 import sys
@@ -8,7 +9,11 @@ from datetime import UTC, datetime
 import dagster as dg
 import pytest
 
+from tempkb.dumps import fetching
+from tempkb.dumps.http import HttpMirror, Manners
+from tempkb.errors import SettingsError, SourceError
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.dumps.server import serving
 
 IN_2024 = datetime(2024, 2, 10, tzinfo=UTC)
 DUMP, WIKIDATA = "demowiki-20240101", "wikidatawiki-20240101"
@@ -175,7 +180,43 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
     told = json.loads(heard.read_text())
     assert (told["job"], told["partition"], told["message"]) == ("broken", "x-20240101", "dump x: its sum is wrong")
     monkeypatch.setenv("TEMPKB_FAILURE_HOOK", "/nowhere/to/be/found")
-    from tempkb.errors import SettingsError
-
     with pytest.raises(SettingsError, match="failure_hook: '/nowhere/to/be/found' could not be run"):
         automation.failed_runs(context)
+
+
+def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
+    home_folder, tmp_path, monkeypatch, automation, instance
+):
+    from tempkb.dumps.assets import dump_files
+
+    run_tempkb(tmp_path / "publisher", "demo")
+    with serving() as server:
+        for path in (tmp_path / "publisher/dumps").rglob("*"):
+            if path.is_file():
+                server.files[path.relative_to(tmp_path / "publisher/dumps").as_posix()] = path.read_bytes()
+        for name, value in (("MIRROR", server.root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki"),
+                            ("FIRST_WINDOW", "2021-01-01")):  # fmt: skip
+            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        first = tick(automation, instance, open_store())
+        assert sorted(asked(first)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
+        instance.add_dynamic_partitions("dumps", [DUMP])
+        result = dg.materialize([dump_files], partition_key=DUMP, instance=instance, resources={"store": open_store()})
+        assert result.success
+        assert open_store().read("dump_files", dump_id=DUMP).num_rows == 5
+        second = tick(automation, instance, open_store())
+        # Its tables `pages` and `namespaces` are made by the rest of the job; to the sensor it is registered.
+        assert asked(second) == [("register_dump", WIKIDATA), ("build_windows", "2021-01-01..2023-10-01")]
+        monkeypatch.setattr(automation, "now", lambda: datetime(2024, 2, 11, tzinfo=UTC))
+        third = tick(automation, instance, open_store())
+        assert asked(third) == asked(second), "what was not done is asked for again the next day"
+        assert {one.run_key for one in third.run_requests}.isdisjoint(one.run_key for one in second.run_requests)
+
+
+def test_a_mirror_that_is_down_fails_the_tick_by_name(home_folder, monkeypatch, automation, instance):
+    with serving() as server:
+        root = server.root
+    for name, value in (("MIRROR", root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki")):
+        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    monkeypatch.setattr(fetching, "HttpMirror", functools.partial(HttpMirror, manners=Manners(tries=1)))
+    with pytest.raises(SourceError, match=rf"{root}/demowiki/: no answer"):
+        tick(automation, instance, open_store())
