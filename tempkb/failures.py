@@ -26,7 +26,7 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
             shlex.split(command), input=json.dumps(told) + "\n", capture_output=True, text=True, check=False,
             timeout=_SECONDS,
         )  # fmt: skip
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
         raise SettingsError(
             f"failure_hook: {command!r} could not be run ({error}); set another: TEMPKB_FAILURE_HOOK"
         ) from None

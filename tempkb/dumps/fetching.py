@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.download import Download
-from tempkb.dumps.http import Brake, HttpMirror
+from tempkb.dumps.http import HURRIED, Brake, HttpMirror, Manners
 from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import Offer, offers_of
+from tempkb.dumps.offers import WIKIDATA, Offer, offers_of
 from tempkb.engine.progress import Meter
 from tempkb.errors import SettingsError, SourceError
 from tempkb.settings import Home
@@ -18,8 +18,15 @@ _MEGABYTE = 1e6
 _DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})")
 
 
-def mirror_of(home: Home) -> HttpMirror | FolderMirror | None:
+def mirror_of(
+    home: Home, tell: Callable[[str], None] = lambda _line: None, *, hurried: bool = False
+) -> HttpMirror | FolderMirror | None:
     """Return where the home looks for new dumps; None when only in its own folder.
+
+    Args:
+        home: whose mirror.
+        tell: takes a line when a server makes us wait.
+        hurried: give up after some seconds, as whoever looks again soon may.
 
     Raises:
         SettingsError: the mirror is no folder and no address, or a server needs a contact.
@@ -28,7 +35,8 @@ def mirror_of(home: Home) -> HttpMirror | FolderMirror | None:
     if not settings.mirror:
         return None
     if "://" in settings.mirror:
-        return HttpMirror(settings.mirror, settings.contact, Brake(settings.bandwidth * _MEGABYTE))
+        manners = HURRIED if hurried else Manners()
+        return HttpMirror(settings.mirror, settings.contact, Brake(settings.bandwidth * _MEGABYTE), manners, tell=tell)
     folder = Path(settings.mirror).expanduser().resolve()
     if not folder.is_dir():
         raise SettingsError(f"mirror: {folder} is no folder; expected one, or an address such as https://...")
@@ -56,7 +64,7 @@ def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
     here = next((dump for dump in dumps if dump.dump_id == dump_id), None)
     if here is not None and not here.flaws:
         return here
-    offer = _offered(home, dump_id)
+    offer = _offered(home, dump_id, log)
     if offer is not None:
         fetch_offer(home, offer[0], offer[1], log)
         return next(dump for dump in find_dumps(home.dumps) if dump.dump_id == dump_id)
@@ -69,11 +77,12 @@ def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
     )
 
 
-def _offered(home: Home, dump_id: str) -> tuple[HttpMirror | FolderMirror, Offer] | None:
+def _offered(home: Home, dump_id: str, log: Callable[[str], None]) -> tuple[HttpMirror | FolderMirror, Offer] | None:
     """What the mirror has of a dump, if it may be fetched."""
-    match, mirror = _DATED.fullmatch(dump_id), mirror_of(home)
+    match, mirror = _DATED.fullmatch(dump_id), mirror_of(home, log)
     if match is None or mirror is None:
         return None
     day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
-    offers = offers_of(mirror, match["wiki"], since=day)
+    wiki = match["wiki"]
+    offers = offers_of(mirror, wiki, since=day, entities_only=wiki == WIKIDATA != home.wiki)
     return next(((mirror, offer) for offer in offers if offer.dump_id == dump_id and offer.is_told), None)

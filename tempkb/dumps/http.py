@@ -69,6 +69,11 @@ class Manners:
         return min(self.longest_wait, max(grown, asked or 0.0))
 
 
+# For a sensor, whose tick has a minute in all and comes again.
+HURRIED = Manners(tries=2, first_wait=1.0, longest_wait=5.0, timeout=10.0)
+_WORTH_TELLING = 5.0  # seconds
+
+
 class Brake:
     """Keeps all connections together below a number of bytes per second; 0 does not brake.
 
@@ -107,6 +112,8 @@ class HttpMirror:
         contact: an address or page of whoever runs this; part of the User-Agent.
         brake: the bandwidth limit.
         manners: patience.
+        pause: waits so many seconds, or until the event.
+        tell: takes a line when we have to wait for long.
 
     Raises:
         SettingsError: nobody to write to is named, or the root is no http address.
@@ -116,7 +123,8 @@ class HttpMirror:
     contact: str
     brake: Brake = field(default_factory=lambda: Brake(0))
     manners: Manners = field(default_factory=Manners)
-    sleep: Callable[[float], None] = time.sleep
+    pause: Callable[[float, threading.Event], object] = lambda seconds, stopped: stopped.wait(seconds)
+    tell: Callable[[str], None] = lambda _line: None
 
     def __post_init__(self) -> None:
         if urlsplit(self.root).scheme not in ("http", "https") or not urlsplit(self.root).netloc:
@@ -181,8 +189,15 @@ class HttpMirror:
             except TroubleError as trouble:
                 if failed == self.manners.tries:
                     raise SourceError(f"{address}: {trouble}, {failed} times; try again later") from None
-                self.sleep(self.manners.wait(failed, trouble.after))
+                self.wait(failed, trouble, address)
         raise AssertionError("unreachable")
+
+    def wait(self, failed: int, trouble: TroubleError, address: str, stopped: threading.Event | None = None) -> None:
+        """Wait before the next try, saying so if it takes long; no longer than until `stopped`."""
+        seconds = self.manners.wait(failed, trouble.after)
+        if seconds >= _WORTH_TELLING:
+            self.tell(f"{address}: {trouble}; asking again in {seconds:.0f} s")
+        self.pause(seconds, stopped or threading.Event())
 
     @contextmanager
     def answer(self, address: str, headers: dict[str, str]) -> Iterator[requests.Response]:
@@ -276,13 +291,13 @@ def _seconds(said: str | None) -> float | None:
     """Read Retry-After: seconds, or an instant (RFC 9110, 10.2.3)."""
     if said is None:
         return None
-    if said.strip().isdigit():
-        return float(said)
     try:
+        if re.fullmatch(r"[0-9]{1,9}", said.strip()):
+            return float(said)
         until = email.utils.parsedate_to_datetime(said)
-    except ValueError:
+        return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
 
 
 def _root_of(error: BaseException) -> str:

@@ -27,13 +27,18 @@ _SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
 _SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
 # Of one part in several compressions the one that is cheapest to read is taken.
 _CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
-# Before a job of these has files, nothing but its name tells what it will make.
-_HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
-
 HISTORY = "history"
 ENTITIES = "entities"
 WIKIDATA = "wikidatawiki"
 END = "_SUCCESS"
+
+# Before a job has files, nothing but its name tells what it will make.
+_HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
+_JOBS = dict.fromkeys(_HISTORY_JOBS, HISTORY) | {
+    "pagetable": "page", "pagepropstable": "page_props", "redirecttable": "redirect",
+}  # fmt: skip
+# Without these a window would have no items, and stand so for good.
+_NEEDED = ("page", "page_props")
 CONTENT_HISTORY = "other/mediawiki_content_history"
 
 
@@ -85,20 +90,21 @@ class Offer:
         return f"{self.wiki}-{self.date:%Y%m%d}"
 
 
-def offers_of(mirror: Mirror, wiki: str, since: date = date.min) -> list[Offer]:
+def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only: bool = False) -> list[Offer]:
     """Return the dumps of a wiki that a mirror offers, oldest first.
 
     Args:
         mirror: where to look.
         wiki: database name; of `wikidatawiki` also the entities are told.
+        entities_only: of `wikidatawiki` nothing but the entities; its pages are none of a home of another wiki.
         since: day of the oldest dump of interest; nothing of older ones is asked of the mirror.
 
     A list of files that is broken, or names files that no dump has, is a flaw of
     its dump alone; the others are told all the same.
     """
     found: dict[date, Offer] = {}
-    readers = (_LAYOUTS["legacy"], _LAYOUTS["content"], *([_LAYOUTS["entities"]] if wiki == WIKIDATA else []))
-    for place, form, read in readers:
+    names = [] if entities_only else ["legacy", "content"]
+    for place, form, read in (_LAYOUTS[name] for name in [*names, *(["entities"] if wiki == WIKIDATA else [])]):
         for name in mirror.folders(place.format(wiki=wiki)):
             day = _day(name, form)
             if day is None or day < since:
@@ -240,7 +246,7 @@ def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
     files, undone, done = [], [], set()
     for job, (state, said) in read_status(status, where).items():
         wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
-        kinds = set(wanted.values()) or ({HISTORY} if job in _HISTORY_JOBS else set())
+        kinds = set(wanted.values()) or ({_JOBS[job]} if job in _JOBS else set())
         if state == "done":
             done |= kinds
             files += [_described(f"{folder}/{name}", kind, said[name], where) for name, kind in wanted.items()]
@@ -251,8 +257,8 @@ def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
         # is waited for.
         if state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}:
             offer.flaws.append(f"job {job} is {state}")
-    if HISTORY in done and "page" not in done:
-        offer.flaws.append("there is no SQL table page")
+    told = {kind for _, _, kinds in undone for kind in kinds}
+    offer.flaws += [f"there is no SQL table {table}" for table in _NEEDED if table not in done | told]
     offer.files = tuple(files)
 
 

@@ -72,39 +72,53 @@ class Transfer:
         """
         self._draft.parent.mkdir(parents=True, exist_ok=True)
         self._take_up()
-        failed = 0
+        failed, furthest = 0, self._come
         while self._part.size is None or self._come < self._part.size:
-            before = self._come
+            if self._stopped.is_set():
+                raise SourceError(f"{self._address}: not gone on with, since another file failed")
             try:
                 self._go_on()
+                self._refuse_early_end()
             except TroubleError as trouble:
-                failed = 1 if self._come > before else failed + 1
+                failed = 1 if self._come > furthest else failed + 1
+                furthest = max(furthest, self._come)
                 if failed == self._mirror.manners.tries:
                     raise SourceError(
                         f"{self._address}: {trouble}, {failed} times; {self._come} bytes have come and are kept. "
                         "Go on later: tempkb fetch"
                     ) from None
-                self._mirror.sleep(self._mirror.manners.wait(failed, trouble.after))
+                self._mirror.wait(failed, trouble, self._address, self._stopped)
         if not self._part.size:
             self._draft.touch()
         return self._hashes.told()
 
+    def _refuse_early_end(self) -> None:
+        """An answer whose length was not told may end early without a word."""
+        if self._part.size is not None and self._come < self._part.size:
+            raise TroubleError(f"the answer ended after {self._come} of {self._part.size} bytes")
+
     def _take_up(self) -> None:
-        """Go on with what came in an earlier try, if it is of this very file."""
+        """Go on with what came in an earlier try, if it is of this very file; else throw it away."""
+        if not self._took_up():
+            # Not written over: it may be a link to a file of a folder.
+            self._draft.unlink(missing_ok=True)
+
+    def _took_up(self) -> bool:
         come = self._draft.stat().st_size if self._draft.is_file() else 0
         try:
             noted = _Part(**json.loads(note_of(self._draft).read_text("utf-8")))
         except (FileNotFoundError, ValueError, TypeError):
-            return
+            return False
         if noted.checksum != self._part.checksum or self._part.size not in (None, noted.size):
-            return
+            return False
         if not come or (noted.size is not None and come > noted.size):
-            return
+            return False
         self._part, self._come = noted, come
         with self._draft.open("rb") as handle:
             while piece := handle.read(_PIECE):
                 self._hashes.take(piece)
         self._report(come)
+        return True
 
     def _go_on(self) -> None:
         """Ask for the rest once and write what comes."""
@@ -124,6 +138,7 @@ class Transfer:
             self._part.size = self._come
 
     def _begin_anew(self) -> None:
+        self._draft.unlink(missing_ok=True)
         self._come, self._hashes = 0, self._no_hashes()
 
     def _no_hashes(self) -> Hashes:

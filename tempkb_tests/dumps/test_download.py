@@ -39,7 +39,9 @@ def waits():
 @pytest.fixture
 def mirror(server, waits):
     manners = Manners(tries=4, first_wait=1.0, longest_wait=100.0, timeout=0.5, slowest=10_000, patience=0.2)
-    return HttpMirror(server.root, "me@example.org", manners=manners, sleep=waits.append)
+    return HttpMirror(
+        server.root, "me@example.org", manners=manners, pause=lambda seconds, _stopped: waits.append(seconds)
+    )
 
 
 @pytest.fixture
@@ -86,6 +88,7 @@ def test_a_dump_is_fetched_whole_and_stands_in_the_catalogue(mirror, server, dum
         pytest.param([drop_after(9_000)] * 9, 10, id="dropped again and again, but each time further"),
         pytest.param([faults.silence], 2, id="silence"),
         pytest.param([faults.drip], 2, id="a slow drip"),
+        pytest.param([faults.cut_without_length(5000)] * 3, 4, id="an early end that looks like one"),
     ],
 )
 def test_trouble_that_passes_leaves_no_trace(fault, ranges, mirror, server, dump, tmp_path):
@@ -112,6 +115,35 @@ def test_what_has_come_is_kept_for_a_later_try(mirror, server, dump, tmp_path):
     fetch(mirror, tmp_path)
     assert server.requests_of(dump) == ["bytes=300000-"]
     assert arrived(tmp_path) == HISTORY
+
+
+def test_a_server_that_never_gives_more_is_given_up(mirror, server, dump, tmp_path, waits):
+    server.faults[dump] = [faults.cut_without_length(1000)] * 50
+    with pytest.raises(SourceError, match=r"the answer ended after 1000 of 1280000 bytes, 4 times"):
+        fetch(mirror, tmp_path)
+    assert len(waits) == 3, "before each further try"
+
+
+def test_when_one_file_fails_the_others_do_not_wait_on(mirror, server, dump, tmp_path):
+    paused = []
+    mirror.pause = lambda seconds, stopped: paused.append(stopped.wait(20))
+    server.faults[dump] = [say(503)] * 9
+    del server.files[dump.replace(BZ2, "page.sql.gz")]
+    with pytest.raises(SourceError, match=r"page\.sql\.gz: the server said 404"):
+        fetch(mirror, tmp_path)
+    assert all(paused), "it was woken"
+
+
+def test_a_draft_that_is_linked_to_a_mirrors_file_is_never_written_over(mirror, server, dump, tmp_path):
+    """A fetch from a folder was killed; now the mirror is a server."""
+    precious = tmp_path / "precious.bz2"
+    precious.write_bytes(b"a mirror's own file")
+    draft = tmp_path / "home/_arriving" / f"{dump}.part"
+    draft.parent.mkdir(parents=True)
+    draft.hardlink_to(precious)
+    fetch(mirror, tmp_path / "home")
+    assert precious.read_bytes() == b"a mirror's own file"
+    assert arrived(tmp_path / "home") == HISTORY
 
 
 def test_a_part_of_another_file_is_not_gone_on_with(mirror, server, dump, tmp_path):

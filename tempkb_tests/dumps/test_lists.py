@@ -98,7 +98,8 @@ def test_a_list_that_was_cut_between_two_lines(server, tmp_path):
         ({"metahistory7zdump": "failed"}, []),
         ({"metahistorybz2dump": "waiting"}, ["job metahistorybz2dump is waiting"]),
         ({"pagepropstable": "failed"}, ["job pagepropstable is failed"]),
-        ({"pagetable": "waiting"}, ["job pagetable is waiting", "there is no SQL table page"]),
+        ({"pagetable": "waiting"}, ["job pagetable is waiting"]),
+        ({"redirecttable": "in-progress"}, ["job redirecttable is in-progress"]),
         ({"articlesdump": "in-progress"}, []),
     ],
 )
@@ -117,6 +118,28 @@ def test_a_content_export_does_not_wait_for_the_older_kind(server, tmp_path):
     (offer,) = offers_of(laid_out(server, tmp_path), "testwiki")
     assert (offer.dump_id, offer.flaws) == ("testwiki-20260501", [])
     assert sorted(file.kind for file in offer.files) == ["history", "page", "page_props", "redirect"]
+
+
+@pytest.mark.parametrize("job", ["pagetable", "pagepropstable"])
+def test_tables_that_are_still_being_made_are_waited_for(job, server, tmp_path):
+    """The history is there; without the table no page would have an item, and the windows would stand so for good."""
+    server.put_content("testwiki", "2026-05-01", {"p1p9": b"new"})
+    some = {name: data for name, data in TABLES.items() if job != name.split(".")[0].replace("_", "") + "table"}
+    server.put_legacy("testwiki", "20260501", some, **{job: "waiting"})
+    (offer,) = offers_of(laid_out(server, tmp_path), "testwiki")
+    assert offer.flaws == [f"job {job} is waiting"]
+
+
+def test_wikidatas_pages_are_not_its_entities(server, tmp_path):
+    server.put_legacy(
+        "wikidatawiki", "20260504", {"pages-meta-history.xml.7z": b"x" * 99, **TABLES}, pagetable="waiting"
+    )
+    place = "wikidatawiki/entities/20260504/wikidata-20260504"
+    server.files[f"{place}-all.json.gz"] = b"entities"
+    digest = hashlib.sha1(b"entities", usedforsecurity=False).hexdigest()
+    server.files[f"{place}-sha1sums.txt"] = f"{digest}  wikidata-20260504-all.json.gz\n".encode()
+    (offer,) = offers_of(laid_out(server, tmp_path), "wikidatawiki", entities_only=True)
+    assert ([file.kind for file in offer.files], offer.flaws) == (["entities"], [])
 
 
 def test_tables_alone_are_a_dump_without_a_history(server, tmp_path):
