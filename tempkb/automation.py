@@ -12,9 +12,12 @@ from datetime import UTC, date, datetime, timedelta
 import dagster as dg
 
 from tempkb.dumps.retention import remove_dump
+from tempkb.errors import SourceError
 from tempkb.failures import call_hook, innermost
+from tempkb.mentions.building import WRITERS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import DUMPS
-from tempkb.refresh import due_dumps, is_ready, retirable, stretches, unregistered
+from tempkb.refresh import due_dumps, is_ready, retirable, stale_windows, stretches, unregistered
 from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb.windows import Granularity, Window
@@ -29,6 +32,8 @@ TOKENS_JOB = "count_answer_tokens"
 ECBD_JOB = "build_ecbd"
 RETIRE_JOB = "retire_dumps"
 CHAINED = "tempkb/chained"
+_ASKED = "tempkb/asked"
+_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 _TOKENS = dg.AssetSelection.assets("answer_tokens")
 
@@ -103,6 +108,7 @@ _CRON = {
     Granularity.YEAR: "0 6 8 1 *",
 }
 _REGISTER, _BUILD, _READ = _JOBS[DUMPS_JOB], _JOBS[WINDOWS_JOB], _JOBS[WIKIDATA_JOB]
+_TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
 _GOING_ON = [
     dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
@@ -136,48 +142,73 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def requests(store: Store, instance: dg.DagsterInstance) -> list[dg.RunRequest]:
+def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunRequest], str]:
     """What is to be run for what there is: dumps to register, windows to build, entities to read.
 
-    Each is asked for at most once a day, so that what fails is tried again tomorrow.
+    Each is asked for at most once a day, whoever asks, so that what fails is tried again tomorrow.
+
+    Returns:
+        the requests; and what to say when there is none.
     """
-    day = now().date()
-    due = due_dumps(store, day)
+    day, said = now().date(), "Every window that a complete dump serves stands."
+    try:
+        due = due_dumps(store, day, hurried=True)
+    except SourceError as error:
+        # A mirror that is down must not keep what is here from being built.
+        due, said = due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
+    asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale_windows(store))]
     for one in due:
         if not is_ready(store, one):
             continue
         asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
-    return [request for request in asked if not _is_going_on(instance, request)]
+    new = [one for one in asked if not _is_going_on(instance, one) and not _was_asked(instance, one)]
+    if asked and not new:
+        said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
+    return new, said
 
 
 def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
-    return dg.RunRequest(f"{job} {key} {day}", job_name=job, partition_key=key, tags={CHAINED: "yes"})
+    asked = f"{job} {key} {day}"
+    return dg.RunRequest(asked, job_name=job, partition_key=key, tags={CHAINED: "yes", _ASKED: asked})
 
 
-def _of_windows(stretch: Sequence[Window], day: date) -> dg.RunRequest:
+def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) -> dg.RunRequest:
+    """Build windows from their dump, or, when that was read, only what follows from its texts."""
     first, last = stretch[0].key, stretch[-1].key
-    tags = {
-        "dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last, CHAINED: "yes",
-    }  # fmt: skip
-    return dg.RunRequest(f"{WINDOWS_JOB} {first}..{last} {day}", job_name=WINDOWS_JOB, tags=tags)
+    asked = f"{WINDOWS_JOB} {first}..{last}{' mentions' if derived else ''} {day}"
+    tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
+    if derived:
+        keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
+        return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
+    config = {"ops": {"revisions": {"config": {"only_told": True}}}}
+    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Is a run for the same partition waiting or under way already?"""
-    where = {name: value for name, value in request.tags.items() if name.startswith("dagster/")}
+    """Is a run for the same partition, or for some of the same windows, waiting or under way?"""
     if request.partition_key:
-        where["dagster/partition"] = request.partition_key
-    filters = dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=where)
-    return instance.get_runs_count(filters) > 0
+        tags = {"dagster/partition": request.partition_key}
+        return instance.get_runs_count(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=tags)) > 0
+    runs = instance.get_runs(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON))
+    return any(
+        run.tags.get(_FIRST, run.tags.get("dagster/partition", "")) <= request.tags[_LAST]
+        and request.tags[_FIRST] <= run.tags.get(_LAST, run.tags.get("dagster/partition", ""))
+        for run in runs
+    )
 
 
-def _result(asked: Sequence[dg.RunRequest]) -> dg.SensorResult | dg.SkipReason:
+def _was_asked(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
+    """Has another sensor asked for the same today? Run keys hold for one sensor only."""
+    return instance.get_runs_count(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]})) > 0
+
+
+def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.SkipReason:
     if not asked:
-        return dg.SkipReason("Every window that a complete dump serves stands.")
+        return dg.SkipReason(said)
     dumps = [one.partition_key for one in asked if one.partition_key]
     return dg.SensorResult(run_requests=asked, dynamic_partitions_requests=[DUMPS.build_add_request(dumps)])
 
@@ -190,7 +221,7 @@ def _result(asked: Sequence[dg.RunRequest]) -> dg.SensorResult | dg.SkipReason:
 )
 def new_dumps(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
     """Ask for what arriving dumps make possible."""
-    return _result(requests(store, context.instance))
+    return _result(*requests(store, context.instance))
 
 
 @dg.schedule(
@@ -208,9 +239,9 @@ def after_windows_end(
     day = now().date()
     dumps = [one.dump.dump_id for one in due_dumps(store, day)] + [dump.dump_id for dump in unregistered(store)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(dumps)]
-    waiting = [request for request in asked if not _is_going_on(context.instance, request)]
+    waiting = [one for one in asked if not _is_going_on(context.instance, one)]
     if not waiting:
-        return dg.SkipReason("Every window that a complete dump serves stands.")
+        return dg.SkipReason("Every window that a complete dump serves stands, or is under way.")
     context.instance.add_dynamic_partitions("dumps", [request.partition_key or "" for request in waiting])
     return waiting
 
@@ -229,7 +260,8 @@ def after_registration(
     """Ask for what a registered dump makes possible; runs that a person started are that person's affair."""
     if CHAINED not in context.dagster_run.tags:
         return dg.SkipReason("A person has started that run.")
-    return _result([one for one in requests(store, context.instance) if one.job_name != DUMPS_JOB])
+    asked, said = requests(store, context.instance)
+    return _result([one for one in asked if one.job_name != DUMPS_JOB], said)
 
 
 @dg.run_status_sensor(
@@ -262,7 +294,7 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
     run = context.dagster_run
     told = {
         "run_id": run.run_id, "job": run.job_name, "home": str(load_home().path),
-        "partition": run.tags.get("dagster/partition") or run.tags.get("dagster/asset_partition_range_start", ""),
+        "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
         "message": failure_in_words(context),
     }  # fmt: skip
     context.log.info(call_hook(hook, told))

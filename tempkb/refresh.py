@@ -4,7 +4,7 @@ Asked by the command line, by the sensors and by `tempkb plan`, so that all of
 them mean the same. Knows nothing of Dagster.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -24,7 +24,7 @@ from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHO
 from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.wikidata.late import dump_dates
-from tempkb.windows import Window, windows_until
+from tempkb.windows import Window, window_of_key, windows_until
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,13 @@ class Due:
 
 
 def due_dumps(
-    store: Store, today: date | None = None, *, from_mirror: bool = True, only_told: bool = True
+    store: Store,
+    today: date | None = None,
+    *,
+    from_mirror: bool = True,
+    only_told: bool = True,
+    hurried: bool = False,
+    tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Due]:
     """Return the dumps by which missing windows could be built, those first whose tables others need.
 
@@ -54,6 +60,8 @@ def due_dumps(
         today: the last day that a window may end; by default the clock's.
         from_mirror: also those that are still to be fetched.
         only_told: leave out what somebody has put into the folder without its publisher's list.
+        hurried: give a server up after some seconds.
+        tell: takes a line when a server makes us wait.
 
     Of a window the earliest complete dump at or after its cut is wanted,
     wherever it is; of Wikidata the newest, once it is so much newer than what
@@ -64,7 +72,7 @@ def due_dumps(
         SourceError: the mirror cannot be asked.
     """
     home, day = store.home, today or datetime.now(UTC).date()
-    mirror = mirror_of(home) if from_mirror else None
+    mirror = mirror_of(home, tell, hurried=hurried) if from_mirror else None
     complete = [dump for dump in find_dumps(home.dumps) if not dump.is_named and not dump.flaws]
     local = [dump for dump in complete if dump.is_told or not only_told]
     missing = missing_windows(store, day)
@@ -74,10 +82,27 @@ def due_dumps(
 
 
 def missing_windows(store: Store, until: date) -> list[Window]:
-    """Return the windows of the home that have ended by a day and are not built, oldest first."""
+    """Return the windows of the home that have ended by a day and for which no dump was read, oldest first.
+
+    What only rests on tables that stand is none of them: that needs no dump.
+    """
     settings = store.home.settings
     every = windows_until(settings.first_window, until, settings.granularity)
-    return [window for window in every if not is_built(store, window)]
+    read = (set(store.lake.partitions(table.name)) for table in (REVISION_LOG, STABLE_SNAPSHOTS))
+    held = set.intersection(*read)
+    return [window for window in every if window.key not in held]
+
+
+def stale_windows(store: Store) -> list[Window]:
+    """Return the windows whose texts lie in the lake but whose mentions do not follow from them, oldest first."""
+    windows = read_windows(store)
+    return [window for window in windows if is_built(store, window, sorted(ALL)) and not is_built(store, window)]
+
+
+def read_windows(store: Store) -> list[Window]:
+    """Return the windows of which there is a snapshot, oldest first."""
+    granularity = store.home.settings.granularity
+    return [window_of_key(key, granularity) for key in store.lake.partitions(STABLE_SNAPSHOTS.name)]
 
 
 def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
@@ -110,7 +135,9 @@ def is_ready(store: Store, due: Due) -> bool:
     """Is a dump here and written down, and so are the SQL tables that go with it?"""
     if due.offer is not None or not is_registered(store, due.dump):
         return False
-    beside = tables_dump(find_dumps(store.home.dumps), due.dump) if due.windows else None
+    # As the run will choose: what lies there without its publisher's list is not taken.
+    told = [dump for dump in find_dumps(store.home.dumps) if dump.is_told and not dump.is_named]
+    beside = tables_dump(told, due.dump) if due.windows else None
     return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
 
 
@@ -188,7 +215,8 @@ def _of_wikidata(
     here = {dump.dump_id: dump for dump in local if dump.entities}
     found = {name: Due(dump, None, purpose="its entities") for name, dump in here.items()}
     if mirror is not None and today >= wanted_from:
-        for offer in offers_of(mirror, WIKIDATA, wanted_from):
+        entities_only = store.home.wiki != WIKIDATA
+        for offer in offers_of(mirror, WIKIDATA, wanted_from, entities_only=entities_only):
             if not offer.flaws and offer.is_told and offer.dump_id not in here:
                 found[offer.dump_id] = Due(dump_of(store.home.dumps, offer), offer, purpose="its entities")
     dated = [due for due in found.values() if due.dump.entities and (due.dump.date or date.min) >= wanted_from]

@@ -26,8 +26,9 @@ from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError
 from tempkb.failures import innermost
-from tempkb.refresh import due_dumps, is_built, stretches
+from tempkb.refresh import due_dumps, is_built, read_windows, stale_windows, stretches
 from tempkb.settings import Home, Settings, load_home
+from tempkb.store.store import Store
 from tempkb.windows import Window, parse_day, parse_range, windows_between, windows_until
 
 _DAGSTER_YAML = """\
@@ -62,6 +63,7 @@ FAMILIES = {
     "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
     "build_dynamic_templama": "releases", "count_answer_tokens": "releases", "build_ecbd": "releases",
 }  # fmt: skip
+OF_HISTORY = {"revision_log", "stable_snapshots", "page_wikitexts", "rebuild_changes"}
 _OF_DUMPS = {"dump_files", "pages", "namespaces"}
 _OF_WIKIDATA = {
     "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
@@ -133,19 +135,35 @@ def build(request: Request) -> Summary:
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = sorted(selected - _OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES)
-        used = _dumps_for(windows, named, dumps) if of_windows else list(dumps)
+        of_windows = selected - _OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
+        unread = _to_read(request, windows, of_windows)
+        used = _dumps_for(unread, named, dumps) if of_windows else list(dumps)
         for dump in used:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         if summary.failures:
             return summary
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
-        for stretch in stretches(windows) if of_windows else ():
-            of_history = set(of_windows) & {"revision_log", "stable_snapshots", "page_wikitexts"}
-            asked = {"ops": {"revisions": {"config": config}}} if of_history else {}
-            run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, of_windows, summary)
+        for stretch in stretches(unread):
+            asked = {"ops": {"revisions": {"config": config}}}
+            run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, sorted(of_windows), summary)
+        derived = sorted(of_windows - OF_HISTORY)
+        for stretch in stretches([one for one in windows if one not in unread]) if derived else ():
+            run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
         _read_wikidata(instance, entities, selected, summary)
     return summary
+
+
+def _to_read(request: Request, windows: Sequence[Window], of_windows: set[str]) -> list[Window]:
+    """The windows for which a dump is to be read; of the others only what follows from their texts is to be made."""
+    from tempkb.api import open_store
+
+    wanted = sorted(of_windows & OF_HISTORY - {"rebuild_changes"})
+    if not wanted:
+        return []
+    if request.windows or request.all_windows or request.rebuild or request.dump_files:
+        return list(windows)
+    store = open_store()
+    return [window for window in windows if not is_built(store, window, wanted)]
 
 
 def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
@@ -189,14 +207,14 @@ def fetch(*, only_windows: bool = False) -> list[str]:
     from tempkb.api import open_store
 
     home = load_home()
-    mirror = mirror_of(home)
+    mirror = mirror_of(home, _say)
     if mirror is None:
         raise SettingsError(
             "mirror: none is set, so there is nowhere to fetch from; set one: TEMPKB_MIRROR=https://dumps.wikimedia.org"
         )
     fetched = []
     with progress.on_terminal():
-        for due in due_dumps(open_store()):
+        for due in due_dumps(open_store(), tell=_say):
             if due.offer is not None and not (only_windows and due.dump.entities):
                 fetch_offer(home, mirror, due.offer, _say)
                 fetched.append(due.dump.dump_id)
@@ -269,30 +287,47 @@ def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[D
     settings = home.settings
     if request.windows and request.all_windows:
         raise SettingsError("--windows and --all exclude one another; give one of them")
+    needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | _OF_DUMPS))
     serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
-    unfinished = [f"{dump.dump_id} ({'; '.join(dump.flaws)})" for dump in dumps if dump.flaws]
-    if not serving and unfinished:
-        raise SourceError(f"no complete dump below {home.dumps}; not complete: {', '.join(unfinished)}; fetch the rest")
-    if not serving:
-        raise SourceError(
-            f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "
-            "(simplewiki/20260101/simplewiki-20260101-pages-meta-history.xml.bz2, ...), or name files: --dump FILE"
-        )
+    store = open_store()
+    if not needs_dump or (not serving and not request.rebuild and stale_windows(store)):
+        return _read_windows_in(request, store)
+    _refuse_no_dump(home, serving, dumps)
     horizon = max(horizon_day(dump) for dump in serving)
     every = windows_until(settings.first_window, horizon, settings.granularity)
     if request.windows:
         return _windows_in(request.windows, settings)
-    if request.all_windows or request.rebuild:
-        windows = every
-    else:
-        store = open_store()
-        windows = [window for window in every if not is_built(store, window, request.select)]
     if not every:
         raise SourceError(
             f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
             f"{settings.first_window} (first_window); nothing can be built"
         )
-    return windows
+    if request.all_windows or request.rebuild:
+        return every
+    return [window for window in every if not is_built(store, window, request.select)]
+
+
+def _read_windows_in(request: Request, store: Store) -> list[Window]:
+    """Windows whose texts stand, so that what follows from them can be made without a dump."""
+    read = read_windows(store)
+    if not read:
+        raise SourceError("no window is built yet, so nothing follows from any; build from a dump first: tempkb build")
+    if request.windows:
+        wanted = _windows_in(request.windows, store.home.settings)
+        return [window for window in wanted if window in read]
+    return read if request.all_windows else [one for one in read if not is_built(store, one, request.select)]
+
+
+def _refuse_no_dump(home: Home, serving: Sequence[Dump], dumps: Sequence[Dump]) -> None:
+    if serving:
+        return
+    unfinished = [f"{dump.dump_id} ({'; '.join(dump.flaws)})" for dump in dumps if dump.flaws]
+    if unfinished:
+        raise SourceError(f"no complete dump below {home.dumps}; not complete: {', '.join(unfinished)}; fetch the rest")
+    raise SourceError(
+        f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "
+        "(simplewiki/20260101/simplewiki-20260101-pages-meta-history.xml.bz2, ...), or name files: --dump FILE"
+    )
 
 
 def _windows_in(text: str, settings: Settings) -> list[Window]:

@@ -2,16 +2,18 @@
 
 import functools
 import json
+import re
 import shutil
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import dagster as dg
 import pytest
 
 from tempkb.dumps import fetching
-from tempkb.dumps.http import HttpMirror, Manners
+from tempkb.dumps.http import Manners
 from tempkb.errors import SettingsError, SourceError
+from tempkb.windows import Granularity, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
@@ -161,7 +163,6 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
 
     @dg.op
     def fails():
-        from tempkb.errors import SourceError
 
         raise SourceError("dump x: its sum is wrong")
 
@@ -212,11 +213,88 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         assert {one.run_key for one in third.run_requests}.isdisjoint(one.run_key for one in second.run_requests)
 
 
-def test_a_mirror_that_is_down_fails_the_tick_by_name(home_folder, monkeypatch, automation, instance):
+def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkeypatch, automation, instance):
+    home, _ = arrived
     with serving() as server:
         root = server.root
     for name, value in (("MIRROR", root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki")):
         monkeypatch.setenv(f"TEMPKB_{name}", value)
-    monkeypatch.setattr(fetching, "HttpMirror", functools.partial(HttpMirror, manners=Manners(tries=1)))
-    with pytest.raises(SourceError, match=rf"{root}/demowiki/: no answer"):
-        tick(automation, instance, open_store())
+    monkeypatch.setattr(fetching, "HURRIED", Manners(tries=1))
+    assert sorted(asked(tick(automation, instance, open_store()))) == [
+        ("register_dump", DUMP),
+        ("register_dump", WIKIDATA),
+    ]
+    shutil.rmtree(home / "dumps")
+    result = tick(automation, instance, open_store())
+    assert re.search(rf"The mirror cannot be asked: {root}/demowiki/: no answer", result.skip_message)
+
+
+def registered(home):
+    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    return open_store()
+
+
+def test_windows_that_are_being_built_are_not_asked_for_again(arrived, automation, instance):
+    """Some of them stand already; the rest would be another range, and another reading of the dump."""
+    home, _ = arrived
+    store = registered(home)
+    tags = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2022-01-01"}
+    instance.add_run(dg.DagsterRun(job_name="build_windows", status=dg.DagsterRunStatus.STARTED, tags=tags))
+    result = tick(automation, instance, store)
+    assert asked(result) == [("read_wikidata", WIKIDATA)]
+
+
+def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(arrived, automation, instance, monkeypatch):
+    home, _ = arrived
+    store = registered(home)
+    first = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
+    for number, request in enumerate(first.run_requests):
+        run = dg.DagsterRun(
+            run_id=f"00000000-0000-0000-0000-{number:012}", job_name=request.job_name, tags=dict(request.tags),
+            status=dg.DagsterRunStatus.FAILURE,
+        )  # fmt: skip
+        instance.add_run(run)
+    again = tick(automation, instance, store)
+    assert isinstance(again, dg.SkipReason)
+    assert "asked for today: build_windows 2021-01-01..2023-10-01 2024-02-10" in again.skip_message
+    monkeypatch.setattr(automation, "now", lambda: datetime(2024, 2, 11, tzinfo=UTC))
+    assert asked(tick(automation, instance, store)) == asked(first)
+
+
+def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, automation, instance):
+    """An older dump without its publisher's list would serve the windows first, were it told of."""
+    from tempkb.revisions.plans import plan_windows
+
+    home, _ = arrived
+    told = home / "dumps/demowiki/20240101"
+    by_hand = home / "dumps/demowiki/20231001"
+    by_hand.mkdir()
+    for path in told.glob("*history1*"):
+        shutil.copy(path, by_hand / path.name.replace("20240101", "20231001"))
+    store = registered(home)
+    result = tick(automation, instance, store)
+    (request,) = [one for one in result.run_requests if one.job_name == "build_windows"]
+    assert asked([request]) == [("build_windows", "2021-01-01..2023-10-01")]
+    config = request.run_config["ops"]["revisions"]["config"]
+    windows = windows_until(date(2021, 1, 1), date(2024, 1, 1), Granularity.QUARTER)
+    plans, _, _ = plan_windows(store.home, windows, **config)
+    assert [plan.dump.dump_id for plan in plans] == [DUMP]
+    by_person, _, _ = plan_windows(store.home, windows)
+    assert [plan.dump.dump_id for plan in by_person] == ["demowiki-20231001", DUMP]
+
+
+def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, tmp_path, monkeypatch, automation, instance):
+    from tempkb.mentions import cleaning
+
+    shutil.copytree(demo_home, tmp_path / "home")
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
+    shutil.rmtree(tmp_path / "home/dumps")
+    real = cleaning.cleaner_settings
+    newer = functools.partial(lambda store: real(store) | {"cleaner": "newer"})
+    for module in ("mentions.cleaning", "mentions.building"):
+        monkeypatch.setattr(f"tempkb.{module}.cleaner_settings", newer)
+    (request,) = tick(automation, instance, open_store()).run_requests
+    assert asked([request]) == [("build_windows", "2021-01-01..2023-10-01")]
+    assert {key.to_user_string() for key in request.asset_selection} == {
+        "page_texts", "page_links", "mentions", "inverted_index", "mention_priors", "entity_popularity",
+    }  # fmt: skip

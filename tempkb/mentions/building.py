@@ -13,12 +13,13 @@ from tempkb.mentions.resolution import (
     INVERTED_INDEX_SQL,
     MENTION_PRIORS_SQL,
     MENTIONS_SQL,
+    articles_without_text,
     links_left_out,
     resolve,
     rows_of,
     view_files,
 )
-from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS
+from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -48,7 +49,9 @@ def write_mentions(store: Store, window: Window, connection: Connection) -> Vers
     view_files(connection, "snapshot", snapshot.paths())
     view_files(connection, "links", paths)
     resolve(connection)
-    left_out = links_left_out(connection)
+    texts = [version for key in cleaned if (version := store.lake.current(PAGE_TEXTS.name, key)) is not None]
+    view_files(connection, "texts", [path for version in texts for path in version.paths()])
+    left_out = [*links_left_out(connection), *articles_without_text(connection)]
     provenance = Provenance(inputs, cleaner_settings(store))
     return store.write(MENTIONS, window.key, rows_of(connection, MENTIONS_SQL), provenance, left_out)
 

@@ -143,6 +143,21 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Ta
         yield pa.Table.from_batches([batch])
 
 
+def articles_without_text(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
+    """Count the articles whose winning text the dump gave but the lake has not: the window was built without texts.
+
+    Needs the views `snapshot` and `texts` (page_texts of the same quarters).
+    """
+    n, example = connection.execute(
+        """
+        SELECT count(*), min(format('{} at {}', title, cut)) FROM snapshot
+        WHERE has_text AND redirect_title IS NULL AND NOT is_blank AND namespace = 0
+          AND revision_id NOT IN (SELECT revision_id FROM texts)
+        """
+    ).fetchall()[0]
+    return [Exclusion("article_without_text", n, example)] if n else []
+
+
 def links_left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
     """Count the links that are no mentions, by reason, each with an example."""
     found = connection.execute(

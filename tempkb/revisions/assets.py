@@ -26,10 +26,12 @@ class HistoryConfig(dg.Config):
     Attributes:
         dump_id: build the windows from this dump; empty lets the catalogue choose the earliest that reaches them.
         rebuild: build also windows that were built from another dump, and report what changed.
+        only_told: take no dump that lies in the folder without its publisher's list; so do runs that nobody started.
     """
 
     dump_id: str = ""
     rebuild: bool = False
+    only_told: bool = False
 
 
 def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
@@ -103,7 +105,7 @@ def revisions(
         raise ContractError("the run names no window; expected a partition key or a range of them")
     began = time.monotonic()
     windows = [window_of_key(key, store.home.settings.granularity) for key in keys]
-    plans, known, missing = plan_windows(store.home, windows, config.dump_id)
+    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_told=config.only_told)
     wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys) & ALL
     report = build(store, plans, known, context.log.info, wanted=wanted, rebuild=config.rebuild)
     report.bad |= missing

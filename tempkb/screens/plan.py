@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
+
 from tempkb.api import open_store
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
@@ -49,7 +51,9 @@ def print_plan(*, wikidata: bool) -> None:
     """
     store, out = open_store(), console()
     home = store.home
-    lines = [_line(home, due) for due in due_dumps(store, only_told=False) if wikidata or not due.dump.entities]
+    lines = [
+        _line(home, due) for due in due_dumps(store, only_told=False, tell=_say) if wikidata or not due.dump.entities
+    ]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
@@ -64,6 +68,10 @@ def print_plan(*, wikidata: bool) -> None:
         which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
         out.print(f"No complete dump reaches {len(unserved)} windows that have ended: {which}.", highlight=False)
     _print_needs(home, lines)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _line(home: Home, due: Due) -> Line:
