@@ -29,7 +29,7 @@ from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import is_of_other_files, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
-from tempkb.revisions.resuming import decode_receipt, encode_receipt, item_name, new_try, plan_name
+from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE, Version
@@ -181,6 +181,7 @@ class _Build:
         self.entities = self._entity_ids()
         with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
             self.staging = staging
+            self.before = Before(self.store.lake, drafts.folder / "before.json")
             receipts, failures = self._read(items, drafts.folder)
             if failures:
                 why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
@@ -239,7 +240,7 @@ class _Build:
         return [done[item.name] for item in items if item.name in done], failures
 
     def _write(self, receipts: Sequence[Receipt]) -> None:
-        before = {window.key: self._built(window) for window in self.plan.windows}
+        self.before.note([window.key for window in self.plan.windows], (REVISION_LOG.name, STABLE_SNAPSHOTS.name))
         try:
             if PAGE_WIKITEXTS.name in self.wanted:
                 self._write_texts(receipts)
@@ -262,7 +263,7 @@ class _Build:
         self._write_pages(receipts)
         self._account(receipts)
         for window in self.plan.windows:
-            self._write_changes(window, before[window.key])
+            self._write_changes(window)
 
     def _write_log(self, receipts: Sequence[Receipt], window: Window) -> None:
         rows = self._merged(receipts, REVISION_LOG, window.key)
@@ -278,13 +279,9 @@ class _Build:
         version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
 
-    def _built(self, window: Window) -> dict[str, Version]:
-        """What stands of a window, by table."""
-        names = (REVISION_LOG.name, STABLE_SNAPSHOTS.name)
-        return {name: version for name in names if (version := self.store.lake.current(name, window.key)) is not None}
-
-    def _write_changes(self, window: Window, old: Mapping[str, Version]) -> None:
+    def _write_changes(self, window: Window) -> None:
         """Of a window that was built before from other files and has changed, say how, page by page."""
+        old = self.before.of(window.key)
         new = {name: one for (name, key), one in self.report.versions.items() if key == window.key}
         rebuilt = Rebuilt(window, {name: one for name, one in old.items() if name in new}, new)
         if not rebuilt.is_changed:
@@ -292,9 +289,9 @@ class _Build:
         pages = self.store.lake.versions(PAGES.name, [self.plan.tables or self.plan.dump.dump_id])
         version = write_changes(self.store, rebuilt, pages, self.provenance)
         self.report.versions[REBUILD_CHANGES.name, window.key] = version
-        self.report.changes[window.key] = counts_of(
-            version, self.store.read(REBUILD_CHANGES.name, window_start=window.key)
-        )
+        counts = counts_of(version, self.store.read(REBUILD_CHANGES.name, window_start=window.key))
+        if counts:
+            self.report.changes[window.key] = counts
 
     def _write_texts(self, receipts: Sequence[Receipt]) -> None:
         quarters = sorted(

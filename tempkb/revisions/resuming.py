@@ -3,8 +3,9 @@
 import dataclasses
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,17 @@ from pydantic import TypeAdapter, ValidationError
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.revisions.reading import Item, Receipt
+from tempkb.store.lake import Lake, Version
 
-_RECEIPTS = TypeAdapter(Receipt)
+
+@dataclasses.dataclass
+class _Noted:
+    receipt: Receipt
+    sizes: dict[str, int]
+
+
+_NOTED = TypeAdapter(_Noted)
+_VERSIONS = TypeAdapter(dict[str, list[Version]])
 
 
 def item_name(item: Item) -> str:
@@ -43,25 +53,61 @@ def _hash(said: dict[str, Any]) -> str:
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
-    """A receipt as JSON."""
-    return _RECEIPTS.dump_json(receipt)
+    """A receipt as JSON, with the sizes of the files it tells of, all of which are on the disk by then."""
+    sizes = {}
+    for path in {run.path for run, _ in receipt.runs}:
+        with path.open("rb") as handle:
+            os.fsync(handle.fileno())
+        sizes[str(path)] = path.stat().st_size
+    return _NOTED.dump_json(_Noted(receipt, sizes))
 
 
 def decode_receipt(data: bytes) -> Receipt:
     """Read a receipt back.
 
     Raises:
-        FileNotFoundError: files that it tells of are gone.
+        FileNotFoundError: files that it tells of are gone, or are shorter than they were.
         ContractError: it is no receipt.
     """
     try:
-        receipt = _RECEIPTS.validate_json(data)
+        noted = _NOTED.validate_json(data)
     except ValidationError as error:
         raise ContractError(f"a receipt of an earlier run cannot be read ({error}); remove it: tempkb gc") from None
-    for run, _ in receipt.runs:
-        if not run.path.is_file():
-            raise FileNotFoundError(run.path)
-    return receipt
+    for path, size in noted.sizes.items():
+        if not Path(path).is_file() or Path(path).stat().st_size != size:
+            raise FileNotFoundError(path)
+    return noted.receipt
+
+
+class Before:
+    """Which versions stood before a build began, also to a later run that goes on with it.
+
+    Args:
+        lake: whose versions.
+        path: where they are noted, among the build's drafts.
+    """
+
+    def __init__(self, lake: Lake, path: Path) -> None:
+        self._lake, self._path = lake, path
+        self._noted = _VERSIONS.validate_json(path.read_bytes()) if path.exists() else {}
+
+    def note(self, windows: Iterable[str], tables: Sequence[str]) -> None:
+        """Note what stands of some windows now, but for those that an earlier run has noted."""
+        for window in windows:
+            if window not in self._noted:
+                versions = [self._lake.current(table, window) for table in tables]
+                self._noted[window] = [version for version in versions if version is not None]
+        draft = self._path.with_suffix(".draft")
+        draft.write_bytes(_VERSIONS.dump_json(self._noted))
+        draft.replace(self._path)
+
+    def of(self, window: str) -> dict[str, Version]:
+        """What stood of a window, by table, as far as its files are still there."""
+        return {
+            version.table: version
+            for version in self._noted.get(window, [])
+            if all(path.is_file() for path in version.paths())
+        }
 
 
 def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from tempkb.errors import ContractError
-from tempkb.store.locks import locked, try_lock
+from tempkb.store.locks import Patience, locked, try_lock
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
+_LOOK = 2.0  # seconds for which others may hold a folder of drafts just to see whether its run lives
 RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 
@@ -150,9 +151,7 @@ class Lake:
             ContractError: another process works in it.
         """
         folder = self.root / "_staging" / run
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".alive").open("a") as alive:
-            _mark_alive(alive)
+        with _hold(folder):
             drafts = Resumable(folder)
             yield drafts
             if drafts.is_finished:
@@ -210,9 +209,7 @@ class Lake:
         Returns:
             the folders that were removed.
         """
-        removed = [folder for folder in self._staging_folders() if not _is_alive(folder)]
-        for folder in removed:
-            shutil.rmtree(folder)
+        removed = [folder for folder in self._staging_folders() if _remove_dead(folder)]
         for table in self._table_folders():
             for partition in sorted(path for path in table.iterdir() if path.is_dir()):
                 with locked(self._swap_lock):
@@ -306,3 +303,51 @@ def _is_alive(folder: Path) -> bool:
     except FileNotFoundError:
         # Made a moment ago and not yet locked, or left without its lock file long ago.
         return time.time() - folder.stat().st_mtime < _MOMENT
+
+
+def _remove_dead(folder: Path) -> bool:
+    """Remove the drafts of a run that is dead, under its lock, so that nobody takes them up meanwhile."""
+    try:
+        with (folder / ".alive").open("r+") as handle:
+            if not try_lock(handle.fileno()):
+                return False
+            shutil.rmtree(folder)
+            return True
+    except FileNotFoundError:
+        if _is_alive(folder):
+            return False
+        shutil.rmtree(folder)
+        return True
+
+
+def _hold(folder: Path) -> TextIO:
+    """Take a folder of drafts, made where it is missing, until the file that is returned is closed.
+
+    Raises:
+        ContractError: another process holds it for longer than a look at it takes.
+    """
+    patience = Patience(_LOOK)
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            alive = (folder / ".alive").open("a")
+        except FileNotFoundError:
+            continue
+        while not try_lock(alive.fileno()):
+            if not patience.wait():
+                alive.close()
+                raise ContractError(
+                    f"staging folder {folder.name} belongs to a run that is still going: another program builds the "
+                    "same; wait for it"
+                )
+        # The garbage collector may have removed the folder while we waited for it.
+        if _is_same(folder / ".alive", alive):
+            return alive
+        alive.close()
+
+
+def _is_same(path: Path, handle: TextIO) -> bool:
+    try:
+        return path.stat().st_ino == os.fstat(handle.fileno()).st_ino
+    except FileNotFoundError:
+        return False

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from tempkb.api import open_store
+from tempkb.errors import ContractError
 from tempkb.revisions import building
 from tempkb.revisions.reading import read_item
 from tempkb_tests.revisions.builds import build_files, export, page, revision
@@ -162,3 +164,49 @@ def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, cal
     assert len(store.lake.unfinished()) == 1
     assert len(store.collect_garbage()) == 1
     assert store.lake.unfinished() == []
+
+
+def test_half_a_file_is_no_receipt(home_folder, tmp_path, calls):
+    """The machine lost power: a file of rows is shorter than it was when its receipt was written."""
+    paths = parts(tmp_path / "dump")
+    seen, stop = calls
+    stop.append("history4")
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    run = sorted((home_folder / "lake/_staging").rglob("*.arrow"))[0]
+    run.write_bytes(run.read_bytes()[:100])
+    seen.clear()
+    stop.clear()
+    _, report, _ = build_files(*paths)
+    assert report.bad == {}
+    assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history4"]
+
+
+def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_path, monkeypatch, calls):
+    paths = parts(tmp_path / "dump", n=1)
+    build_files(*paths)
+    (tmp_path / "newer").mkdir()
+    newer = tmp_path / "newer/testwiki-20240201-pages-meta-history.xml"
+    newer.write_bytes(paths[0].read_bytes().replace(b"<id>1039</id>", b"<id>2039</id>"))
+    real = building._Build._account
+    monkeypatch.setattr(building._Build, "_account", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        build_files(newer, until=date(2024, 1, 1), rebuild=True)
+    monkeypatch.setattr(building._Build, "_account", real)
+    store, report, _ = build_files(newer, until=date(2024, 1, 1), rebuild=True)
+    assert report.changes == {"2023-10-01": {"imported": 1, "removed": 1, "winner_changed": 1}}
+    assert store.read("rebuild_changes").num_rows == 3
+
+
+def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tmp_path):
+    store = open_store()
+    folder = store.lake.root / "_staging" / "resumable-x"
+    with store.lake.resumable("resumable-x"):
+        assert store.lake.collect_garbage(set()) == []
+        assert folder.is_dir()
+        with (
+            pytest.raises(ContractError, match="another program builds the same; wait for it"),
+            store.lake.resumable("resumable-x"),
+        ):
+            pass
+    assert store.lake.collect_garbage(set()) == [folder]
