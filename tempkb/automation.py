@@ -17,7 +17,7 @@ from tempkb.failures import call_hook, innermost
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import DUMPS
-from tempkb.refresh import due_dumps, is_ready, retirable, stale_windows, stretches, unregistered
+from tempkb.refresh import Due, due_dumps, is_ready, retirable, stale_windows, stretches, unregistered
 from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb.windows import Granularity, Window
@@ -150,12 +150,8 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
     Returns:
         the requests; and what to say when there is none.
     """
-    day, said = now().date(), "Every window that a complete dump serves stands."
-    try:
-        due = due_dumps(store, day, hurried=True)
-    except SourceError as error:
-        # A mirror that is down must not keep what is here from being built.
-        due, said = due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
+    day = now().date()
+    due, said = _due(store, day)
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
     asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale_windows(store))]
@@ -169,6 +165,15 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
     if asked and not new:
         said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
     return new, said
+
+
+def _due(store: Store, day: date) -> tuple[list[Due], str]:
+    """The dumps that are worth having, and what to say when nothing is to be done."""
+    try:
+        return due_dumps(store, day, hurried=True), "Every window that a complete dump serves stands."
+    except SourceError as error:
+        # A mirror that is down must not keep what is here from being built.
+        return due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
 
 
 def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
@@ -237,11 +242,12 @@ def after_windows_end(
 ) -> list[dg.RunRequest] | dg.SkipReason:
     """Register each dump that something waits for; one that stands is only looked at, and what follows is chained."""
     day = now().date()
-    dumps = [one.dump.dump_id for one in due_dumps(store, day)] + [dump.dump_id for dump in unregistered(store)]
+    due, said = _due(store, day)
+    dumps = [one.dump.dump_id for one in due] + [dump.dump_id for dump in unregistered(store)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(dumps)]
     waiting = [one for one in asked if not _is_going_on(context.instance, one)]
     if not waiting:
-        return dg.SkipReason("Every window that a complete dump serves stands, or is under way.")
+        return dg.SkipReason("Under way already." if asked else said)
     context.instance.add_dynamic_partitions("dumps", [request.partition_key or "" for request in waiting])
     return waiting
 

@@ -95,10 +95,11 @@ def build(
     if pages and sample:
         raise click.UsageError("--pages and --sample exclude one another; give one of them")
     if pages:
-        from tempkb.revisions.choice import keep_list
-        from tempkb.settings import home_path
+        from tempkb.revisions.choice import keep_list, read_list
+        from tempkb.settings import load_home
 
-        os.environ["TEMPKB_PAGES"] = keep_list(home_path(), pages)
+        os.environ["TEMPKB_PAGES"], listed = read_list(pages)
+        keep_list(load_home().path, os.environ["TEMPKB_PAGES"], listed)
     elif sample:
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:

@@ -68,13 +68,14 @@ def due_dumps(
     was read (`wikidata_days`).
 
     Raises:
-        SettingsError: a mirror is set but not whose dumps are wanted.
+        SettingsError: a mirror is set but not whose dumps are wanted, or the folder has those of several wikis.
         SourceError: the mirror cannot be asked.
     """
     home, day = store.home, today or datetime.now(UTC).date()
     mirror = mirror_of(home, tell, hurried=hurried) if from_mirror else None
     complete = [dump for dump in find_dumps(home.dumps) if not dump.is_named and not dump.flaws]
     local = [dump for dump in complete if dump.is_told or not only_told]
+    _refuse_several_wikis(home, local)
     missing = missing_windows(store, day)
     own = [dump for dump in local if home.wiki in (None, dump.wiki) and dump.holds_pages]
     offers = _offers(home, mirror, missing[0].cut) if missing and mirror else {}
@@ -169,6 +170,15 @@ def stretches(windows: Sequence[Window]) -> list[list[Window]]:
         else:
             rows.append([window])
     return rows
+
+
+def _refuse_several_wikis(home: Home, local: Sequence[Dump]) -> None:
+    wikis = sorted({dump.wiki for dump in local if dump.holds_pages})
+    if home.wiki is None and len(wikis) > 1:
+        raise SettingsError(
+            f"wiki: not known yet, and {home.dumps} has dumps of {', '.join(wikis)}; set whose are wanted: "
+            f"TEMPKB_WIKI={wikis[0]}"
+        )
 
 
 def _offers(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> dict[str, Offer]:

@@ -94,6 +94,8 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
     removal = Removal(found, [dumps[dump_id]] if dump_id in dumps else [])
     if removal.dumps and removal.dumps[0].is_named:
         removal.notes.append("Its files were named from elsewhere: they stay, and are only forgotten.")
+    if dump_id in dumps and dumps[dump_id].entities:
+        removal.notes.append("If it is the newest in the mirror, the sensor and tempkb fetch bring it again.")
     removal.notes.append("Windows that were built from it stay; to build them from another dump: --rebuild.")
     return removal
 

@@ -100,6 +100,8 @@ class Download:
 
     def _refuse_full_disk(self, files: Iterable[OfferedFile]) -> None:
         """Files whose size no list tells are not counted; a disk that fills up later is told then."""
+        if not takes_room(self.mirror, self.root):
+            return
         drafts = [(file.size or 0, self._draft(file)) for file in files]
         needed = sum(max(0, size - (draft.stat().st_size if draft.is_file() else 0)) for size, draft in drafts)
         free = shutil.disk_usage(self.root).free
@@ -158,6 +160,14 @@ class Download:
         with self._lock:
             self._come[file.place] = come
             self._report(sum(self._come.values()))
+
+
+def takes_room(mirror: HttpMirror | FolderMirror | None, root: Path) -> bool:
+    """Do files take room when they come? Those of a folder on the same disk are linked."""
+    if not isinstance(mirror, FolderMirror):
+        return True
+    there = next(path for path in (root, *root.parents) if path.exists())
+    return mirror.root.stat().st_dev != there.stat().st_dev
 
 
 def _link(source: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.download import ARRIVING
+from tempkb.dumps.offers import CONTENT_HISTORY, WIKIDATA
 from tempkb.dumps.sums import NOTES, forget_sums
 
 _REMOVED = "_removed"
@@ -31,7 +32,7 @@ def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> li
 
 
 def remove_dump(root: Path, dump: Dump) -> int:
-    """Remove the folders of a dump below `root`, and return their bytes; of a named one only forget where it lies.
+    """Remove the folders of a dump below `root`, also what has come of it so far, and return their bytes; of a named one only forget where it lies.
 
     A folder goes out of the catalogue's sight in one step, so that of a removal that is killed nothing is left that
     could be taken for a dump.
@@ -43,20 +44,25 @@ def remove_dump(root: Path, dump: Dump) -> int:
         return 0
     bin_folder = root / _REMOVED
     freed = 0
-    for day in {_folder_of_day(file.path) for file in dump.files}:
-        freed += sum(path.stat().st_size for path in day.rglob("*") if path.is_file())
-        bin_folder.mkdir(exist_ok=True)
-        day.rename(bin_folder / uuid.uuid4().hex)
-        shutil.rmtree(root / ARRIVING / day.relative_to(root), ignore_errors=True)
-        _remove_empty(root, day.parent)
+    for place in _places_of(dump):
+        for folder in (root / place, root / ARRIVING / place):
+            if folder.is_dir():
+                freed += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+                bin_folder.mkdir(exist_ok=True)
+                folder.rename(bin_folder / uuid.uuid4().hex)
+                _remove_empty(root, folder.parent)
     # Also what an earlier removal that was killed has left.
     shutil.rmtree(bin_folder, ignore_errors=True)
     return freed
 
 
-def _folder_of_day(path: Path) -> Path:
-    """The folder that holds a dump of a layout and nothing else."""
-    return path.parent if path.parent.name.isdigit() else path.parents[2]
+def _places_of(dump: Dump) -> list[str]:
+    """The folders that hold a dump, in any layout, and nothing else."""
+    if dump.date is None:
+        return []
+    day = f"{dump.date:%Y%m%d}"
+    of_entities = [f"{WIKIDATA}/entities/{day}"] if dump.wiki == WIKIDATA else []
+    return [f"{dump.wiki}/{day}", f"{CONTENT_HISTORY}/{dump.wiki}/{dump.date}", *of_entities]
 
 
 def _remove_empty(root: Path, folder: Path) -> None:

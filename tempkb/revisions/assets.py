@@ -168,6 +168,8 @@ def _shared_facts(store: Store, report: Report, table: str, last_key: str, secon
         facts["plot"] = dg.MetadataValue.md(
             plot_windows(labels, rows, [edits.get(one.partition, 0) for one in snapshots])
         )
+    if report.warnings:
+        facts["warning"] = "; ".join(report.warnings)
     if report.damages:
         facts["damaged_files"] = dg.MetadataValue.json(report.damages)
     return facts

@@ -69,6 +69,7 @@ class Report:
         changes: of rebuilt windows, how many pages have changed, by kind of change.
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
+        warnings: what a person should know besides.
         texts: versions of `page_wikitexts` by quarter.
         peak_mb: largest memory that a worker took.
         cpu_seconds: of all workers.
@@ -80,6 +81,7 @@ class Report:
     changes: dict[str, dict[str, int]] = field(default_factory=dict)
     counts: dict[str, ElementCounts] = field(default_factory=dict)
     damages: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
     texts: dict[str, Version] = field(default_factory=dict)
     peak_mb: int = 0
     cpu_seconds: float = 0.0
@@ -346,6 +348,10 @@ class _Build:
         self.report.damages |= damages
         for name, said in damages.items():
             self.log(f"{name} is damaged: {said}. Every whole page was kept.")
+        listed = choice_of(self.store.home).n_listed
+        found = sum(receipt.pages.total() for receipt in receipts)
+        if found < listed:
+            self.report.warnings.append(f"{dump.dump_id} has {found} of the {listed} pages that the home's list names")
         exclusions = exclusions_of(counts, self._logged_before(written), damages)
         rows = pa.Table.from_pylist(describe_read_files(dump, receipts, damages), DUMP_FILES.schema)
         self.store.write(DUMP_FILES, dump.dump_id, [rows], self.provenance, exclusions)

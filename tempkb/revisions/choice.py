@@ -39,6 +39,11 @@ class PageChoice:
             return True
         return int.from_bytes(hashlib.sha256(b"page %d" % page_id).digest()[:8]) % self.one_in == 0
 
+    @property
+    def n_listed(self) -> int:
+        """How many pages a list names; 0 when there is none."""
+        return len(self.numbers) + len(self.titles)
+
     def may_take_from(self, page_range: tuple[int, int] | None) -> bool:
         """Can a file with pages of these numbers hold any that counts?"""
         if page_range is None or self.titles or not self.name.startswith("list-"):
@@ -63,12 +68,15 @@ def choice_of(home: Home) -> PageChoice:
     return _read(name, path.read_text("utf-8").splitlines())
 
 
-def keep_list(home: Path, file: Path) -> str:
-    """Copy a list of pages into a home, and return the value of the setting `pages` that stands for it.
+def read_list(file: Path) -> tuple[str, str]:
+    """Read a list of pages that a person has written.
 
     Args:
-        home: the home's folder.
-        file: a page's number or title a line; blank lines and those with `#` in front do not count.
+        file: a page's number or title a line, a title of digits only in double quotes; blank lines and those with `#`
+            in front do not count.
+
+    Returns:
+        the value of the setting `pages` that stands for it, and its lines as a home keeps them.
 
     Raises:
         SettingsError: there is no such file, it is no text, or it names no page.
@@ -81,13 +89,16 @@ def keep_list(home: Path, file: Path) -> str:
     if not wanted:
         raise SettingsError(f"--pages {file}: names no page; expected a page's number or title a line")
     said = "\n".join(wanted) + "\n"
-    name = f"list-{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+    return f"list-{hashlib.sha256(said.encode()).hexdigest()[:16]}", said
+
+
+def keep_list(home: Path, name: str, said: str) -> None:
+    """Keep a list in the home that it is of."""
     path = _list_path(home, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".draft")
     draft.write_text(said, "utf-8")
     draft.replace(path)
-    return name
 
 
 def _read(name: str, lines: Iterable[str]) -> PageChoice:
@@ -96,7 +107,7 @@ def _read(name: str, lines: Iterable[str]) -> PageChoice:
         if line.isdecimal():
             numbers.add(int(line))
         else:
-            titles.add(line.replace("_", " "))
+            titles.add(line.strip('"').replace("_", " "))
     return PageChoice(name, numbers=frozenset(numbers), titles=frozenset(titles))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tempkb.api import open_store
+from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
 from tempkb.refresh import Due, due_dumps, missing_windows
@@ -119,7 +120,8 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     folder = next(path for path in (home.path, *home.path.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     # Dumps and tables stay; drafts are there for one dump at a time.
-    staying = sum(line.fetch_bytes + (line.cost.lake_bytes if line.cost else 0) for line in lines)
+    takes = takes_room(mirror_of(home), home.dumps)
+    staying = sum(line.fetch_bytes * takes + (line.cost.lake_bytes if line.cost else 0) for line in lines)
     needed = staying + max((line.cost.staging_bytes for line in lines if line.cost), default=0)
     limit = "the limit that is set" if home.settings.bandwidth else "an assumption"
     console().print(

@@ -63,3 +63,13 @@ def test_a_removal_that_is_killed_leaves_no_complete_dump(root, monkeypatch):
     (other,) = [one for one in find_dumps(root) if one.dump_id == "testwiki-20260101"]
     remove_dump(root, other)
     assert not (root / "_removed").exists(), "the next removal clears what was left"
+
+
+def test_what_has_come_of_an_interrupted_fetch_goes_too(root):
+    part = root / "_arriving/testwiki/20260401/testwiki-20260401-pages-meta-history.xml.7z.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(bytes(5000))
+    (dump,) = [one for one in find_dumps(root) if one.dump_id == "testwiki-20260401"]
+    assert dump.flaws
+    assert remove_dump(root, dump) > 5000
+    assert not list(root.rglob("*20260401*"))

@@ -3,7 +3,7 @@
 import pytest
 
 from tempkb.errors import SettingsError
-from tempkb.revisions.choice import PageChoice, choice_of, keep_list
+from tempkb.revisions.choice import PageChoice, choice_of, keep_list, read_list
 from tempkb.settings import load_home
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
@@ -13,6 +13,12 @@ def put(tmp_path, n):
     path = tmp_path / "testwiki-20220101-pages-meta-history.xml"
     path.write_bytes(export(*pages))
     return path
+
+
+def take(monkeypatch, home, listed):
+    name, said = read_list(listed)
+    keep_list(home, name, said)
+    monkeypatch.setenv("TEMPKB_PAGES", name)
 
 
 def pages_of(store, cut="2022-01-01"):
@@ -35,13 +41,14 @@ def test_one_page_in_seven(home_folder, tmp_path, monkeypatch):
 
 def test_a_list_of_numbers_and_titles(home_folder, tmp_path, monkeypatch):
     listed = tmp_path / "mine.txt"
-    listed.write_text("# mine\n3\nPage_5\n\nPage 8\n99\n")
-    monkeypatch.setenv("TEMPKB_PAGES", keep_list(home_folder, listed))
+    listed.write_text('# mine\n3\nPage_5\n\nPage 8\n99\n"7"\n')
+    take(monkeypatch, home_folder, listed)
     store, report, _ = build_files(put(tmp_path, 10))
     assert pages_of(store) == [3, 5, 8]
     assert next(iter(report.counts.values())).agree
+    assert report.warnings == ["testwiki-20220101 has 3 of the 5 pages that the home's list names"]
     monkeypatch.delenv("TEMPKB_PAGES")
-    assert choice_of(load_home()).titles == {"Page 5", "Page 8"}, "the home has its list"
+    assert choice_of(load_home()).titles == {"Page 5", "Page 8", "7"}, "the home has its list"
 
 
 def test_a_home_keeps_to_its_part(home_folder, tmp_path, monkeypatch):
@@ -56,7 +63,7 @@ def test_a_home_keeps_to_its_part(home_folder, tmp_path, monkeypatch):
 def test_files_without_a_page_of_the_list_are_not_read(home_folder, tmp_path, monkeypatch):
     listed = tmp_path / "mine.txt"
     listed.write_text("12\n")
-    monkeypatch.setenv("TEMPKB_PAGES", keep_list(home_folder, listed))
+    take(monkeypatch, home_folder, listed)
     paths = []
     for number, first in enumerate((1, 11), 1):
         span = range(first, first + 10)
@@ -78,4 +85,4 @@ def test_a_list_that_is_none(content, said, tmp_path):
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(SettingsError, match=said):
-        keep_list(tmp_path, file)
+        read_list(file)
