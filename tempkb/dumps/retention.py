@@ -32,8 +32,9 @@ def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> li
 
 
 def remove_dump(root: Path, dump: Dump) -> int:
-    """Remove the folders of a dump below `root`, also what has come of it so far, and return their bytes; of a named one only forget where it lies.
+    """Remove the folders of a dump below `root`, also what has come of it so far, and return their bytes.
 
+    Of a dump that was named it is only forgotten where it lies.
     A folder goes out of the catalogue's sight in one step, so that of a removal that is killed nothing is left that
     could be taken for a dump.
     """
