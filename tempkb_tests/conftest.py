@@ -66,3 +66,8 @@ def read(demo_home, monkeypatch):
 def load(home_folder):
     """Load the test's home with settings."""
     return lambda **settings: load_home(**settings)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the slowest files, so that of several workers none is left with one of them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

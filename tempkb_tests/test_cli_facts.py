@@ -42,13 +42,23 @@ def rows(home, query):
     return [json.loads(line) for line in run_tempkb(home, "sql", query, "--json").stdout.splitlines()]
 
 
+def stale(home, **settings):
+    """Stale partitions by table, where there are any, as `tempkb status` prints them."""
+    cells = [line.split("│") for line in run_tempkb(home, "status", **settings).stdout.splitlines() if "│" in line]
+    return {row[1].strip(): int(row[5]) for row in cells if len(row) == 8 and row[5].strip() not in ("", "0")}
+
+
 def test_what_is_read_is_not_read_again(home):
     done = run_tempkb(home, "build")
     assert "Wikidata stands as" in done.stdout
     (runs,) = rows(home, "SELECT count(*) AS n FROM published WHERE table_name = 'facts'")
     assert runs == {"n": 1}
-    # Another setting makes it stale.
+    # Another setting makes it stale, and what does not depend on it not.
+    assert stale(home) == {}
+    wikidata = {"wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses"}
+    assert stale(home, TEMPKB_CLASSES="Q5") == dict.fromkeys(wikidata, 1)
     run_tempkb(home, "build", TEMPKB_CLASSES="Q5")
+    assert stale(home, TEMPKB_CLASSES="Q5") == {}
     assert (
         rows(home, "SELECT DISTINCT settings FROM manifest WHERE table_name = 'facts'")[0]["settings"].count('"Q5"')
         == 1

@@ -103,7 +103,8 @@ dg.Definitions.validate_loadable(defs)
 graph = defs.resolve_asset_graph()
 print(json.dumps({
     key.to_user_string(): [graph.get(key).group_name, graph.get(key).description, graph.get(key).code_version,
-                           sorted(graph.get(key).kinds), list(graph.get(key).owners), graph.get(key).is_partitioned]
+                           sorted(graph.get(key).kinds), list(graph.get(key).owners), graph.get(key).is_partitioned,
+                           graph.get(key).freshness_policy is not None]
     for key in graph.get_all_asset_keys()
 }))
 """
@@ -124,13 +125,19 @@ def test_the_assets_are_those_we_know_in_their_groups(graph):
 
 
 def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
-    for key, (_, description, code_version, kinds, owners, is_partitioned) in graph.items():
+    for key, (_, description, code_version, kinds, owners, is_partitioned, _) in graph.items():
         assert description, key
         assert "Key `" in description or "key `" in description, f"{key} names its key"
         assert code_version, key
         assert kinds == ["duckdb", "parquet"], key
         assert owners == ["team:tempkb"], key
         assert is_partitioned, key
+
+
+def test_what_grows_with_dumps_is_watched_for_freshness_and_what_is_frozen_is_not(graph):
+    watched = {key for key, facts in graph.items() if facts[-1]}
+    growing = {"dumps", "revisions", "mentions", "wikidata"}
+    assert watched == {key for key, group in ASSETS.items() if group in growing} - {"rebuild_changes"}
 
 
 def test_every_asset_is_a_declared_table():
