@@ -104,8 +104,9 @@ def build(
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
-    from tempkb.run import Request, build
+    from tempkb.run import build
     from tempkb.screens.status import print_summary
+    from tempkb.selection import Request
 
     summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
     print_summary(summary)

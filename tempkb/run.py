@@ -15,21 +15,18 @@ from typing import Any
 from tempkb.dumps.catalogue import (
     Dump,
     find_dumps,
-    horizon_day,
     name_dump,
     remember,
-    serving_dump,
-    tables_dump,
 )
 from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.engine import progress
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import SettingsError
 from tempkb.failures import innermost
-from tempkb.refresh import due_dumps, is_built, read_windows, stale_windows, stretches
-from tempkb.settings import Home, Settings, load_home
-from tempkb.store.store import Store
-from tempkb.windows import Window, parse_day, parse_range, windows_between, windows_until
+from tempkb.refresh import due_dumps, stretches
+from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
+from tempkb.settings import Home, load_home
+from tempkb.windows import parse_day
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -63,8 +60,6 @@ FAMILIES = {
     "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
     "build_dynamic_templama": "releases", "count_answer_tokens": "releases", "build_ecbd": "releases",
 }  # fmt: skip
-OF_HISTORY = {"revision_log", "stable_snapshots", "page_wikitexts", "rebuild_changes"}
-_OF_DUMPS = {"dump_files", "pages", "namespaces"}
 _OF_WIKIDATA = {
     "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
     "late_edits",
@@ -74,27 +69,6 @@ _OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "
     "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens", "ecbd_releases", "ecbd_entities",
     "ecbd_sentences", "ecbd_cloze",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a person asks of `tempkb build`.
-
-    Attributes:
-        select: assets by name; empty means all.
-        windows: `A..B`, windows whose start lies in [A, B); empty means those that are served and missing.
-        all_windows: every window up to the dumps' horizon.
-        dump_files: files named for this build.
-        day: day of the named files of Wikidata's entities, if nothing else tells it.
-        rebuild: also windows that another dump has built.
-    """
-
-    select: tuple[str, ...] = ()
-    windows: str = ""
-    all_windows: bool = False
-    dump_files: tuple[Path, ...] = ()
-    day: str = ""
-    rebuild: bool = False
 
 
 @dataclass
@@ -123,21 +97,23 @@ def build(request: Request) -> Summary:
         SettingsError: an asset, window or setting is unknown or does not fit.
         SourceError: there is no dump to build from.
     """
+    from tempkb.api import open_store
+
     home = load_home()
     of_entities = [path for path in request.dump_files if holds_entities(path)]
     named = _name(home, [path for path in request.dump_files if path not in of_entities])
     home = home.claim(named.wiki) if named else home
     entities = _entity_dumps(home, request, of_entities)
     dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
-    selected = _select(request.select)
-    windows = _windows(home, request, named, dumps) if dumps or named or not entities else []
+    selected, store = _select(request.select), open_store()
+    windows = windows_of(store, request, named, dumps) if dumps or named or not entities else []
     summary = Summary([window.key for window in windows], entity_dumps=[dump.dump_id for dump in entities])
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = selected - _OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
-        unread = _to_read(request, windows, of_windows)
-        used = _dumps_for(unread, named, dumps) if of_windows else list(dumps)
+        of_windows = selected - OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
+        unread = windows_to_read(store, request, windows, of_windows)
+        used = dumps_for(unread, named, dumps) if of_windows else list(dumps)
         for dump in used:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         if summary.failures:
@@ -151,19 +127,6 @@ def build(request: Request) -> Summary:
             run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
         _read_wikidata(instance, entities, selected, summary)
     return summary
-
-
-def _to_read(request: Request, windows: Sequence[Window], of_windows: set[str]) -> list[Window]:
-    """The windows for which a dump is to be read; of the others only what follows from their texts is to be made."""
-    from tempkb.api import open_store
-
-    wanted = sorted(of_windows & OF_HISTORY - {"rebuild_changes"})
-    if not wanted:
-        return []
-    if request.windows or request.all_windows or request.rebuild or request.dump_files:
-        return list(windows)
-    store = open_store()
-    return [window for window in windows if not is_built(store, window, wanted)]
 
 
 def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
@@ -187,7 +150,7 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
     from tempkb.wikidata.building import is_current
 
     for dump in dumps:
-        if selected & _OF_DUMPS and not selected & _OF_WIKIDATA:
+        if selected & OF_DUMPS and not selected & _OF_WIKIDATA:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
@@ -279,79 +242,6 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
     home.claim(dump.wiki)
     remember(home.dumps, dump)
     return dump
-
-
-def _windows(home: Home, request: Request, named: Dump | None, dumps: Sequence[Dump]) -> list[Window]:
-    from tempkb.api import open_store
-
-    settings = home.settings
-    if request.windows and request.all_windows:
-        raise SettingsError("--windows and --all exclude one another; give one of them")
-    needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | _OF_DUMPS))
-    serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
-    store = open_store()
-    if not needs_dump or (not serving and not request.rebuild and stale_windows(store)):
-        return _read_windows_in(request, store)
-    _refuse_no_dump(home, serving, dumps)
-    horizon = max(horizon_day(dump) for dump in serving)
-    every = windows_until(settings.first_window, horizon, settings.granularity)
-    if request.windows:
-        return _windows_in(request.windows, settings)
-    if not every:
-        raise SourceError(
-            f"no window ends before {horizon}, where the newest dump ends, and begins on or after "
-            f"{settings.first_window} (first_window); nothing can be built"
-        )
-    if request.all_windows or request.rebuild:
-        return every
-    return [window for window in every if not is_built(store, window, request.select)]
-
-
-def _read_windows_in(request: Request, store: Store) -> list[Window]:
-    """Windows whose texts stand, so that what follows from them can be made without a dump."""
-    read = read_windows(store)
-    if not read:
-        raise SourceError("no window is built yet, so nothing follows from any; build from a dump first: tempkb build")
-    if request.windows:
-        wanted = _windows_in(request.windows, store.home.settings)
-        return [window for window in wanted if window in read]
-    return read if request.all_windows else [one for one in read if not is_built(store, one, request.select)]
-
-
-def _refuse_no_dump(home: Home, serving: Sequence[Dump], dumps: Sequence[Dump]) -> None:
-    if serving:
-        return
-    unfinished = [f"{dump.dump_id} ({'; '.join(dump.flaws)})" for dump in dumps if dump.flaws]
-    if unfinished:
-        raise SourceError(f"no complete dump below {home.dumps}; not complete: {', '.join(unfinished)}; fetch the rest")
-    raise SourceError(
-        f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "
-        "(simplewiki/20260101/simplewiki-20260101-pages-meta-history.xml.bz2, ...), or name files: --dump FILE"
-    )
-
-
-def _windows_in(text: str, settings: Settings) -> list[Window]:
-    windows = list(windows_between(*parse_range(text), settings.granularity))
-    if not windows:
-        raise SettingsError(f"--windows {text}: no {settings.granularity} begins in there")
-    if windows[0].start < settings.first_window:
-        raise SettingsError(
-            f"--windows {text}: the home's windows begin on {settings.first_window} (first_window); "
-            f"expected A..B from that day on"
-        )
-    return windows
-
-
-def _dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Dump]) -> list[Dump]:
-    """The dumps that serve the windows, and those whose SQL tables go with them; oldest first."""
-    serving = [named] if named else [dump for window in windows if (dump := serving_dump(dumps, window))]
-    used: dict[str, Dump] = {}
-    for dump in serving:
-        used[dump.dump_id] = dump
-        tables = tables_dump(dumps, dump)
-        if tables is not None:
-            used[tables.dump_id] = tables
-    return sorted(used.values(), key=lambda dump: (dump.horizon, dump.dump_id))
 
 
 def _select(names: Sequence[str]) -> set[str]:
