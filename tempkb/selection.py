@@ -88,6 +88,8 @@ def _refuse_no_dump(home: Home, serving: Sequence[Dump], dumps: Sequence[Dump]) 
     unfinished = [f"{dump.dump_id} ({'; '.join(dump.flaws)})" for dump in dumps if dump.flaws]
     if unfinished:
         raise SourceError(f"no complete dump below {home.dumps}; not complete: {', '.join(unfinished)}; fetch the rest")
+    if home.settings.mirror:
+        raise SourceError(f"no dump with a history below {home.dumps} yet; fetch what the mirror has: tempkb fetch")
     raise SourceError(
         f"no dump with a history below {home.dumps}; put one there in Wikimedia's layout "
         "(simplewiki/20260101/simplewiki-20260101-pages-meta-history.xml.bz2, ...), or name files: --dump FILE"
