@@ -133,7 +133,8 @@ class SevenZipReader:
         else:
             members = re.findall(r"^Path = (.*)$", self._listing(), re.MULTILINE)[1:]
         if len(members) != 1:
-            raise SevenZipBrokenError(f"expected one file inside, found {len(members)} ({', '.join(members[:3])})")
+            found = f"{len(members)} ({', '.join(members[:3])})" if members else "none, so it may be no .7z at all"
+            raise SevenZipBrokenError(f"expected one file inside, found {found}")
 
 
 def _first_there() -> str:
