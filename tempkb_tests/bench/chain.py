@@ -102,7 +102,7 @@ def _growth(folder: Path) -> None:
     """The same release over the demo world and over one ten times as large."""
     row("SQL and Python of mentions and a release, demo world of", "links", "CPU s of mentions", "CPU s of the release")
     row("---", "---", "---", "---")
-    for pages in (220, 2200):
+    for pages in (280, 2800):
         told = folder / "growth.json"
         side = Side("growth", ["growth", str(folder / "home"), str(pages), str(told)], prepare=folder / "home")
         measure(side, pairs=min(PAIRS, 3))
