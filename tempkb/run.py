@@ -113,7 +113,7 @@ def build(request: Request) -> Summary:
 
         of_windows = selected - OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
         unread = windows_to_read(store, request, windows, of_windows)
-        used = dumps_for(unread, named, dumps) if of_windows else list(dumps)
+        used = dumps_for(unread, named, dumps) if of_windows else [one for one in dumps if not one.flaws]
         for dump in used:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         if summary.failures:

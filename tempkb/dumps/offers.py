@@ -10,7 +10,7 @@ but nobody can tell whether it is whole (`is_told` is false).
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
@@ -96,8 +96,8 @@ def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_onl
     Args:
         mirror: where to look.
         wiki: database name; of `wikidatawiki` also the entities are told.
-        entities_only: of `wikidatawiki` nothing but the entities; its pages are none of a home of another wiki.
         since: day of the oldest dump of interest; nothing of older ones is asked of the mirror.
+        entities_only: of `wikidatawiki` nothing but the entities; its pages are none of a home of another wiki.
 
     A list of files that is broken, or names files that no dump has, is a flaw of
     its dump alone; the others are told all the same.
@@ -120,10 +120,10 @@ def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_onl
     return [found[day] for day in sorted(found) if found[day].files or found[day].flaws]
 
 
-def _note_unlisted(mirror: Mirror, folder: str, listed: Sequence[OfferedFile], offer: Offer) -> None:
+def _note_unlisted(there: Iterable[str], listed: Sequence[OfferedFile], offer: Offer) -> None:
     """Parts that lie there though no list names them: the list was cut, perhaps just between two lines."""
     parts = {_part_of(file) for file in listed}
-    for name in mirror.sizes(folder):
+    for name in there:
         kind = HISTORY if _is_content(name, offer) else legacy_kind(name, offer)
         if kind and _part_of(OfferedFile(name, kind)) not in parts:
             offer.flaws.append(f"{name} lies there, but no list of files names it")
@@ -231,7 +231,7 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
         _take_status(status, f"{mirror.where}/{place}", folder, offer)
         offer.lists[place] = status
         if not offer.flaws:
-            _note_unlisted(mirror, folder, offer.files, offer)
+            _note_unlisted(mirror.sizes(folder), offer.files, offer)
     elif isinstance(mirror, FolderMirror):
         names = mirror.sizes(folder)
         kinds = {name: legacy_kind(name, offer) for name in names}
@@ -242,7 +242,7 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
 
 
 def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
-    """Take the files of jobs that are done; a job that still runs, or has failed in every compression, is a flaw."""
+    """Take the files of jobs that are done; a job that is still to be done, or a table that was given up, is a flaw."""
     files, undone, done = [], [], set()
     for job, (state, said) in read_status(status, where).items():
         wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
@@ -299,7 +299,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         files.append(OfferedFile(f"{folder}/{name}", HISTORY, sizes.get(name), said))
     if not files:
         offer.flaws.append("SHA256SUMS is empty")
-    _note_unlisted(mirror, folder, files, offer)
+    _note_unlisted(sizes, files, offer)
     offer.files += tuple(files)
     offer.lists |= {f"{folder}/SHA256SUMS": sums, f"{folder}/{END}": b""}
 
