@@ -107,7 +107,8 @@ def build(request: Request) -> Summary:
     dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
     selected, store = _select(request.select), open_store()
     windows = windows_of(store, request, named, dumps) if dumps or named or not entities else []
-    summary = Summary([window.key for window in windows], entity_dumps=[dump.dump_id for dump in entities])
+    told = [dump.dump_id for dump in entities] if selected & _OF_WIKIDATA else []
+    summary = Summary([window.key for window in windows], entity_dumps=told)
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 

@@ -69,7 +69,7 @@ def test_a_build_of_what_is_built_does_nothing_and_says_so(demo_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)
     done = run_tempkb(home, "build")
-    assert "No window to build: all that a dump serves stand." in done.stdout
+    assert "No window to build: what was asked for stands." in done.stdout
 
 
 def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):

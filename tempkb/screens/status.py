@@ -118,7 +118,7 @@ def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None
     if asked:
         out.print(f"{n_snapshots} of {asked} windows stand.")
     elif has_windows or not summary.entity_dumps:
-        out.print("No window to build: all that a dump serves stand.")
+        out.print("No window to build: what was asked for stands.")
     if summary.entity_dumps:
         out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
     name = _command()
