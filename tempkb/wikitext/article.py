@@ -14,8 +14,9 @@ from functools import cache
 from typing import NamedTuple
 
 from tempkb.titles import Site
-from tempkb.wikitext.blocks import Kind, split_blocks
+from tempkb.wikitext.blocks import Block, Kind, split_blocks
 from tempkb.wikitext.extensions import strip_extensions
+from tempkb.wikitext.holes import HOLE, Dropped, is_behind_sentence, take_out
 from tempkb.wikitext.inline import Inline, Span, drop_media
 from tempkb.wikitext.mending import mend
 from tempkb.wikitext.redirects import words_table
@@ -55,6 +56,19 @@ class Paragraph(NamedTuple):
     end: int
 
 
+class Hole(NamedTuple):
+    """A place inside a line where something that readers see was left out.
+
+    Attributes:
+        offset: where it stood: what was left out would begin at text[offset].
+        kind, name: what it was, as in `holes.Dropped`.
+    """
+
+    offset: int
+    kind: str
+    name: str
+
+
 @dataclass(frozen=True)
 class Article:
     """What a reader sees. Offsets are Unicode code points, half-open.
@@ -64,6 +78,7 @@ class Article:
         links: in the order of the text.
         sections: the lead first, then in the order of their headings; subsections lie inside their sections.
         paragraphs: all lines but the headings.
+        holes: in the order of the text; none where nothing that readers miss was left out.
         dropped_templates: names that no table row shows, with how often.
         unbalanced: braces and brackets without a partner.
     """
@@ -72,6 +87,7 @@ class Article:
     links: tuple[Link, ...]
     sections: tuple[Section, ...]
     paragraphs: tuple[Paragraph, ...]
+    holes: tuple[Hole, ...] = ()
     dropped_templates: Counter[str] = field(default_factory=Counter)
     unbalanced: int = 0
 
@@ -94,8 +110,8 @@ def read_article(
     """
     language = language_of(site)
     stripped = strip_extensions(_with_plain_blanks(wikitext))
-    expansion = Expansion(stripped.text, day, local_words=writes_english(language))
-    shown = drop_media(expansion.expand(mend), site)
+    expansion = Expansion(stripped.text, day, local_words=writes_english(language), holes=stripped.holes)
+    shown = drop_media(expansion.expand(mend), site, stripped.holes)
     inline = Inline(site, stripped.literal, language)
     dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
     writer = _Writer(dropped)
@@ -104,8 +120,18 @@ def read_article(
             continue
         line, spans = inline.read(block.text)
         # Links do not overlap, so their edges are in order.
-        line, edges = tidy(line, [edge for span in spans for edge in (span.start, span.end)])
-        writer.write(block.kind, block.level, line, spans, edges)
+        edges = [edge for span in spans for edge in (span.start, span.end)]
+        places: list[tuple[int, int]] = []
+        if HOLE in line:
+            line, edges, places = take_out(line, edges)
+        line, moved, emptied = tidy(line, [*edges, *(offset for offset, _ in places)])
+        holes = [
+            (offset, stripped.holes[number])
+            for at, (offset, (_, number)) in enumerate(zip(moved[len(edges) :], places, strict=True), len(edges))
+            # A remark in parentheses of its own is not missed; a formula is, since f(x) is no remark.
+            if at not in emptied or stripped.holes[number].kind == "formula"
+        ]
+        writer.write(block, line, spans, moved[: len(edges)], holes)
     return writer.article(expansion.dropped, expansion.unclosed + inline.unbalanced)
 
 
@@ -178,29 +204,39 @@ class _Writer:
         self._links: list[Link] = []
         self._paragraphs: list[Paragraph] = []
         self._headings: list[tuple[int, str, int, int]] = []
+        self._holes: list[Hole] = []
 
-    def write(self, kind: Kind, level: int, line: str, spans: list[Span], edges: list[int]) -> None:
-        if kind == "heading":
-            self.skips_to = level if line.strip(" :.").lower() in self._dropped else 0
+    def write(
+        self, block: Block, line: str, spans: list[Span], edges: list[int], holes: list[tuple[int, Dropped]]
+    ) -> None:
+        if block.kind == "heading":
+            self.skips_to = block.level if line.strip(" :.").lower() in self._dropped else 0
             if self.skips_to:
                 return
-        if not _WORD.search(line):
+        word = _WORD.search(line)
+        if word is None:
             return
         start, end = self._length, self._length + len(line)
-        if kind == "heading":
-            self._headings.append((level, line, start, end + 1))
+        if block.kind == "heading":
+            self._headings.append((block.level, line, start, end + 1))
         else:
-            self._paragraphs.append(Paragraph(kind, start, end))
+            self._paragraphs.append(Paragraph(block.kind, start, end))
         for span, left, right in zip(spans, edges[::2], edges[1::2], strict=True):
             if left < right:
                 self._links.append(Link(start + left, start + right, line[left:right], span.target))
+        for offset, (kind, name) in holes:
+            # A picture before the first word decorates the line.
+            if not is_behind_sentence(line, offset) and (kind != "file" or offset > word.start()):
+                self._holes.append(Hole(start + offset, kind, name))
         self._lines.append(line)
         self._length = end + 1
 
     def article(self, dropped: Counter[str], unbalanced: int) -> Article:
         text = "\n".join(self._lines)
         sections = _sections(self._headings, len(text))
-        return Article(text, tuple(self._links), sections, tuple(self._paragraphs), dropped, unbalanced)
+        return Article(
+            text, tuple(self._links), sections, tuple(self._paragraphs), tuple(self._holes), dropped, unbalanced
+        )
 
 
 def _sections(headings: list[tuple[int, str, int, int]], length: int) -> tuple[Section, ...]:

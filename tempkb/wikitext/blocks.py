@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from tempkb.wikitext.extensions import NOTHING
+from tempkb.wikitext.holes import HOLE, settled
 
 Kind = Literal["heading", "prose", "list"]
 
@@ -30,6 +31,8 @@ class Block(NamedTuple):
 def split_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a wikitext that has neither templates nor extension tags."""
     lines = text.split("\n")
+    if HOLE in text:
+        lines = [settled(line) if HOLE in line else line for line in lines]
     if "{|" in text or "|}" in text:
         lines = _without_tables(lines)
     gathered: list[str] = []

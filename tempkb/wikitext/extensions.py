@@ -1,12 +1,17 @@
 """Comments and extension tags: what MediaWiki takes out of a text before it reads the rest. Pure.
 
-Most of it goes (notes, formulas, galleries, comments); what shows as written,
-`<nowiki>` and `<pre>`, is kept aside and leaves a marker.
+Most of it goes (notes, galleries, comments). What shows as written, `<nowiki>`
+and `<pre>`, is kept aside and leaves a marker, and so do formulas that are simple
+enough for a line of text. Other formulas, notes of music and the like leave a hole.
 """
 
 import html
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from tempkb.wikitext.formulas import chemical_in_words, formula_in_words
+from tempkb.wikitext.holes import HOLE, Holes
 
 # A character that no page can hold begins and ends a marker; the number between says which literal it stands for.
 MARK = "\x00"
@@ -20,17 +25,30 @@ DROPPED = (
     "source", "hiero", "graph", "mapframe", "maplink", "templatedata", "templatestyles", "inputbox", "categorytree",
     "includeonly", "table", "style", "script", "indicator", "section", "charinsert", "listing",
 )  # fmt: skip
+_FORMULAS: Mapping[str, Callable[[str], str | None]] = {
+    "math": formula_in_words, "chem": chemical_in_words, "ce": chemical_in_words,
+}  # fmt: skip
+# Of the others that are dropped, these stand for words when they are inside a line.
+_LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listing"))
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
+_KEPT = frozenset((*_SHOWN_AS_WRITTEN, *_FORMULAS, *_LEAVES_HOLE))
 _OPENER = re.compile(rf"<!--|<({_NAMES})(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)
 _CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*DROPPED, *_SHOWN_AS_WRITTEN)}
 
 
 @dataclass(frozen=True)
 class Stripped:
-    """A wikitext without comments and extension tags, and the literals that its markers stand for."""
+    """A wikitext without comments and extension tags.
+
+    Attributes:
+        text: with markers of literals and holes.
+        literals: what the markers of literals stand for.
+        holes: what the markers of holes stand for, to which later steps add theirs.
+    """
 
     text: str
     literals: list[str]
+    holes: Holes
 
     def literal(self, number: str) -> str:
         """The literal of a marker; nothing when a text only pretends to hold one."""
@@ -47,10 +65,12 @@ def strip_extensions(wikitext: str) -> Stripped:
     >>> strip_extensions("a<!-- b --> c<ref>d</ref> <nowiki>[[e]]</nowiki>.").literals
     ['[[e]]']
     """
-    if MARK in wikitext:
-        wikitext = wikitext.replace(MARK, "")
+    for reserved in (MARK, HOLE):
+        if reserved in wikitext:
+            wikitext = wikitext.replace(reserved, "")
     pieces: list[str] = []
     literals: list[str] = []
+    holes = Holes()
     unclosed: set[str] = set()
     at, start = 0, -1
     # Looking for the one character by itself is much faster than looking for the pattern.
@@ -61,15 +81,26 @@ def strip_extensions(wikitext: str) -> Stripped:
         name = (opener[1] or "").lower()
         end = _end_of(wikitext, opener, name, unclosed)
         pieces.append(wikitext[at:start])
-        if name in _SHOWN_AS_WRITTEN and end > opener.end():
+        if name in _KEPT and end > opener.end():
             content = wikitext[opener.end() : wikitext.rindex("<", opener.end(), end)]
-            pieces.append(f"{MARK}{len(literals)}{MARK}")
-            literals.append(" ".join(html.unescape(content).split("\n")))
+            literal = _literal(name, content)
+            if literal is None:
+                pieces.append(holes.leave("formula" if name in _FORMULAS else "extension", name))
+            else:
+                pieces.append(f"{MARK}{len(literals)}{MARK}")
+                literals.append(literal)
         elif not name and wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
             end += 1  # a comment alone on its line takes the line with it
         at = end
     pieces.append(wikitext[at:])
-    return Stripped("".join(pieces), literals)
+    return Stripped("".join(pieces), literals, holes)
+
+
+def _literal(name: str, content: str) -> str | None:
+    """The text that a tag shows; None when it is none that could stand in a line."""
+    if name in _SHOWN_AS_WRITTEN:
+        return " ".join(html.unescape(content).split("\n"))
+    return _FORMULAS[name](html.unescape(content)) if name in _FORMULAS else None
 
 
 def _end_of(wikitext: str, opener: re.Match[str], name: str, unclosed: set[str]) -> int:

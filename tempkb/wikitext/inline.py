@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tempkb.titles import Site
 from tempkb.wikitext.extensions import MARK
+from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.redirects import words_table
 
 _TAGS = (
@@ -121,6 +122,15 @@ class Inline:
 
     def _link(self, written: str, label: str | None) -> tuple[str, str]:
         """What a link shows, and its target as written; no target when it is no link that readers see."""
+        inside = ""
+        if HOLE in written or (label and HOLE in label and not without_holes(label).strip()):
+            # What is missing in a target or is all there was of a label is missing in what is shown for it.
+            inside = markers(written) + markers(label or "")
+            written, label = without_holes(written), label and without_holes(label)
+        shown, target = self._target_and_label(written, label)
+        return (inside + shown if target or shown else ""), target
+
+    def _target_and_label(self, written: str, label: str | None) -> tuple[str, str]:
         target = written.strip()
         if ":" in target and target[0] != ":" and self.is_hidden(target):
             return "", ""
@@ -200,13 +210,16 @@ def _begins_media(prefix: str, site: Site) -> bool:
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 _LONGEST_CAPTION = 3000
+# A width or height below a hundred pixels; the unit is written in the wiki's own script.
+_SMALL = re.compile(r"\|\s*x?[0-9]{1,2}(?:x[0-9]{1,2})?\s*[^\W\d_]{0,3}\s*(?=[|\]])")
 # A caption with more brackets than this has lost one; all brackets of the text are then matched together.
 _MOST_BRACKETS = 200
 
 
-def drop_media(text: str, site: Site) -> str:
+def drop_media(text: str, site: Site, holes: Holes) -> str:
     """Return the text without links to files, with their captions and all that is linked in those.
 
+    A picture as small as a sign stands for words and leaves a hole; one beside the text is missed by no sentence.
     A file whose brackets do not close, or only behind a heading, loses the rest of
     its line. What lies in a file that is dropped is not looked at again, so the
     time is that of one reading.
@@ -218,9 +231,11 @@ def drop_media(text: str, site: Site) -> str:
             continue
         end = _closing(text, start)
         if end is None:
-            return _drop_unclosed_media(text, site)
+            return _drop_unclosed_media(text, site, holes)
         pieces.append(text[at:start])
         at = _caption_end(text, start, end)
+        if _SMALL.search(text, start, at):
+            pieces.append(holes.leave("file", ""))
     pieces.append(text[at:])
     return "".join(pieces) if at else text
 
@@ -237,7 +252,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _drop_unclosed_media(text: str, site: Site) -> str:
+def _drop_unclosed_media(text: str, site: Site, holes: Holes) -> str:
     """The same for a text in which some file does not close: all brackets are matched, each looked at once."""
     openers = {found.start() for found in _PREFIXED.finditer(text) if _begins_media(found[1], site)}
     stack: list[int] = []
@@ -259,6 +274,8 @@ def _drop_unclosed_media(text: str, site: Site) -> str:
     for start, end in sorted(spans):
         if start >= at:
             pieces.append(text[at:start])
+            if _SMALL.search(text, start, end):
+                pieces.append(holes.leave("file", ""))
         at = max(at, end)
     pieces.append(text[at:])
     return "".join(pieces)

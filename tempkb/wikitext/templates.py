@@ -1,7 +1,7 @@
 """Templates, expanded offline from a versioned table (`templates.toml`). Pure.
 
 What the table does not know is dropped and counted by name, so that the table
-can grow. TempEL asked MediaWiki's API instead, which expands with today's
+can grow, and leaves a hole unless its name is known to show nothing. TempEL asked MediaWiki's API instead, which expands with today's
 templates and one request after another.
 """
 
@@ -18,11 +18,13 @@ from tempkb.wikitext import dates
 from tempkb.wikitext.braces import Braces, match_braces, replace_braces, split_arguments, unclosed_regions
 from tempkb.wikitext.calls import Call, read_call
 from tempkb.wikitext.convert import convert
+from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 
 # MediaWiki stops at a hundred; nobody nests words in prose deeper than this.
 _DEEPEST = 24
 # A text with more braces that never close than this is no article; the rest of such pieces is dropped unread.
 _MOST_MENDED = 20
+Renderer = Callable[[Call], str]
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 
@@ -33,14 +35,16 @@ class Expansion:
         text: wikitext without comments and extension tags.
         day: when the revision was saved, for ages.
         local_words: does the wiki write English?
+        holes: of the wikitext, to which those of dropped templates are added.
 
     Attributes:
         dropped: names of templates that were dropped, with how often.
         unclosed: how many braces were opened and never closed.
     """
 
-    def __init__(self, text: str, day: date | None, *, local_words: bool) -> None:
+    def __init__(self, text: str, day: date | None, *, local_words: bool, holes: Holes) -> None:
         self._text, self._day, self._local_words = text, day, local_words
+        self._holes = holes
         self.dropped: Counter[str] = Counter()
         self.unclosed = 0
 
@@ -63,6 +67,8 @@ class Expansion:
             while last < len(outermost) and outermost[last].end <= start:
                 last += 1
             pieces.append(replace_braces(self._text, outermost[first:last], at, start, self._shown))
+            if start < end:
+                pieces.append(self._holes.leave("markup", ""))
             if mended < _MOST_MENDED:
                 pieces.append(mend(self._text[start:end]))
             first, at = last, end
@@ -72,18 +78,42 @@ class Expansion:
 
     def _shown(self, braces: Braces, depth: int = 0) -> str:
         if braces.width == 3 or depth > _DEEPEST:
-            return ""
+            return self._holes.leave("argument", "")
         name = self._name(braces)
         renderer = _renderers().get(name)
         if renderer is None and name.startswith("lang-") and len(name) < 12:
             renderer = language
         if renderer is None:
-            self.dropped[name.partition(":")[0] if name.startswith("#") or ":" in name else name] += 1
-            return ""
+            return self._dropped(name.partition(":")[0], braces, depth)
         parts = split_arguments(self._text, braces, lambda inside: self._shown(inside, depth + 1))
         head, colon, value = parts[0].partition(":")
         arguments = [value, *parts[1:]] if colon and _plain_name(head) == name else parts[1:]
-        return renderer(read_call(arguments, name, self._day, local_words=self._local_words))
+        return self._rendered(renderer, arguments, name)
+
+    def _dropped(self, name: str, braces: Braces, depth: int) -> str:
+        """Count a template that is not shown; return a hole unless nothing is missed where it stood."""
+        self.dropped[name] += 1
+        if is_silent(name) or (not depth and self._is_block(braces)):
+            return ""
+        return self._holes.leave("template", name)
+
+    def _is_block(self, braces: Braces) -> bool:
+        """Does it begin a line, or follow another template, and fill several lines? Boxes do, words do not."""
+        before = self._text[braces.start - 1] if braces.start else "\n"
+        return before in "\n}" and self._text.find("\n", braces.start, braces.end) >= 0
+
+    def _rendered(self, renderer: Renderer, arguments: list[str], name: str) -> str:
+        """What a template shows, with the holes that its arguments have brought along.
+
+        Holes do not change what is shown: where a renderer would read them as part of
+        a number or a word, they stand behind what it shows without them.
+        """
+        if not any(HOLE in one for one in arguments):
+            return renderer(read_call(arguments, name, self._day, local_words=self._local_words))
+        bare = [without_holes(one) for one in arguments]
+        plain = renderer(read_call(bare, name, self._day, local_words=self._local_words))
+        marked = renderer(read_call(arguments, name, self._day, local_words=self._local_words))
+        return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
 
     def _name(self, braces: Braces) -> str:
         start = braces.start + 2
@@ -98,7 +128,6 @@ def _plain_name(text: str) -> str:
     return " ".join(text.replace("_", " ").lower().split()).removeprefix("template:")
 
 
-Renderer = Callable[[Call], str]
 _PARSER_FUNCTIONS = {"formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap"}
 
 
@@ -250,6 +279,10 @@ def _renderers() -> dict[str, Renderer]:
     for function, names in table["render"].items():
         found |= dict.fromkeys(names, _FUNCTIONS[function])
     return found
+
+
+def is_silent(name: str) -> bool:
+    return False
 
 
 def _show(which: str) -> Renderer:

@@ -25,22 +25,29 @@ _LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")
 _PASSES = 3
 
 
-def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int]]:
-    """Return the text without debris, and where the positions have moved.
+def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int], set[int]]:
+    """Return the text without debris, where the positions have moved, and which of them were in a pair that went.
+
+    A position between two blanks lies behind the one that is left of them. The
+    third part holds numbers of positions: those inside parentheses that held
+    nothing else, with a blank before them where the script has blanks.
 
     Args:
         text: a line of readable text.
-        positions: in rising order.
+        positions: in any order.
 
     >>> tidy("Paris ( ;  French: Paris )  is , here", [19, 24])
-    ('Paris (French: Paris) is, here', [15, 20])
+    ('Paris (French: Paris) is, here', [15, 20], set())
+    >>> tidy("The sum of  and  is f() (, ).", [11, 16, 22, 25])
+    ('The sum of and is f.', [11, 15, 19, 19], {3})
     """
     moved = list(positions)
+    emptied: set[int] = set()
     for _ in range(_PASSES):
         if not _has_debris(text):
             break
-        text, moved = _once(text, moved)
-    return text, moved
+        text, moved = _once(text, moved, emptied)
+    return text, moved, emptied
 
 
 def _has_debris(text: str) -> bool:
@@ -56,7 +63,7 @@ def _has_debris(text: str) -> bool:
     )
 
 
-def _once(text: str, positions: list[int]) -> tuple[str, list[int]]:
+def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list[int]]:
     pieces: list[str] = []
     # Parallel lists: from the end of each edit on, positions are shifted by so much.
     starts, ends, shifts, at, shift = [], [], [], 0, 0
@@ -71,14 +78,19 @@ def _once(text: str, positions: list[int]) -> tuple[str, list[int]]:
         at = end
     pieces.append(text[at:])
     moved = []
-    for position in positions:
+    for number, position in enumerate(positions):
         behind = bisect_right(starts, position) - 1
         if behind < 0:
             moved.append(position)
         elif position >= ends[behind]:
             moved.append(position + shifts[behind])
-        else:  # inside an edit: where the edit began
-            moved.append(starts[behind] + (shifts[behind - 1] if behind else 0))
+        else:  # inside an edit: where the edit began, or behind the blank that is left of it
+            start, end = starts[behind], ends[behind]
+            before = shifts[behind - 1] if behind else 0
+            leaves_blank = shifts[behind] - before > start - end
+            moved.append(start + before + (leaves_blank and position > start))
+            if position > start and (text[end - 1] == "）" or (text[end - 1] in ")]" and text[start].isspace())):
+                emptied.add(number)
     return "".join(pieces), moved
 
 
