@@ -26,7 +26,7 @@ from tempkb.store.lake import Version
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
-from tempkb.wikitext.templates import table_version
+from tempkb.wikitext.template_tables import table_version
 
 _BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.reading",)

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import INSTANT, Column, Rule, Table
-from tempkb.wikitext.templates import table_version
+from tempkb.wikitext.template_tables import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
 CLEANER_VERSION = 1

@@ -35,7 +35,7 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
-from tempkb.wikitext.article import language_of, writes_english
+from tempkb.wikitext.article import language_of, words_of
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
@@ -167,8 +167,7 @@ def is_current(store: Store, dump: Dump) -> bool:
 
 def language_of_wiki(wiki: str | None) -> str:
     """The language of a wiki's texts and names; English for simplewiki and those of many languages."""
-    language = language_of(Site(wiki or ""))
-    return "en" if writes_english(language) else language
+    return words_of(language_of(Site(wiki or "")))
 
 
 def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report, log: Log) -> None:

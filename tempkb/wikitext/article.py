@@ -110,7 +110,7 @@ def read_article(
     """
     language = language_of(site)
     stripped = strip_extensions(_with_plain_blanks(wikitext))
-    expansion = Expansion(stripped.text, day, local_words=writes_english(language), holes=stripped.holes)
+    expansion = Expansion(stripped.text, day, language=words_of(language), holes=stripped.holes)
     shown = drop_media(expansion.expand(mend), site, stripped.holes)
     inline = Inline(site, stripped.literal, language)
     dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
@@ -179,9 +179,9 @@ def language_of(site: Site) -> str:
     return name
 
 
-def writes_english(language: str) -> bool:
-    """Does a wiki write English? Those of many languages (commons) and of none we know do."""
-    return language in ("en", "simple") or language not in words_table()["languages"]
+def words_of(language: str) -> str:
+    """Whose words a wiki writes: English on those of many languages (commons) and of none that we know, too."""
+    return language if language != "simple" and language in words_table()["languages"] else "en"
 
 
 @cache

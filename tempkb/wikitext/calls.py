@@ -13,14 +13,14 @@ class Call:
         unnamed: arguments by position, as written.
         named: arguments by name; `1=` counts as a name, too. Trimmed.
         day: when the revision was saved, for ages; None when unknown.
-        local_words: does the wiki write English, so that English words may be added?
+        language: whose words may be added: that of the wiki, `en` where many languages are written.
     """
 
     name: str
     unnamed: tuple[str, ...]
     named: dict[str, str]
     day: date | None = None
-    local_words: bool = True
+    language: str = "en"
 
     def get(self, *names: str) -> str:
         """The first of these arguments that is given and not empty; a number means a position, from 1."""
@@ -40,7 +40,7 @@ class Call:
         return values
 
 
-def read_call(parts: list[str], name: str, day: date | None, *, local_words: bool) -> Call:
+def read_call(parts: list[str], name: str, day: date | None, *, language: str) -> Call:
     """Put together a call from its name and what stood between the pipes."""
     unnamed: list[str] = []
     named: dict[str, str] = {}
@@ -51,4 +51,4 @@ def read_call(parts: list[str], name: str, day: date | None, *, local_words: boo
             named[key.strip()] = value.strip()
         else:
             unnamed.append(part)
-    return Call(name, tuple(unnamed), named, day, local_words)
+    return Call(name, tuple(unnamed), named, day, language)

@@ -64,7 +64,7 @@ def convert(call: Call) -> str:
     """Return the text of a `{{convert}}` call; without a known unit, what was written, uncomputed.
 
     >>> from tempkb.wikitext.calls import read_call
-    >>> convert(read_call(["37", "mm", "in", "abbr=on"], "convert", None, local_words=True))
+    >>> convert(read_call(["37", "mm", "in", "abbr=on"], "convert", None, language="en"))
     '37 mm (1.5 in)'
     """
     arguments = call.positional()

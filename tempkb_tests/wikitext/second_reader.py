@@ -8,8 +8,9 @@ import mwparserfromhell
 from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Wikilink
 
 from tempkb.titles import Site
-from tempkb.wikitext.article import language_of, writes_english
+from tempkb.wikitext.article import language_of, words_of
 from tempkb.wikitext.extensions import DROPPED, strip_extensions
+from tempkb.wikitext.holes import without_holes
 from tempkb.wikitext.inline import Inline
 from tempkb.wikitext.mending import mend
 from tempkb.wikitext.templates import Expansion
@@ -19,10 +20,10 @@ WORD = re.compile(r"\w+")
 
 def read(wikitext: str, site: Site, day=None) -> tuple[str, list[tuple[str, str]]]:
     """Return its readable text, all sections kept, and its links as (target, surface)."""
-    english = writes_english(language_of(site))
+    language = words_of(language_of(site))
     inline = Inline(site, lambda _: "", language_of(site))
     kept = mwparserfromhell.parse(wikitext)
-    _delete(kept, inline, day, english)
+    _delete(kept, inline, day, language)
     links = [
         (str(link.title).strip(), (link.text if link.text is not None else link.title).strip_code(collapse=False))
         for link in kept.ifilter_wikilinks(recursive=True)
@@ -52,18 +53,19 @@ def found_links(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> t
     return len(theirs) - len(missing), missing
 
 
-def _delete(code, inline: Inline, day, english: bool) -> None:
+def _delete(code, inline: Inline, day, language: str) -> None:
     """Take out of a tree what the cleaner drops, and put in what it shows for templates."""
-    code.nodes[:] = [kept for node in code.nodes for kept in _kept(node, inline, day, english)]
+    code.nodes[:] = [kept for node in code.nodes for kept in _kept(node, inline, day, language)]
 
 
-def _kept(node, inline: Inline, day, english: bool):
+def _kept(node, inline: Inline, day, language: str):
     if isinstance(node, (Comment, Argument)):
         return []
     if isinstance(node, Template):
-        text = strip_extensions(str(node)).text
-        shown = mwparserfromhell.parse(Expansion(text, day, local_words=english).expand(mend))
-        _delete(shown, inline, day, english)
+        stripped = strip_extensions(str(node))
+        text = Expansion(stripped.text, day, language=language, holes=stripped.holes).expand(mend)
+        shown = mwparserfromhell.parse(without_holes(text))
+        _delete(shown, inline, day, language)
         return shown.nodes
     before = []
     if isinstance(node, Tag):
@@ -84,7 +86,7 @@ def _kept(node, inline: Inline, day, english: bool):
     else:
         inside = None
     if inside is not None:
-        _delete(inside, inline, day, english)
+        _delete(inside, inline, day, language)
     return [*before, node]
 
 
