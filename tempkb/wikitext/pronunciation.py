@@ -6,7 +6,7 @@ from tempkb.wikitext.template_tables import common_table
 # What `{{IPAc-en}}` writes for these pieces; others are shown as they are.
 _PIECES = {"'": "ˈ", ",": "ˌ", "_": " ", "-": ""}
 # Pieces that choose a label or a voice.
-_LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa", "general"))
+_LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa"))
 
 
 def pronunciation(call: Call) -> str:

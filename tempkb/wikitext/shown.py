@@ -7,7 +7,7 @@ from typing import Any
 
 from tempkb.wikitext import convert, dates, english, foreign, pronunciation, renderers
 from tempkb.wikitext.calls import Call
-from tempkb.wikitext.template_tables import common_table, is_silent, own_table
+from tempkb.wikitext.template_tables import common_table, is_silent_by_name, own_table
 
 # Gives None where what is shown cannot be known from the call: the template is then dropped as an unknown one is.
 Renderer = Callable[[Call], str | None]
@@ -33,7 +33,7 @@ def renderer_of(name: str, language: str) -> Renderer | None:
     A language's own rows win over the common ones, whole names over their beginnings and patterns of names.
     """
     found = _renderers(language).get(name)
-    if found is not None or is_silent(name, language):
+    if found is not None or is_silent_by_name(name, language):
         return found
     return next((renderer for pattern, renderer in _families(language) if pattern.fullmatch(name)), None)
 
@@ -52,7 +52,7 @@ def _families(language: str) -> list[tuple[re.Pattern[str], Renderer]]:
     return [
         (re.compile(names), renderer)
         for table in (own_table(language), common_table())
-        for names, renderer in _rows({section: rows for section, rows in table.get("family", {}).items()})
+        for names, renderer in _rows(table.get("family", {}))
     ]
 
 
