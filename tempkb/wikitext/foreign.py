@@ -122,7 +122,7 @@ def biography(call: Call) -> str | None:
     article = "una" if call.get("Sesso") == "F" else "uno" if _OF_UNO.match(call.get("Attività")) else "un"
     article = "un'" if article == "una" and call.get("Attività")[:1].lower() in "aeiou" else f"{article} "
     was = ("è stata" if call.get("Sesso") == "F" else "è stato") if is_dead else "è"
-    return _joined(f"{said} {was} {article}{_occupations(call)}", call.get("PostNazionalità")) + "."
+    return _joined(f"{said} {was} {article}{_occupations(call)}", call.get("PostNazionalità").rstrip(".")) + "."
 
 
 # Words before which the Italian article is uno.
@@ -143,7 +143,8 @@ def _occupations(call: Call) -> str:
     """What somebody did, up to three words and more, and of which nation."""
     given = [call.get("Attività"), call.get("Attività2"), call.get("Attività3")]
     named = [one for one in given if one]
-    said = ", ".join(named[:-1]) + (" e " if len(named) > 1 else "") + "".join(named[-1:])
+    last = "".join(named[-1:])
+    said = ", ".join(named[:-1]) + (f" {'ed' if last[:1] in 'eE' else 'e'} " if len(named) > 1 else "") + last
     if call.get("AttivitàAltre"):
         others = call.get("AttivitàAltre")
         said = _joined(", ".join(named), others)
@@ -153,3 +154,8 @@ def _occupations(call: Call) -> str:
 def _joined(left: str, right: str) -> str:
     """Two pieces with a blank between, unless the second begins with a sign that stands close."""
     return left + ("" if not right or right[0] in ",;." else " ") + right
+
+
+def euros(call: Call) -> str:
+    """French `{{euro|77.80}}`: 77,80 €."""
+    return f"{grouped(call.get('1'), call.language)} €".strip()
