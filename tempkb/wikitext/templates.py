@@ -1,8 +1,9 @@
 """Templates, expanded offline from versioned tables (`templates.toml`, `languages/`). Pure.
 
 What no table knows is dropped and counted by name, so that the tables can
-grow, and leaves a hole unless its name is known as silent. TempEL asked MediaWiki's API instead, which expands with today's
-templates and one request after another.
+grow, and leaves a hole unless its name is known as silent. TempEL asked
+MediaWiki's API instead, which expands with today's templates and one request
+after another.
 """
 
 from collections import Counter
