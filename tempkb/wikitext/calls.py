@@ -14,6 +14,7 @@ class Call:
         named: arguments by name; `1=` counts as a name, too. Trimmed.
         day: when the revision was saved, for ages; None when unknown.
         language: whose words may be added: that of the wiki, `en` where many languages are written.
+        aside: does it stand by itself between the signs of a parenthesis, as pronunciations do in leads?
     """
 
     name: str
@@ -21,6 +22,7 @@ class Call:
     named: dict[str, str]
     day: date | None = None
     language: str = "en"
+    aside: bool = False
 
     def get(self, *names: str) -> str:
         """The first of these arguments that is given and not empty; a number means a position, from 1."""
@@ -40,7 +42,7 @@ class Call:
         return values
 
 
-def read_call(parts: list[str], name: str, day: date | None, *, language: str) -> Call:
+def read_call(parts: list[str], name: str, day: date | None, *, language: str, aside: bool = False) -> Call:
     """Put together a call from its name and what stood between the pipes."""
     unnamed: list[str] = []
     named: dict[str, str] = {}
@@ -51,4 +53,21 @@ def read_call(parts: list[str], name: str, day: date | None, *, language: str) -
             named[key.strip()] = value.strip()
         else:
             unnamed.append(part)
-    return Call(name, tuple(unnamed), named, day, language)
+    return Call(name, tuple(unnamed), named, day, language, aside)
+
+
+_LONGEST_ASIDE = 300
+
+
+def is_aside(text: str, start: int, end: int) -> bool:
+    """Does text[start:end] stand by itself in a parenthesis of its line, between its brackets, commas and semicolons?
+
+    >>> text = "Ada (English: {{a}}; {{b}}) or (see {{c}})"
+    >>> [is_aside(text, at, at + 5) for at in (14, 21, 36)]
+    [False, True, False]
+    """
+    before = text[max(start - _LONGEST_ASIDE, 0) : start].rpartition("\n")[2]
+    opened = max(before.rfind("("), before.rfind("（"))
+    if opened < 0 or opened < max(before.rfind(")"), before.rfind("）")):
+        return False
+    return before.rstrip(" '")[-1:] in "(（,;，；、}" and text[end : end + 20].lstrip(" '")[:1] in ")）,;，；、{"

@@ -1,6 +1,7 @@
 """What templates of words, quantities and names show, as functions of a call; which names use them is data. Pure."""
 
 from tempkb.wikitext.calls import Call
+from tempkb.wikitext.numbers import grouped
 from tempkb.wikitext.template_tables import common_table
 
 
@@ -31,7 +32,7 @@ def fraction(call: Call) -> str:
 def value(call: Call) -> str:
     """`{{val|1234.5|0.3|u=km}}`: 1,234.5±0.3 km."""
     values = call.positional()
-    said = _grouped(values[0]) if values else ""
+    said = grouped(values[0], call.language) if values else ""
     if len(values) == 2:
         said += f"±{values[1]}" if not values[1].startswith("(") else values[1]
     elif len(values) > 2:
@@ -85,7 +86,9 @@ def gaps(call: Call) -> str:
 
 def format_number(call: Call) -> str:
     """`{{formatnum:1234567}}`: 1,234,567."""
-    return _grouped(call.get("1"))
+    if "r" in call.positional()[1:] or "R" in call.positional()[1:]:
+        return call.get("1")
+    return grouped(call.get("1"), call.language)
 
 
 def lower_case(call: Call) -> str:
@@ -117,11 +120,3 @@ def died_in(call: Call) -> str:
 def first_quote(_call: Call) -> str:
     """Quotation marks that would run into an apostrophe."""
     return "\"'s"
-
-
-def _grouped(number: str) -> str:
-    sign, digits = (number[:1], number[1:]) if number[:1] in ("-", "−", "+") else ("", number)
-    whole, point, rest = digits.partition(".")
-    if not whole.isascii() or not whole.isdigit() or len(whole) > 30:
-        return number
-    return f"{sign}{int(whole):,}{point}{rest}" if len(whole) > 3 else number

@@ -2,51 +2,68 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-from tempkb.wikitext import dates
-from tempkb.wikitext import renderers as words
+from tempkb.wikitext import convert, dates, english, foreign, pronunciation, renderers
 from tempkb.wikitext.calls import Call
-from tempkb.wikitext.convert import convert
-from tempkb.wikitext.template_tables import common_table, own_table
+from tempkb.wikitext.template_tables import common_table, is_silent, own_table
 
-Renderer = Callable[[Call], str]
+# Gives None where what is shown cannot be known from the call: the template is then dropped as an unknown one is.
+Renderer = Callable[[Call], str | None]
 
-_FUNCTIONS: Mapping[str, Renderer] = {
-    "convert": convert,
-    **{f.__name__: f for f in (
-        words.foreign_words, words.chemistry, words.fraction, words.value, words.index, words.particle, words.nihongo,
-        words.chinese, words.korean, words.gaps, words.format_number, words.sortname, words.born_in, words.died_in,
-        words.first_quote, words.lower_case, words.upper_case)},
-    **{f.__name__: f for f in (
-        dates.date_in_words, dates.birth_date_and_age, dates.death_date_and_age, dates.start_date_and_age, dates.age,
-        dates.as_of, dates.circa, dates.floruit, dates.reign)},
-}  # fmt: skip
+# A row of `render` names one of these modules' functions.
+_FUNCTIONS: Mapping[str, Renderer] = {"convert": convert.convert} | {
+    name: function
+    for module in (renderers, dates, pronunciation, english, foreign)
+    for name, function in vars(module).items()
+    if getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
+}
+# Names before a colon, whose arguments begin behind it.
+PARSER_FUNCTIONS = frozenset(("formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap", "#if"))
+_KEPT_NAMES = 1 << 15
 _MIXED_CASE = {"hcl": "HCl", "naoh": "NaOH"}
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 
+@lru_cache(_KEPT_NAMES)
+def renderer_of(name: str, language: str) -> Renderer | None:
+    """Return what shows a template on the wikis of a language; None when no table knows.
+
+    A language's own rows win over the common ones, whole names over their beginnings and patterns of names.
+    """
+    found = _renderers(language).get(name)
+    if found is not None or is_silent(name, language):
+        return found
+    return next((renderer for pattern, renderer in _families(language) if pattern.fullmatch(name)), None)
+
+
 @cache
-def renderers(language: str) -> Mapping[str, Renderer]:
-    """Return what shows each template on the wikis of a language: its own rows win over the common ones."""
-    found = dict(_rows(common_table()))
+def _renderers(language: str) -> Mapping[str, Renderer]:
     own = own_table(language)
-    for group in own.get("silent", {}).values():
-        for name in group:
-            found.pop(name, None)
-    return found | dict(_rows(own))
+    silent = {name for group in own.get("silent", {}).values() for name in group}
+    common = {name: renderer for name, renderer in _rows(common_table()) if name not in silent}
+    return common | dict(_rows(own))
+
+
+@cache
+def _families(language: str) -> list[tuple[re.Pattern[str], Renderer]]:
+    """Patterns of names, such as those that begin with `lang-`, and what shows them; the language's own first."""
+    return [
+        (re.compile(names), renderer)
+        for table in (own_table(language), common_table())
+        for names, renderer in _rows({section: rows for section, rows in table.get("family", {}).items()})
+    ]
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[str, Renderer]]:
     """Name and function of every row of a table."""
-    for section, read in _SECTIONS.items():
+    for section, read in _BY_NAME.items():
+        yield from ((name, read(row)) for name, row in table.get(section, {}).items())
+    for section, read in _BY_WHAT_IS_SHOWN.items():
         for key, names in table.get(section, {}).items():
-            if section in ("link", "pattern"):
-                yield key, read(names)
-            else:
-                renderer = read(key)
-                yield from ((name, renderer) for name in names)
+            renderer = read(key)
+            yield from ((name, renderer) for name in names)
 
 
 def _show(which: str) -> Renderer:
@@ -63,10 +80,10 @@ def _text(shown: str) -> Renderer:
 
 
 def _link(row: Mapping[str, Any]) -> Renderer:
-    to, shown = row["to"], tuple(row["shown"])
+    to, shown = row["to"].split("|"), tuple(row["shown"])
 
     def render(call: Call) -> str:
-        target, said = call.get(to) if to else "", _TAG.sub("", call.get(*shown))
+        target, said = call.get(*to), _TAG.sub("", call.get(*shown))
         return f"[[{target}|{said or target}]]" if target else said
 
     return render
@@ -97,6 +114,7 @@ def pattern(row: str) -> Renderer:
     return lambda call: fill(row, call)
 
 
-_SECTIONS: Mapping[str, Callable[[Any], Renderer]] = {
-    "show": _show, "text": _text, "link": _link, "pattern": pattern, "render": _FUNCTIONS.__getitem__,
+_BY_NAME: Mapping[str, Callable[[Any], Renderer]] = {"link": _link, "pattern": pattern}
+_BY_WHAT_IS_SHOWN: Mapping[str, Callable[[str], Renderer]] = {
+    "show": _show, "text": _text, "render": _FUNCTIONS.__getitem__,
 }  # fmt: skip

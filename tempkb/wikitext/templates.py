@@ -11,10 +11,9 @@ from collections.abc import Callable
 from datetime import date
 
 from tempkb.wikitext.braces import Braces, match_braces, replace_braces, split_arguments, unclosed_regions
-from tempkb.wikitext.calls import read_call
+from tempkb.wikitext.calls import is_aside, read_call
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
-from tempkb.wikitext.renderers import foreign_words
-from tempkb.wikitext.shown import Renderer, renderers
+from tempkb.wikitext.shown import PARSER_FUNCTIONS, Renderer, renderer_of
 from tempkb.wikitext.template_tables import is_silent
 
 # MediaWiki stops at a hundred; nobody nests words in prose deeper than this.
@@ -39,7 +38,6 @@ class Expansion:
 
     def __init__(self, text: str, day: date | None, *, language: str, holes: Holes) -> None:
         self._text, self._day, self._language, self._holes = text, day, language, holes
-        self._renderers = renderers(language)
         self.dropped: Counter[str] = Counter()
         self.unclosed = 0
 
@@ -75,15 +73,15 @@ class Expansion:
         if braces.width == 3 or depth > _DEEPEST:
             return self._holes.leave("argument", "")
         name = self._name(braces)
-        renderer = self._renderers.get(name)
-        if renderer is None and name.startswith("lang-") and len(name) < 12:
-            renderer = foreign_words
+        renderer = renderer_of(name, self._language)
         if renderer is None:
             return self._dropped(name, braces, depth)
         parts = split_arguments(self._text, braces, lambda inside: self._shown(inside, depth + 1))
         head, colon, value = parts[0].partition(":")
         arguments = [value, *parts[1:]] if colon and _plain_name(head) == name else parts[1:]
-        return self._rendered(renderer, arguments, name)
+        aside = is_aside(self._text, braces.start, braces.end)
+        shown = self._rendered(renderer, arguments, name, aside=aside)
+        return self._dropped(name, braces, depth) if shown is None else shown
 
     def _dropped(self, name: str, braces: Braces, depth: int) -> str:
         """Count a template that is not shown; return a hole unless nothing is missed where it stood."""
@@ -98,17 +96,20 @@ class Expansion:
         before = self._text[braces.start - 1] if braces.start else "\n"
         return before in "\n}" and self._text.find("\n", braces.start, braces.end) >= 0
 
-    def _rendered(self, renderer: Renderer, arguments: list[str], name: str) -> str:
-        """What a template shows, with the holes that its arguments have brought along.
+    def _rendered(self, renderer: Renderer, arguments: list[str], name: str, *, aside: bool) -> str | None:
+        """What a template shows, with the holes that its arguments have brought along; None when nobody can say.
 
         Holes do not change what is shown: where a renderer would read them as part of
         a number or a word, they stand behind what it shows without them.
         """
+        language, day = self._language, self._day
         if not any(HOLE in one for one in arguments):
-            return renderer(read_call(arguments, name, self._day, language=self._language))
+            return renderer(read_call(arguments, name, day, language=language, aside=aside))
         bare = [without_holes(one) for one in arguments]
-        plain = renderer(read_call(bare, name, self._day, language=self._language))
-        marked = renderer(read_call(arguments, name, self._day, language=self._language))
+        plain = renderer(read_call(bare, name, day, language=language, aside=aside))
+        marked = renderer(read_call(arguments, name, day, language=language, aside=aside))
+        if plain is None or marked is None:
+            return plain
         return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
 
     def _name(self, braces: Braces) -> str:
@@ -117,11 +118,8 @@ class Expansion:
         pipe = self._text.find("|", start, end)
         name = _plain_name(self._text[start : min(end, start + 120) if pipe < 0 else pipe])
         head = name.partition(":")[0].strip()
-        return head if head != name and head in _PARSER_FUNCTIONS else name
+        return head if head != name and head in PARSER_FUNCTIONS else name
 
 
 def _plain_name(text: str) -> str:
     return " ".join(text.replace("_", " ").lower().split()).removeprefix("template:")
-
-
-_PARSER_FUNCTIONS = {"formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap"}

@@ -1,0 +1,85 @@
+"""Templates of other wikis than the English one, where a pattern does not suffice. Pure."""
+
+import re
+
+from tempkb.wikitext.calls import Call
+from tempkb.wikitext.numbers import grouped
+from tempkb.wikitext.template_tables import own_table
+
+_DAY = re.compile(r"\d{1,2}(?:er|º|ª)?")
+_ROMAN = re.compile(r"\b[ivxlc]+(?=e|er|ère|re)?", re.IGNORECASE)
+
+
+def quantity(call: Call) -> str:
+    """`{{unité|25000|km|2}}`: 25 000 km2; `{{unité|350 km}}` as it is but for its groups."""
+    values = call.positional()
+    if not values:
+        return ""
+    number, blank, rest = values[0].partition(" ")
+    if blank and rest[:1].isdigit():
+        number, rest = values[0], ""
+    units = "".join(f" {unit}" if at % 2 == 0 else unit for at, unit in enumerate(values[1:]) if unit)
+    return f"{grouped(number, call.language)}{f' {rest}' if rest else ''}{units}"
+
+
+def si_quantity(call: Call) -> str:
+    """Italian `{{M|61.000||km/h}}` and `{{M|100|ul=km}}`: number, prefix and unit."""
+    number, prefix, unit = [*call.positional(), "", "", ""][:3]
+    unit = call.get("u", "ul") or prefix + unit
+    return f"{number}{f' {unit}' if unit else ''}"
+
+
+def day_in_order(call: Call) -> str:
+    """French `{{date|14|mars|1879|en sciences}}` and `{{date-|14 mars 1879}}`: day, month and year as given."""
+    values = call.positional()
+    if values and not _DAY.fullmatch(values[0]) and values[0]:
+        return values[0]
+    return " ".join(value for value in values[:3] if value)
+
+
+def day_in_words(call: Call) -> str | None:
+    """`{{fecha|14|3|1879}}`: 14 de marzo de 1879, by `[dates]` of the language's table."""
+    row = own_table(call.language).get("dates")
+    values = [*call.positional(), "", "", ""][:3]
+    if row is None or not values[0].isdigit() or not values[2].lstrip("-").isdigit():
+        return " ".join(value for value in values if value) or None
+    number = int(values[1]) if values[1].isdigit() else 0
+    month = row["months"][number - 1] if 0 < number <= 12 else values[1]
+    shown: str = row["written"].format(day=int(values[0]), month=month, year=values[2])
+    return shown if month else None
+
+
+def roman_century(call: Call) -> str:
+    """French `{{s|XII}}`: XIIe siècle; `{{-s|IV}}`: IVe siècle av. J.-C.; `{{s2|XII|XIII}}`: XIIe et XIIIe siècles."""
+    numbers = [value for value in call.positional() if value and not value.islower()]
+    shown = [f"{number}{'er' if number == 'I' else 'e'}" for number in numbers[:2]]
+    if not shown:
+        return ""
+    joint = {"s2": " et ", "sp": " – "}.get(call.name.strip("-"))
+    words = joint.join(shown) + " siècles" if joint and len(shown) > 1 else f"{shown[0]} siècle"
+    return f"{words} av. J.-C." if call.name.startswith("-") else words
+
+
+def worded_century(call: Call) -> str:
+    """`{{siglo|XX||s}}`: siglo XX; without the last argument the number alone."""
+    number, era, word = [*call.positional(), "", "", ""][:3]
+    name = own_table(call.language)["century"]
+    shown = f"{number} {era}. C." if era in ("a", "d") else number
+    given = word or (era if era in ("s", "S") else "")
+    return f"{name.capitalize() if given == 'S' else name} {shown}" if given else shown
+
+
+def ordinal(call: Call) -> str:
+    """French `{{84e|Congrès}}`: 84e Congrès; `{{XXe siècle}}`: XXe siècle."""
+    number = re.sub(r"^[ivxlc]+(?=er?\b|re\b|ère\b)", lambda found: found[0].upper(), call.name)
+    return f"{number} {call.get('1')}".strip()
+
+
+def between_dashes(call: Call) -> str:
+    """French `{{incise|ainsi}}`: between dashes; with `stop` the last is left out."""
+    return f"– {call.get('1')}" + ("" if call.get("2").startswith("sto") else " –")
+
+
+def flag_with_name(call: Call) -> str:
+    """Italian `{{bandiera|Francia|nome}}`: Francia; without the word the flag alone, which shows nothing."""
+    return call.get("1") if "nome" in call.positional()[1:] else ""

@@ -1,0 +1,49 @@
+"""Templates of pronunciations: left out where they stand by themselves in a parenthesis, shown elsewhere. Pure."""
+
+from tempkb.wikitext.calls import Call
+from tempkb.wikitext.template_tables import common_table
+
+# What `{{IPAc-en}}` writes for these pieces; others are shown as they are.
+_PIECES = {"'": "ˈ", ",": "ˌ", "_": " ", "-": ""}
+# Pieces that choose a label or a voice.
+_LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa", "general"))
+
+
+def pronunciation(call: Call) -> str:
+    """`{{IPA|/a/}}`: /a/; `{{IPA|de|aʊ}}`: [aʊ]; nothing beside other words in a parenthesis."""
+    values = call.positional()
+    if call.aside or not values:
+        return ""
+    is_code = len(values) > 1 and values[0].isascii() and values[0].isalpha() and values[1]
+    return f"[{values[1]}]" if is_code and len(values[0]) < 4 else values[0]
+
+
+def pronunciation_of_language(call: Call) -> str:
+    """`{{IPA-de|aʊ|lang}}`: German: [aʊ]; `{{IPA-de|aʊ|}}`: [aʊ]."""
+    values = call.positional()
+    if call.aside or not values:
+        return ""
+    name = common_table()["languages"].get(call.name.rpartition("-")[2], "") if call.language == "en" else ""
+    said = f"[{values[0].strip('[]')}]"
+    label = values[1] if len(values) > 1 else "pronunciation"
+    if label == "pron" and name:
+        return f"pronounced {said}"
+    shown = {"lang": name, "pronunciation": f"{name} pronunciation"}.get(label) if name else ""
+    return f"{shown}: {said}" if shown else said
+
+
+def pronunciation_in_pieces(call: Call) -> str | None:
+    """`{{IPAc-en|ˈ|b|iː}}`: /ˈbiː/; other languages' pieces are letters, which only their templates can read."""
+    if call.aside:
+        return ""
+    if call.name != "ipac-en":
+        return None
+    pieces = [piece for piece in call.positional() if piece.lower() not in _LABELS]
+    return f"/{''.join(_PIECES.get(piece, piece) for piece in pieces)}/" if pieces else ""
+
+
+def phone(call: Call) -> str:
+    """`{{IPAblink|ʒ}}`: [ʒ]; `{{IPAslink|ʒ}}`: /ʒ/."""
+    left, right = ("/", "/") if call.name in ("ipaslink", "ipas link") else ("[", "]")
+    said = call.get("2", "1")
+    return f"{left}{said}{right}" if said else ""
