@@ -15,6 +15,7 @@ from tempkb.benchmarks.templama.tables import TABLES as TEMPLAMA
 from tempkb.benchmarks.templama.views import VIEWS as TEMPLAMA_VIEWS
 from tempkb.dumps.tables import TABLES as DUMPS
 from tempkb.mentions.tables import TABLES as MENTIONS
+from tempkb.mentions.views import VIEWS as MENTIONS_VIEWS
 from tempkb.revisions.tables import TABLES as REVISIONS
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
@@ -25,7 +26,14 @@ from tempkb.wikidata.views import VIEWS as WIKIDATA_VIEWS
 TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL, *WIKIDATA, *ECBD, *FACT_QUERIES, *TEMPLAMA, *DYNAMIC_TEMPLAMA)
 """All declarations, in the order of the data."""
 
-VIEWS = (*WIKIDATA_VIEWS, *ECBD_VIEWS, *FACT_QUERIES_VIEWS, *TEMPLAMA_VIEWS, *DYNAMIC_TEMPLAMA_VIEWS)
+VIEWS = (
+    *MENTIONS_VIEWS,
+    *WIKIDATA_VIEWS,
+    *ECBD_VIEWS,
+    *FACT_QUERIES_VIEWS,
+    *TEMPLAMA_VIEWS,
+    *DYNAMIC_TEMPLAMA_VIEWS,
+)
 """Named questions to the tables."""
 
 

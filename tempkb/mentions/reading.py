@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
+from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.redirects import redirect_target, words_table
@@ -116,6 +116,7 @@ _EMPTY = Article("", (), (), ())
 def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
     sections = [section for article in articles for section in article.sections]
     paragraphs = [paragraph for article in articles for paragraph in article.paragraphs]
+    holes = [hole for article in articles for hole in article.holes]
     columns: dict[str, Any] = {name: rows[name] for name in rows.schema.names if name != "wikitext"}
     columns["text"] = pa.array([article.text for article in articles], pa.string())
     columns["n_chars"] = pa.array([len(article.text) for article in articles], pa.int32())
@@ -125,6 +126,9 @@ def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
     )
     columns["paragraphs"] = _lists(
         PARAGRAPH, [len(article.paragraphs) for article in articles], list(zip(*paragraphs, strict=True)), (0, 1, 2)
+    )
+    columns["holes"] = _lists(
+        HOLE, [len(article.holes) for article in articles], list(zip(*holes, strict=True)), (0, 1, 2)
     )
     columns["n_unbalanced"] = pa.array([article.unbalanced for article in articles], pa.int32())
     return pa.table({name: columns[name] for name in PAGE_TEXTS.schema.names}).cast(PAGE_TEXTS.schema)

@@ -7,7 +7,7 @@ from tempkb.store.tables import INSTANT, Column, Rule, Table
 from tempkb.wikitext.template_tables import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
-CLEANER_VERSION = 1
+CLEANER_VERSION = 2
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 _QUARTER = Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved")
@@ -19,6 +19,7 @@ SECTION = pa.struct(
      ("end_char", pa.int32())]
 )  # fmt: skip
 PARAGRAPH = pa.struct([("kind", pa.string()), ("start_char", pa.int32()), ("end_char", pa.int32())])
+HOLE = pa.struct([("offset_char", pa.int32()), ("kind", pa.string()), ("name", pa.string())])
 
 PAGE_TEXTS = Table(
     name="page_texts",
@@ -35,6 +36,12 @@ PAGE_TEXTS = Table(
         Column("n_words", pa.int32(), "its words: stretches without white space"),
         Column("sections", pa.list_(SECTION), "the lead (level 0), then each heading with the span of its section"),
         Column("paragraphs", pa.list_(PARAGRAPH), "lines that are no headings: prose or list"),
+        Column(
+            "holes",
+            pa.list_(HOLE),
+            "where something that readers see was left out of a line, in order: its place in the text, the kind "
+            "(template, formula, file, extension, argument, markup) and the template's or tag's name",
+        ),
         Column("n_unbalanced", pa.int32(), "braces and brackets without a partner, mended by guess"),
     ),
     key=("page_id", "revision_id"),

@@ -30,13 +30,8 @@ class Block(NamedTuple):
 
 def split_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of a wikitext that has neither templates nor extension tags."""
-    lines = text.split("\n")
-    if HOLE in text:
-        lines = [settled(line) if HOLE in line else line for line in lines]
-    if "{|" in text or "|}" in text:
-        lines = _without_tables(lines)
     gathered: list[str] = []
-    for line in lines:
+    for line in _lines(text):
         first = line[:1]
         # A paragraph goes on as long as lines begin like prose.
         if first and first not in "=*#:;|-" and not line.isspace():
@@ -56,6 +51,14 @@ def split_blocks(text: str) -> Iterator[Block]:
         # A line that begins with a pipe is a rest of a table whose ends came from templates.
     if gathered:
         yield Block("prose", " ".join(gathered))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, but for those of tables and the holes that stand alone."""
+    lines = text.split("\n")
+    if HOLE in text:
+        lines = [settled(line) if HOLE in line else line for line in lines]
+    return _without_tables(lines) if "{|" in text or "|}" in text else lines
 
 
 def _heading(line: str) -> Block | None:

@@ -62,13 +62,13 @@ def markers(text: str) -> str:
 
 
 def settled(line: str) -> str:
-    """Return a line of wikitext with markers where they do not hide what kind of line it is.
+    r"""Return a line of wikitext with markers where they do not hide what kind of line it is.
 
     A line of nothing but holes is empty: what stands alone is missed by no
     sentence. Markers before the signs of a heading, list or table go behind these,
     and what stands behind a heading's last sign is no part of it.
 
-    >>> settled("\\x017\\x01== A ==\\x018\\x01") == "==\\x017\\x01 A =="
+    >>> settled("\x017\x01== A ==\x018\x01") == "==\x017\x01 A =="
     True
     """
     bare = without_holes(line)

@@ -16,7 +16,8 @@ def table_version() -> str:
     It is a digest of their rows, so that nobody has to raise it; comments do not count.
     """
     digest = hashlib.sha256()
-    for path in (_HERE / "templates.toml", _HERE / "units.toml", *sorted(_HERE.glob("languages/*.toml"))):
+    common = [_HERE / f"{name}.toml" for name in ("templates", "units", "formulas")]
+    for path in (*common, *sorted(_HERE.glob("languages/*.toml"))):
         rows = (line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#"))
         digest.update("\n".join((path.name, *rows, "")).encode())
     return digest.hexdigest()[:8]

@@ -5,6 +5,7 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.api import open_store
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
@@ -97,6 +98,32 @@ def test_a_new_window_cleans_only_what_is_new(home_folder, tmp_path):
     assert stale_quarters(store) == []
     dropped = store.read("exclusions", table_name="page_texts").to_pylist()
     assert [(row["partition"], row["reason"], row["n"]) for row in dropped] == [("2020-01-01", "template: odd", 1)]
+
+
+def test_holes_are_kept_and_ranked_by_the_lines_that_they_damage(home_folder, tmp_path):
+    lead = "{{odd name}} is a [[two|town]] of {{odd|5}} and {{odd|6}} people.\n\nIt is old."
+    listed = "Of it:\n* a &lt;math&gt;\\sum&lt;/math&gt; b\n* c\n* {{odd}}\n* d {{odd|7}} e"
+    file = tmp_path / "holes.xml"
+    file.write_bytes(export(
+        page(1, revision(11, "2020-01-05T00:00:00Z", lead), title="One"),
+        page(2, revision(21, "2020-01-06T00:00:00Z", listed), title="Two"),
+        page(3, revision(31, "2020-01-07T00:00:00Z", "#REDIRECT [[Two]]"), title="Three"),
+    ))  # fmt: skip
+    build_all(file, date(2020, 7, 1))
+    store = open_store()
+    texts = {row["page_id"]: row for row in store.read("page_texts").to_pylist()}
+    assert texts[1]["text"] == "is a town of and people.\nIt is old."
+    holes = [(one["offset_char"], one["kind"], one["name"]) for one in texts[1]["holes"]]
+    assert holes == [(0, "template", "odd name"), (13, "template", "odd"), (17, "template", "odd")]
+    assert texts[3]["holes"] == []
+    columns = ("kind", "name", "n_holes", "n_lines", "n_pages", "example_page_id")
+    ranked = [tuple(row[name] for name in columns) for row in store.read("hole_sources").to_pylist()]
+    assert ranked == [
+        ("template", "odd", 3, 2, 2, 1), ("formula", "math", 1, 1, 1, 2), ("template", "odd name", 1, 1, 1, 1),
+    ]  # fmt: skip
+    (shares,) = store.read("hole_shares").to_pylist()
+    # The lead, "It is old.", "Of it:", "a b", "c" and "d e".
+    assert (shares["n_texts"], shares["n_lines"], shares["n_damaged"], shares["damaged_share"]) == (2, 6, 3, 0.5)
 
 
 def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, monkeypatch):

@@ -21,6 +21,15 @@ def test_readers_see(case):
     article = read_article(case["wikitext"], ENGLISH, date(2013, 6, 1))
     assert article.text == case["text"]
     assert [[link.surface, link.target] for link in article.links] == case["links"]
+    before = [article.text[: hole.offset].rpartition("\n")[2] for hole in article.holes]
+    found = [[said, hole.kind, hole.name] for said, hole in zip(before, article.holes, strict=True)]
+    assert found == case.get("holes", found)
+
+
+def test_japanese_holes_stand_between_words_without_blanks():
+    article = read_article("東京（{{謎}}）は、{{謎}}の首都。{{謎}}次。", Site("jawiki"))
+    assert article.text == "東京は、の首都。次。"
+    assert [article.text[: hole.offset] for hole in article.holes] == ["東京は、", "東京は、の首都。"]
 
 
 def test_spans_of_sections_and_paragraphs():
@@ -69,6 +78,7 @@ MARKUP = st.sampled_from([
     "[[", "]]", "{{", "}}", "{{{", "}}}", "{|", "|}", "|-", "|", "''", "'''", "'''''", "<ref>", "</ref>", "<!--", "-->", "==",
     "\n", "\n*", "\n{|", "\n|}", " ", "a", "File:", "Category:", "<nowiki>", "</nowiki>", "&amp;", "&#1;", "\x00", "\x001\x00",
     "http://", "[http://a ", "]", "[", "#", ":", "(", ")", ",", "{{convert|", "5", "|km", "{{birth date|", "~~~~", "__TOC__", "é",
+    "{{odd}}", "<math>x</math>", "<math>\\int</math>", "[[File:a.png|20px]]", "\x01", "\x010\x01", "{{nowrap|", "word", " .",
 ])  # fmt: skip
 
 
@@ -85,6 +95,24 @@ def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):
         assert "\n" not in article.text[one.start : one.end]
     assert article.sections[-1].end <= len(article.text)
     assert "\x00" not in article.text
+    assert "\x01" not in article.text
+    offsets = [hole.offset for hole in article.holes]
+    assert offsets == sorted(offsets)
+    # Each lies in a line, and none in the parentheses of another line.
+    headings = [(one.start, one.body_start - 1) for one in article.sections[1:]]
+    lines = [*((one.start, one.end) for one in article.paragraphs), *headings]
+    assert all(any(start <= offset <= end for start, end in lines) for offset in offsets)
+
+
+PIECES = st.sampled_from(["a", "b.", "[[c]]", "(", ")", ",", "\n", "* ", "{{odd}}", "{{nowrap|d}}"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=25).map(" ".join))
+def test_words_are_the_same_whether_a_template_leaves_a_hole_or_is_silent(wikitext):
+    holed, silent = (read_article(text, ENGLISH) for text in (wikitext, wikitext.replace("{{odd}}", "{{cn}}")))
+    assert (holed.text, holed.links, holed.paragraphs) == (silent.text, silent.links, silent.paragraphs)
+    assert not silent.holes
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)

@@ -13,6 +13,7 @@ from tempkb.benchmarks.ecbd.matching import Match, NameFinder, longest
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.benchmarks.ecbd.released_mentions import released_mention
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph, why_not
+from tempkb.wikitext.holes import count_inside
 
 # The definition's paragraph has more words than this, as in the released code.
 _MORE_WORDS_THAN = 5
@@ -30,6 +31,7 @@ class Article:
         links: (start, end, target title) of those to other articles.
         own_titles: titles that lead to it.
         names: what its entity may be called.
+        holes: offsets at which something that readers see was left out of the text.
     """
 
     page_id: int
@@ -39,6 +41,7 @@ class Article:
     links: Sequence[tuple[int, int, str]]
     own_titles: frozenset[str]
     names: Mapping[str, Name]
+    holes: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,8 @@ class Harvester:
             mention, reason = released_mention(sentence, list(article.names), self.min_words)
         else:
             mention, reason = self._mention(article, place, matches)
+            if not reason and count_inside(article.text, article.holes, *place):
+                reason = "a template, formula or picture was left out of it"
         if not reason and sentence in found.seen:
             reason = "stands more than once in the article"
         if reason or mention is None:

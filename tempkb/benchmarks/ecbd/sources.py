@@ -149,7 +149,11 @@ def read_articles(
         paragraphs = [(one["kind"], one["start_char"], one["end_char"]) for one in current["paragraphs"]]
         links = [(one["start_char"], one["end_char"], one["target_title"]) for one in current["links"] or ()]
         titles = frozenset((current["title"], *own_titles.get(page_id, ())))
-        yield Article(page_id, current["title"], current["text"], paragraphs, links, titles, names[page_id]), earlier
+        holes = [one["offset_char"] for one in current["holes"]]
+        yield (
+            Article(page_id, current["title"], current["text"], paragraphs, links, titles, names[page_id], holes),
+            earlier,
+        )
 
 
 def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
@@ -182,7 +186,8 @@ _TEXTS_OF = """
     )
     SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
            stood.revision_id = chosen.revision_id AS is_current,
-           CASE WHEN is_current THEN texts.paragraphs END AS paragraphs, linked.links
+           CASE WHEN is_current THEN texts.paragraphs END AS paragraphs,
+           CASE WHEN is_current THEN texts.holes END AS holes, linked.links
     FROM stood JOIN chosen USING (page_id)
     JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
     LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id

@@ -1,6 +1,7 @@
 """From a plan to the mentions themselves, and the pool of candidates. SQL over the lake, contexts in Python."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 
@@ -14,7 +15,16 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 
 _BATCH_ROWS = 1 << 13
 _WORD = re.compile(r"\S+")
-_COMPUTED = ("context_left", "context_right", "target", "ed_men_title", "ed_men_bare_title", "overlap_type", "snapshot")
+_COMPUTED = (
+    "context_left",
+    "context_right",
+    "n_holes",
+    "target",
+    "ed_men_title",
+    "ed_men_bare_title",
+    "overlap_type",
+    "snapshot",
+)
 
 
 def choose_mentions(
@@ -62,7 +72,8 @@ def choose_mentions(
                m.via_redirect, kept.men_prior, kept.rank_in_entity AS men_prior_rank, kept.rank_in_surface,
                kept.avg_men_prior, kept.ent_prior, kept.nr_inlinks, surfaces_left.nr_dist_mens,
                kept.n_links AS nr_mens_per_ent, m.quota AS nr_mens_extracted,
-               anchor_text.text AS anchor_text, target_text.text AS target_text
+               anchor_text.text AS anchor_text, target_text.text AS target_text,
+               [hole.offset_char FOR hole IN anchor_text.holes] AS anchor_holes
         FROM in_subset AS m
         JOIN kept ON kept.page_id = m.target_page_id AND kept.surface = m.key
         JOIN surfaces_left ON surfaces_left.page_id = m.target_page_id
@@ -90,6 +101,12 @@ def _with_texts(rows: pa.Table, design: Design, cut: date) -> pa.Table:
     ]
     columns["context_right"] = [
         words_behind(text, end, design.context_words) for text, (_, end) in zip(anchors, spans, strict=True)
+    ]
+    columns["n_holes"] = [
+        bisect_right(offsets, end + len(right)) - bisect_left(offsets, start - len(left))
+        for offsets, (start, end), left, right in zip(
+            rows["anchor_holes"].to_pylist(), spans, columns["context_left"], columns["context_right"], strict=True
+        )
     ]
     columns["target"] = [words_behind(text or "", 0, design.target_words) for text in rows["target_text"].to_pylist()]
     lower = [mention.lower() for mention in mentions]

@@ -69,6 +69,7 @@ TEMPEL_MENTIONS = Table(
         Column("mention", pa.string(), "the surface as readers see it"),
         Column("context_left", pa.string(), "words before it, as many as the design says at most"),
         Column("context_right", pa.string(), "words behind it"),
+        Column("n_holes", pa.int32(), "places in mention and contexts where a template, formula or file was left out"),
         Column("target_page_id", pa.int64(), "entity: number of its page"),
         Column("target_qid", pa.string(), "entity: Wikidata item linked on the dump's day; null when none or unknown"),
         Column("target_title", pa.string(), "entity: title at the cut, with spaces"),
@@ -107,6 +108,7 @@ TEMPEL_MENTIONS = Table(
     key=("target_page_id", "anchor_page_id", "start_char"),
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
+    code_version="2",
     rules=(
         Rule("surface_fills_its_span", "a span is as long as its mention", "end_char - start_char <> length(mention)"),
         Rule("known_values", "subset and category are known ones",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tempkb.benchmarks.ecbd.harvest import Article, Harvester
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder, holds, is_bounded, longest
 from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
@@ -221,3 +222,26 @@ def test_sentences_know_where_they_stand():
     assert [text[place.start : place.end] for place in places] == [
         "Été!", "Dr. Holm of the U.S. Navy left.", "He said: “No. Never.”", "😀 Then Ida came.",
     ]  # fmt: skip
+
+
+def test_a_sentence_with_a_hole_is_left_out_and_counted():
+    lead = "Ida is a storm of the summer of a year."
+    kept = "People say that Ida was the worst of all storms."
+    holed = "The arithmetic mean of and is what Ida had."
+    text = "\n".join((lead, f"{kept} {holed}"))
+    whole = Place(len(lead) + 1, len(text))
+    paragraphs = [("prose", 0, len(lead)), ("prose", whole.start, whole.end)]
+    names = {name.text: name for name in names_of("Ida", "Ida", [], [])}
+
+    def harvest(rules, *holes):
+        finder = NameFinder(list(names))
+        article = Article(1, "Ida", text, paragraphs, [], frozenset(("Ida",)), names, holes)
+        return Harvester(finder, sentencex_splitter("en"), 5, lists=False, rules=rules).harvest(article)
+
+    # Behind the full stop of the first sentence of the paragraph, and between "of" and "and" of the second.
+    note, hole = whole.start + len(kept), text.index("and is")
+    assert [one.text for one in harvest("tempkb", note).kept] == [kept, holed]
+    found = harvest("tempkb", note, hole)
+    assert [one.text for one in found.kept] == [kept]
+    assert found.left_out == {"a template, formula or picture was left out of it": 1}
+    assert [one.text for one in harvest("released", note, hole).kept] == [kept, holed]

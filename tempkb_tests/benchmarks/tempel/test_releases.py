@@ -5,6 +5,7 @@ from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.tempel import checks, releases
@@ -107,6 +108,30 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     assert ("the beacon", "South Beacon", 0.375, 2) in kept
     assert ("the old port", "Silk Road Inn", 0.25, 2) in kept
     assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
+
+
+def test_holes_in_mention_and_contexts_are_counted(home):
+    """With a hole before each word, a mention has as many as its contexts and itself begin words."""
+    store, _, _ = make_release()
+    assert set(store.read("tempel_mentions", release="r")["n_holes"].to_pylist()) == {0}
+    for quarter in store.lake.partitions("page_texts"):
+        rows = store.lake.current("page_texts", quarter)
+        table = pa.concat_tables(pq.read_table(path) for path in rows.paths())
+        holed = [
+            [{"offset_char": at + 1, "kind": "template", "name": "odd"} for at, sign in enumerate(text) if sign == " "]
+            for text in table["text"].to_pylist()
+        ]
+        column = table.schema.get_field_index("holes")
+        table = table.set_column(column, "holes", pa.array(holed, PAGE_TEXTS.schema.field("holes").type))
+        store.write(PAGE_TEXTS, quarter, [table], Provenance())
+    again, _, _ = make_release(name="again")
+    rows = again.read("tempel_mentions", release="again").to_pylist()
+    counted = [
+        (row["n_holes"], (row["context_left"] + row["mention"] + row["context_right"]).count(" ")) for row in rows
+    ]
+    # A context begins with a word; a hole stands before it, too, when a blank does.
+    assert all(n in (blanks, blanks + 1) for n, blanks in counted)
+    assert max(n for n, _ in counted) > 50
 
 
 def test_a_mention_has_all_attributes_of_table_4(home, world):
