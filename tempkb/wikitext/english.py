@@ -3,9 +3,10 @@
 import re
 
 from tempkb.wikitext.calls import Call
+from tempkb.wikitext.redirects import words_table
 from tempkb.wikitext.template_tables import common_table, own_table
 
-_YEAR = re.compile(r"\d{4}[a-z]?|n\.d\.")
+_YEAR = re.compile(r"\d{4}[a-z]?(?:, \d{4})*|n\.d\.")
 
 
 def ship(call: Call) -> str | None:
@@ -32,6 +33,16 @@ def ship_class(call: Call) -> str | None:
     if not name or not kind or choice not in ("", "0", "1"):
         return None
     return f"[[{name}-class {kind}|{name}-class {kind}]]"
+
+
+def interlanguage_link(call: Call) -> str:
+    """`{{ill|Arthur Kaan|de}}`: a link; in the old order, `{{ill|de|Kaan|Arthur Kaan}}`, the code comes first."""
+    values = [value for value in call.positional() if value]
+    if len(values) > 1 and values[0] in words_table()["languages"] and values[1] not in words_table()["languages"]:
+        target, shown = values[2] if len(values) > 2 else values[1], values[-1] if len(values) > 2 else values[1]
+    else:
+        target, shown = (values or [""])[0], call.get("lt", "1")
+    return f"[[{target}|{shown}]]" if target else ""
 
 
 def authors_and_year(call: Call) -> str | None:
@@ -99,9 +110,10 @@ def list_items(call: Call) -> str:
     return "".join(f"\n* {value}" for value in call.positional() if value) + "\n"
 
 
-def lines(call: Call) -> str:
+def lines(call: Call) -> str | None:
     """`{{columns-list|...}}`: its last argument, on lines of its own."""
-    return f"\n{(call.positional() or [''])[-1]}\n"
+    values = call.positional()
+    return f"\n{values[-1]}\n" if values else None
 
 
 def this_year(call: Call) -> str | None:

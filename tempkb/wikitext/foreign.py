@@ -83,3 +83,79 @@ def between_dashes(call: Call) -> str:
 def flag_with_name(call: Call) -> str:
     """Italian `{{bandiera|Francia|nome}}`: Francia; without the word the flag alone, which shows nothing."""
     return call.get("1") if "nome" in call.positional()[1:] else ""
+
+
+def catalan_century(call: Call) -> str:
+    """`{{segle|XIII|s}}`: segle XIII; `{{segle|I|-}}`: I aC; without `s` the number alone."""
+    number, *marks = [*call.positional(), ""]
+    shown = f"{number} aC" if any(mark.startswith("-") for mark in marks) else number
+    return f"segle {shown}" if "s" in marks else f"Segle {shown}" if "S" in marks else shown
+
+
+def age_at_death(call: Call) -> str | None:
+    """Japanese `{{没年齢|1935|1|8|1977|8|16}}`: 42歳没."""
+    values = [int(value) if value.isdigit() else 0 for value in call.positional()[:6]]
+    if len(values) < 6 or not all(values):
+        return None
+    birth, death = tuple(values[:3]), tuple(values[3:])
+    return f"{death[0] - birth[0] - (death[1:] < birth[1:])}歳没"
+
+
+def language_mark(call: Call) -> str | None:
+    """`{{de}}`: a mark of a link's language, which shows nothing that counts; with words its meaning differs."""
+    return None if call.positional() else ""
+
+
+def biography(call: Call) -> str | None:
+    """Italian `{{Bio|Nome=...}}`: the first sentence of an article, put together from its facts.
+
+    Source: the documentation of Template:Bio.
+    """
+    name = " ".join(filter(None, (call.get("Titolo"), call.get("Nome"), call.get("Cognome"))))
+    if not call.get("Nome") or call.get("Sesso") not in ("M", "F"):
+        return None
+    brackets = "; ".join(filter(None, (call.get("PreData"), _life(call))))
+    said = _joined(f"'''{name}'''", call.get("PostCognome")) + (f" ({brackets})" if brackets else "")
+    if call.get("FineIncipit"):
+        return _joined(said, call.get("FineIncipit"))
+    is_dead = bool(call.get("AnnoMorte"))
+    article = "una" if call.get("Sesso") == "F" else "uno" if _OF_UNO.match(call.get("Attività")) else "un"
+    article = "un'" if article == "una" and call.get("Attività")[:1].lower() in "aeiou" else f"{article} "
+    was = ("è stata" if call.get("Sesso") == "F" else "è stato") if is_dead else "è"
+    return _joined(f"{said} {was} {article}{_occupations(call)}", call.get("PostNazionalità").rstrip(".")) + "."
+
+
+# Words before which the Italian article is uno.
+_OF_UNO = re.compile(r"s[^aeiouh]|sch|z|gn|ps|x|y", re.IGNORECASE)
+
+
+def _life(call: Call) -> str:
+    """Place and day of birth, and of death."""
+    ends = []
+    for end in ("Nascita", "Morte"):
+        day, year, place = (call.get(key + end) for key in ("GiornoMese", "Anno", "Luogo"))
+        place = call.get(f"Luogo{end}Alt") or place
+        ends.append(", ".join(filter(None, (place, " ".join(filter(None, (day, year)))))))
+    return " – ".join(filter(None, ends))
+
+
+def _occupations(call: Call) -> str:
+    """What somebody did, up to three words and more, and of which nation."""
+    given = [call.get("Attività"), call.get("Attività2"), call.get("Attività3")]
+    named = [one for one in given if one]
+    last = "".join(named[-1:])
+    said = ", ".join(named[:-1]) + (f" {'ed' if last[:1] in 'eE' else 'e'} " if len(named) > 1 else "") + last
+    if call.get("AttivitàAltre"):
+        others = call.get("AttivitàAltre")
+        said = _joined(", ".join(named), others)
+    return f"{said} {call.get('Nazionalità')}".strip()
+
+
+def _joined(left: str, right: str) -> str:
+    """Two pieces with a blank between, unless the second begins with a sign that stands close."""
+    return left + ("" if not right or right[0] in ",;." else " ") + right
+
+
+def euros(call: Call) -> str:
+    """French `{{euro|77.80}}`: 77,80 €."""
+    return f"{grouped(call.get('1'), call.language)} €".strip()

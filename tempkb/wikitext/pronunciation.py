@@ -6,16 +6,18 @@ from tempkb.wikitext.template_tables import common_table
 # What `{{IPAc-en}}` writes for these pieces; others are shown as they are.
 _PIECES = {"'": "ˈ", ",": "ˌ", "_": " ", "-": ""}
 # Pieces that choose a label or a voice.
-_LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa", "general"))
+_LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa"))
 
 
 def pronunciation(call: Call) -> str:
-    """`{{IPA|/a/}}`: /a/; `{{IPA|de|aʊ}}`: [aʊ]; nothing beside other words in a parenthesis."""
+    """`{{IPA|/a/}}`: /a/; `{{IPA|de|aʊ}}` and `{{MSAPI|a|ʊ|.}}`: in brackets; nothing when it is aside."""
     values = call.positional()
     if call.aside or not values:
         return ""
-    is_code = len(values) > 1 and values[0].isascii() and values[0].isalpha() and values[1]
-    return f"[{values[1]}]" if is_code and len(values[0]) < 4 else values[0]
+    if len(values) > 1 and values[0].isascii() and values[0].isalpha() and 1 < len(values[0]) < 4:
+        return f"[{values[1]}]"
+    is_in_pieces = len(values) > 2 and all(len(value) < 4 for value in values)
+    return f"[{''.join(values)}]" if is_in_pieces else values[0]
 
 
 def pronunciation_of_language(call: Call) -> str:

@@ -1,5 +1,7 @@
 """What templates of words, quantities and names show, as functions of a call; which names use them is data. Pure."""
 
+import re
+
 from tempkb.wikitext.calls import Call
 from tempkb.wikitext.numbers import grouped
 from tempkb.wikitext.template_tables import common_table
@@ -16,9 +18,13 @@ def foreign_words(call: Call) -> str:
     return f"{name}: {text}" if labelled and text else text
 
 
+# An index of `{{chem2}}`.
+_INDEX = re.compile(r"[_^]\{([^{}]*)\}")
+
+
 def chemistry(call: Call) -> str:
     """`{{chem|H|2|O}}`: H2O."""
-    return "".join(call.positional()).replace("<sub>", "").replace("</sub>", "")
+    return _INDEX.sub(r"\1", "".join(call.positional()).replace("<sub>", "").replace("</sub>", ""))
 
 
 def fraction(call: Call) -> str:
@@ -120,3 +126,12 @@ def died_in(call: Call) -> str:
 def first_quote(_call: Call) -> str:
     """Quotation marks that would run into an apostrophe."""
     return "\"'s"
+
+
+def music(call: Call) -> str:
+    """`{{music|flat}}`: ♭; `{{music|time|4|4}}`: 4/4; what is no sign as it is."""
+    name, *rest = [*call.positional(), ""]
+    if name == "time" and len(rest) > 2:
+        return f"{rest[0]}/{rest[1]}"
+    symbol: str = common_table()["music"].get(name, name)
+    return symbol

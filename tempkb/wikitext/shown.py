@@ -7,7 +7,7 @@ from typing import Any
 
 from tempkb.wikitext import convert, dates, english, foreign, pronunciation, renderers
 from tempkb.wikitext.calls import Call
-from tempkb.wikitext.template_tables import common_table, is_silent, own_table
+from tempkb.wikitext.template_tables import common_table, is_silent_by_name, own_table
 
 # Gives None where what is shown cannot be known from the call: the template is then dropped as an unknown one is.
 Renderer = Callable[[Call], str | None]
@@ -33,7 +33,7 @@ def renderer_of(name: str, language: str) -> Renderer | None:
     A language's own rows win over the common ones, whole names over their beginnings and patterns of names.
     """
     found = _renderers(language).get(name)
-    if found is not None or is_silent(name, language):
+    if found is not None or is_silent_by_name(name, language):
         return found
     return next((renderer for pattern, renderer in _families(language) if pattern.fullmatch(name)), None)
 
@@ -52,7 +52,7 @@ def _families(language: str) -> list[tuple[re.Pattern[str], Renderer]]:
     return [
         (re.compile(names), renderer)
         for table in (own_table(language), common_table())
-        for names, renderer in _rows({section: rows for section, rows in table.get("family", {}).items()})
+        for names, renderer in _rows(table.get("family", {}))
     ]
 
 
@@ -95,12 +95,14 @@ _PIECE = re.compile(r"<([^<>]*)>|\{([^{}]*)\}")
 def pattern(row: str) -> Renderer:
     """Return a renderer from a pattern: `{1|name}` is the first given of these arguments.
 
-    A part in angle brackets is shown only when an argument in it is given.
+    A part in angle brackets is shown only when an argument in it is given. Where none
+    of the others is given, the call means something else, and nothing is known.
 
     >>> from tempkb.wikitext.calls import read_call
     >>> pattern("HMS {1}< ({2})>")(read_call(["Victory", ""], "hms", None, language="en"))
     'HMS Victory'
     """
+    needed = _asked(re.sub("<[^<>]*>", "", row))
 
     def fill(text: str, call: Call) -> str:
         return _PIECE.sub(lambda piece: piece_shown(piece, call), text)
@@ -108,10 +110,18 @@ def pattern(row: str) -> Renderer:
     def piece_shown(piece: re.Match[str], call: Call) -> str:
         if piece[2] is not None:
             return call.get(*piece[2].split("|"))
-        asked = [found[2].split("|") for found in _PIECE.finditer(piece[1]) if found[2] is not None]
-        return fill(piece[1], call) if any(call.get(*names) for names in asked) else ""
+        return fill(piece[1], call) if _any_given(call, _asked(piece[1])) else ""
 
-    return lambda call: fill(row, call)
+    return lambda call: fill(row, call) if not needed or _any_given(call, needed) else None
+
+
+def _asked(text: str) -> list[list[str]]:
+    """The arguments of each pair of braces in a pattern."""
+    return [found.split("|") for found in re.findall(r"\{([^{}]*)\}", text)]
+
+
+def _any_given(call: Call, asked: list[list[str]]) -> bool:
+    return any(call.get(*names) for names in asked)
 
 
 _BY_NAME: Mapping[str, Callable[[Any], Renderer]] = {"link": _link, "pattern": pattern}

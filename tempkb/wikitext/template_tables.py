@@ -54,3 +54,8 @@ def is_silent(name: str, language: str) -> bool:
     """
     names, beginnings = _silent(language)
     return name in names or name.startswith(beginnings)
+
+
+def is_silent_by_name(name: str, language: str) -> bool:
+    """Does a table list this very name as silent, so that no pattern of names is asked?"""
+    return name in _silent(language)[0]
