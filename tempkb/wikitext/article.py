@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tempkb.titles import Site
 from tempkb.wikitext.blocks import Block, Kind, split_blocks
 from tempkb.wikitext.extensions import strip_extensions
-from tempkb.wikitext.holes import HOLE, Dropped, is_behind_sentence, take_out
+from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out
 from tempkb.wikitext.inline import Inline, Span, drop_media
 from tempkb.wikitext.mending import mend
 from tempkb.wikitext.redirects import words_table
@@ -121,18 +121,25 @@ def read_article(
         line, spans = inline.read(block.text)
         # Links do not overlap, so their edges are in order.
         edges = [edge for span in spans for edge in (span.start, span.end)]
-        places: list[tuple[int, int]] = []
+        holes: list[tuple[int, Dropped]] = []
         if HOLE in line:
-            line, edges, places = take_out(line, edges)
-        line, moved, emptied = tidy(line, [*edges, *(offset for offset, _ in places)])
-        holes = [
-            (offset, stripped.holes[number])
-            for at, (offset, (_, number)) in enumerate(zip(moved[len(edges) :], places, strict=True), len(edges))
-            # A remark in parentheses of its own is not missed; a formula is, since f(x) is no remark.
-            if at not in emptied or stripped.holes[number].kind == "formula"
-        ]
-        writer.write(block, line, spans, moved[: len(edges)], holes)
+            line, edges, holes = _read_holes(line, edges, stripped.holes)
+        else:
+            line, edges, _ = tidy(line, edges)
+        writer.write(block, line, spans, edges, holes)
     return writer.article(expansion.dropped, expansion.unclosed + inline.unbalanced)
+
+
+def _read_holes(line: str, edges: list[int], holes: Holes) -> tuple[str, list[int], list[tuple[int, Dropped]]]:
+    """Take the markers out of a line and tidy it; return it with the edges of its links and its holes."""
+    line, edges, places = take_out(line, edges)
+    line, moved, emptied = tidy(line, [*edges, *(offset for offset, _ in places)])
+    found = []
+    for at, (_, number) in enumerate(places, len(edges)):
+        # A remark in parentheses of its own is not missed; a formula is, since f(x) is no remark.
+        if at not in emptied or holes[number].kind == "formula":
+            found.append((moved[at], holes[number]))
+    return line, moved[: len(edges)], found
 
 
 _BLANKS = (

@@ -122,15 +122,11 @@ class Inline:
 
     def _link(self, written: str, label: str | None) -> tuple[str, str]:
         """What a link shows, and its target as written; no target when it is no link that readers see."""
-        inside = ""
         if HOLE in written or (label and HOLE in label and not without_holes(label).strip()):
             # What is missing in a target or is all there was of a label is missing in what is shown for it.
+            shown, target = self._link(without_holes(written), label and without_holes(label))
             inside = markers(written) + markers(label or "")
-            written, label = without_holes(written), label and without_holes(label)
-        shown, target = self._target_and_label(written, label)
-        return (inside + shown if target or shown else ""), target
-
-    def _target_and_label(self, written: str, label: str | None) -> tuple[str, str]:
+            return (inside + shown if target or shown else ""), target
         target = written.strip()
         if ":" in target and target[0] != ":" and self.is_hidden(target):
             return "", ""
