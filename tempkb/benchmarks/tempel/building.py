@@ -15,7 +15,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
+from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
@@ -30,6 +33,7 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
+from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.resolution import view_files
@@ -59,13 +63,20 @@ class Built:
 def build_release(store: Store, release: Release, log: Log) -> Built:
     """Build what a release lacks: its base cuts together, each added cut by itself.
 
+    All of it is built or nothing; a release that breaks one of its own promises is
+    withdrawn, and an extension that fails leaves the release as it was.
+
     Raises:
         DesignError: the design does not fit the home, or the data falls short of it.
-        ContractError: a cut's tables are not built.
+        ContractError: a cut's tables are not built, or the rows break a promise.
     """
-    _check(store, release)
     built = Built()
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
+    with (
+        whole_or_nothing(store, release.name),
+        store.lake.staging() as folder,
+        spilling_to(folder) as connection,
+    ):
+        _check(store, release)
         builder = _Builder(store, release, folder, connection, built, log)
         if release.made_from:
             builder.write_balanced()
@@ -74,6 +85,7 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
+        mark_built(store.home, release.name)
     return built
 
 
@@ -153,7 +165,7 @@ class _Builder:
             self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
 
     def write_release(self) -> None:
-        """Write the release's own row and its statistics, from what stands now."""
+        """Write the release's statistics and, once all of its promises are kept, its own row."""
         release, cuts = self.release, self.release.cuts
         plan = self._frozen_plan(cuts)
         lacking = (
@@ -169,12 +181,13 @@ class _Builder:
             "is_equal": lacking == 0 and is_level(plan, cuts), "shortfall": lacking,
         }  # fmt: skip
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
-        rows = [pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)]
+        own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
+        require(self.store, PROMISES, release.name, {"releases": own_row})
         provenance = Provenance(inputs, self.design.to_json())
-        self._note(self.store.write(TEMPEL_RELEASES, release.name, rows, provenance))
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
         told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
         self._note(self.store.write(TEMPEL_STATISTICS, release.name, told, provenance))
+        self._note(self.store.write(TEMPEL_RELEASES, release.name, [own_row], provenance))
 
     def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
         return read_plan(self.store.lake, self.release.name, cuts)

@@ -49,14 +49,16 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `usable`: mentions of a cut that a release may hold, with `key`, the surface in lower case.
 
     Needs the views `mentions`, `snapshot` and `texts` of the cut. A mention whose text is
-    not there (hidden since) is none, so that what is planned can be found.
+    not there (hidden since), or is not the one that the snapshot names (built again since),
+    is none, so that what is planned can be found.
     """
     is_paper = design.rules == "paper"
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE usable AS
         SELECT mentions.*, lower(mentions.surface) AS key
-        FROM mentions JOIN snapshot AS source ON source.page_id = mentions.source_page_id
+        FROM mentions JOIN snapshot AS source
+             ON source.page_id = mentions.source_page_id AND source.revision_id = mentions.source_revision_id
         SEMI JOIN texts ON texts.page_id = mentions.source_page_id AND texts.revision_id = mentions.source_revision_id
         WHERE {"NOT via_redirect" if is_paper else "NOT source_is_disambiguation"}
           AND NOT regexp_matches(source.title, '{_lists_of(design)}')
