@@ -259,6 +259,8 @@ def _build_release(release: Any) -> None:
     from tempkb.screens.releases import print_release
 
     summary = build_tempel(release)
+    for note in summary.notes:
+        click.echo(f"note: {note}", err=True)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_release(release.name)

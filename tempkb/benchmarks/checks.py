@@ -1,23 +1,22 @@
 """Asset checks made of the promises of releases: each looks only at the releases of its run."""
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from tempkb.benchmarks.promises import Promise, broken
-from tempkb.benchmarks.register import is_registered
+from tempkb.benchmarks.register import is_registered, release_names
 from tempkb.partitions import RELEASES
 from tempkb.store.store import Store
 
 _PARTITION = "dagster/partition"
+_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
 def check_of(promise: Promise) -> dg.AssetChecksDefinition:
     """Return the asset check of a promise."""
 
-    @dg.asset_check(asset=promise.about.name, name=promise.name, description=promise.meaning, partitions_def=RELEASES)
+    @dg.asset_check(asset=promise.about.name, name=promise.name, description=promise.meaning)
     def check(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-        names = _releases_of(context)
+        names = _releases_of(context, store)
         withdrawn = [name for name in names if not is_registered(store.home, name)]
         if withdrawn:
             # The step that withdrew it has failed the run and says why; this check has nothing to look at.
@@ -34,7 +33,15 @@ def check_of(promise: Promise) -> dg.AssetChecksDefinition:
     return check
 
 
-def _releases_of(context: dg.AssetCheckExecutionContext) -> Sequence[str]:
-    """The releases of a run. Dagster itself refuses to name one whose partition an earlier step has deleted."""
-    one = context.run.tags.get(_PARTITION)
-    return [one] if one else context.partition_keys
+def _releases_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
+    """The releases of a run, by its tags: partitions of checks are a preview in Dagster 1.13.
+
+    A check that somebody runs by itself is of no partition, and looks at all releases.
+    """
+    tags = context.run.tags
+    if _PARTITION in tags:
+        return [tags[_PARTITION]]
+    if _FIRST in tags:
+        keys = list(context.instance.get_dynamic_partitions(RELEASES.name or ""))
+        return keys[keys.index(tags[_FIRST]) : keys.index(tags[_LAST]) + 1]
+    return release_names(store.home)

@@ -131,6 +131,6 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     path = entry_path(home, name)
     if not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
-    # An entry without the mark is of an earlier version, which wrote none: it counts as built, so it is never struck.
     said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return {_BUILT: dict(said), **said}
+    # An entry that does not say what was built counts as built, so that no failure takes away what may be whole.
+    return said if _BUILT in said else {**said, _BUILT: said}

@@ -27,7 +27,7 @@ CUT = Column("cut", pa.date32(), "cut")
 ROWS = Table("rows", "Rows of releases.", (*_COLUMNS, CUT), ("release", "n"), "release and cut", ("release", "cut"))
 PROMISE = Promise(
     "rows_are_positive", "No row is below zero.", ROWS,
-    "SELECT release, n FROM rows JOIN told USING (release) WHERE rows.n < 0", {"rows": ROWS, "told": TOLD},
+    "SELECT release, rows.n FROM rows JOIN told USING (release) WHERE rows.n < 0", {"rows": ROWS, "told": TOLD},
 )  # fmt: skip
 
 

@@ -98,7 +98,9 @@ def tempel(
             design = make_design(config.preset, read_snapshots(config.snapshots), config.changes)
             releases.keep(store.home, releases.create(store.home, config.preset, design, name))
         release = releases.load(store.home, name)
-        build_release(store, release, context.log.info)
+        built = build_release(store, release, context.log.info)
+    for warning in built.warnings:
+        context.log.warning(warning)
     publication = store.publish()
     partitions = [partition_of(name, cut) for cut in release.cuts]
     for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
@@ -114,6 +116,8 @@ def tempel(
         "shortfall": told["shortfall"],
         "seconds": round(time.monotonic() - began, 2),
     }
+    if built.warnings:
+        facts["warning"] = "; ".join(built.warnings)
     yield dg.MaterializeResult(
         asset_key=TEMPEL_RELEASES.name, metadata={**_facts([row]), **facts, "design": told["design"]}
     )

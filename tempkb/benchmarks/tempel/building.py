@@ -17,12 +17,12 @@ import pyarrow.parquet as pq
 
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.register import mark_built
-from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
+from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.checking import PROMISES
-from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
+from tempkb.benchmarks.tempel.refusal import Left, refusal
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
@@ -54,10 +54,19 @@ _OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
 
 @dataclass
 class Built:
-    """What a build wrote: versions by (table, partition), and the filters' counts by cut."""
+    """What a build wrote and found.
+
+    Attributes:
+        versions: by (table, partition).
+        filters: what each filter drops, by cut.
+        left: what each filter leaves, by cut.
+        warnings: what a person should know.
+    """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
     filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
+    left: dict[date, list[Left]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 def build_release(store: Store, release: Release, log: Log) -> Built:
@@ -116,14 +125,42 @@ class _Builder:
             self._judge(cut, redirects)
         connection = self._over_kept(cuts)
         plan = make_plan(connection, self.design)
-        _need_entities(plan, self.design)
-        for category, splits in plan.splits.items():
-            if not splits:
-                self.log(
-                    f"{self.release.name}: no {category} entity stands at every snapshot that needs one; it has none"
-                )
+        self._refuse_nothing(plan)
         for cut in cuts:
             self._write_cut(cut, plan)
+
+    def _refuse_nothing(self, plan: Plan) -> None:
+        """Refuse a plan without continual entities or with unequal snapshots; warn of one without new entities.
+
+        Every design demands continual entities (`nr_ct_ents_per_cut`). None demands new ones: in a
+        wiki, or years, in which few articles come to be, a release without them is sound.
+        """
+        name, cuts, design = self.release.name, self.design.snapshots, self.design
+        if not plan.splits["continual"]:
+            poorest = min(cuts, key=lambda cut: (self.built.left[cut][-1].entities, cut))
+            common = (
+                f"kept at {'all' if len(cuts) > 1 else 'the'} {len(cuts)} snapshots, and no new article at the first"
+            )
+            shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
+            steps = [
+                *self.built.left[poorest],
+                Left("snapshots", common, plan.n_common),
+                Left("ed_men_subsets", shared, 0),
+            ]
+            raise DesignError(f"{name}: {refusal(design, self.release.preset, str(poorest), steps)}")
+        if design.equal_snapshots and not is_level(plan, cuts):
+            raise ContractError(
+                f"{name}: the plan's snapshots are not equal; this is a fault of tempkb, please report it"
+            )
+        if not plan.splits["new"]:
+            poorest = min(cuts, key=lambda cut: (plan.n_shared[cut], cut))
+            why = "none of them passes the filters"
+            if n := plan.n_born[poorest]:
+                why = f"none of the {n:,} that pass the filters has surfaces for three subsets"
+            self.built.warnings.append(
+                f"{name} has no new entities: of those that came to be before snapshot {poorest}, and since the one "
+                f"before, {why}"
+            )
 
     def write_extension(self, cut: date) -> None:
         """Add a cut to the frozen plan, unless it stands."""
@@ -205,6 +242,7 @@ class _Builder:
         use_mentions(connection, self.design)
         judge(connection, self.design, redirects)
         self.built.filters[cut] = filter_counts(connection, self.design)
+        self.built.left[cut] = left_by_filters(connection, self.design)
         path = self.folder / f"kept-{cut}.parquet"
         connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
         counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
@@ -352,15 +390,6 @@ def _check(store: Store, release: Release) -> None:
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
-
-
-def _need_entities(plan: Plan, design: Design) -> None:
-    if not plan.splits["continual"] and not plan.splits["new"]:
-        raise DesignError(
-            "the filters leave no entity with enough surfaces for three subsets; lower min_nr_inlinks or "
-            f"min_men_prior_rank (now {design.min_nr_inlinks} and {design.min_men_prior_rank}) or ed_men_title, or try "
-            "the preset small"
-        )
 
 
 def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:
