@@ -27,9 +27,10 @@ def write_entry(home: Home, benchmark: str, name: str, said: Mapping[str, Any]) 
 
 
 def mark_built(home: Home, name: str) -> None:
-    """Note that all that was asked for is built."""
-    entry = _read(home, name)
-    _write(home, name, {**entry, _BUILT: _asked(entry)})
+    """Note that all that was asked for is built; a release that nobody wrote down has no entry to mark."""
+    if is_registered(home, name):
+        entry = _read(home, name)
+        _write(home, name, {**entry, _BUILT: _asked(entry)})
 
 
 def is_built(home: Home, name: str) -> bool:

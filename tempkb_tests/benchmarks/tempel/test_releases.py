@@ -209,6 +209,7 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
 
     view = releases.balanced(store.home, "r")
     assert view.name == "r-balanced-20240101"
+    releases.keep(store.home, view)
     build_release(store, view, lambda line: None)
     level = counts(store, view.name)
     assert len(level) == 18
