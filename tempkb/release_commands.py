@@ -154,7 +154,7 @@ def extend(name: str, snapshots: str) -> None:
     from tempkb.settings import load_home
 
     home = load_home()
-    _build_release(releases.extend(home, name, read_snapshots(snapshots)), releases.load(home, name))
+    _build_release(releases.extend(home, name, read_snapshots(snapshots)))
 
 
 @release.command()
@@ -254,11 +254,13 @@ def _pair(change: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _build_release(release: Any, before: Any = None) -> None:
+def _build_release(release: Any) -> None:
     from tempkb.release_runs import build_tempel
     from tempkb.screens.releases import print_release
 
-    summary = build_tempel(release, before)
+    summary = build_tempel(release)
+    for note in summary.notes:
+        click.echo(f"note: {note}", err=True)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_release(release.name)

@@ -1,45 +1,28 @@
-"""Runs that make releases: written down first, and struck again when nothing of it could be built."""
+"""Runs that make releases: written down first, built whole, or taken back."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import strike
+from tempkb.benchmarks.register import is_built, is_registered
 from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
 from tempkb.run import FAMILIES, Summary, dagster_at, run_job
 from tempkb.settings import Home, load_home
 
 
-def build_tempel(release: releases.Release, before: releases.Release | None = None) -> Summary:
+def build_tempel(release: releases.Release) -> Summary:
     """Build a TempEL release, or what it lacks.
 
     Args:
         release: as it is to be; it is written down first, since the run reads it.
-        before: as it was, written down again when the build fails; None: there was none.
     """
+    from tempkb.automation import TEMPEL_JOB
+
     home = load_home()
     releases.keep(home, release)
-    summary = Summary()
-    with dagster_at(home) as instance:
-        from tempkb.automation import TEMPEL_JOB
-
-        run_job(instance, TEMPEL_JOB, [release.name], {}, [], summary)
-    if summary.failures and before is not None:
-        releases.keep(home, before)
-    elif summary.failures and not any_built(release):
-        releases.forget(home, release.name)
-    return summary
-
-
-def any_built(release: releases.Release) -> bool:
-    """Does any snapshot of a release stand?"""
-    from tempkb.api import open_store
-    from tempkb.benchmarks.tempel.frozen import partition_of
-
-    lake = open_store().lake
-    return any(lake.current("tempel_mentions", partition_of(release.name, cut)) for cut in release.cuts)
+    return _build(home, TEMPEL_JOB, release.name)
 
 
 def build_facts(release: fact_releases.Release) -> Summary:
@@ -52,8 +35,7 @@ def build_facts(release: fact_releases.Release) -> Summary:
 
     home = load_home()
     fact_releases.keep(home, release)
-    job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
-    return _build(home, job, release.name, ("fact_subjects", "fact_spells", "fact_releases"))
+    return _build(home, TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB, release.name)
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -66,23 +48,20 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
 
     home = load_home()
     ecbd_releases.keep(home, release)
-    return _build(home, ECBD_JOB, release.name, ("ecbd_entities", "ecbd_sentences", "ecbd_cloze", "ecbd_releases"))
+    return _build(home, ECBD_JOB, release.name)
 
 
-def _build(home: Home, job: str, name: str, tables: Sequence[str]) -> Summary:
-    """Run a job for a release; if it fails before the last of `tables` has it, take back the release and its rows."""
+def _build(home: Home, job: str, name: str) -> Summary:
+    """Run a job for a release; the steps take back what fails in them, this takes back what no step has begun."""
     from tempkb.api import open_store
 
     summary = Summary()
     with dagster_at(home) as instance:
         run_job(instance, job, [name], {}, [], summary)
-        store = open_store()
-        if summary.failures and store.lake.current(tables[-1], name) is None:
-            strike(home, name)
+        if summary.failures and is_registered(home, name) and not is_built(home, name):
+            withdraw_unbuilt(open_store(), name)
+        if not is_registered(home, name):
             instance.delete_dynamic_partition(FAMILIES[job], name)
-            for table in tables:
-                store.lake.remove(table, name)
-            store.publish()
     return summary
 
 

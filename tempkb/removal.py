@@ -5,19 +5,16 @@ publication; its files go with `tempkb gc`. Texts lie by quarter and are shared
 by all windows, so they stay.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tempkb.benchmarks.register import is_registered, release_names, strike
+from tempkb.benchmarks.register import is_registered, partitions_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
 from tempkb.refresh import due_dumps
 from tempkb.store.store import Store
 from tempkb.windows import Window
-
-_CUT = re.compile(r"\.\d{4}-\d\d-\d\d")
 
 
 @dataclass
@@ -63,12 +60,10 @@ def of_release(store: Store, name: str) -> Removal:
         there = ", ".join(release_names(store.home)) or "none"
         raise SettingsError(f"--release {name}: no such release; there: {there}")
 
-    def is_its(table: str, key: str) -> bool:
-        if store.tables[table].partitioned_by == "release":
-            return key == name
-        return key.startswith(name) and bool(_CUT.fullmatch(key[len(name) :]))
-
-    return Removal(_partitions(store, "release", is_its), releases=[name])
+    found = [
+        (table.name, key) for table in store.tables.values() for key in partitions_of_release(store.lake, table, name)
+    ]
+    return Removal(found, releases=[name])
 
 
 def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:

@@ -91,14 +91,17 @@ class Site:
 
         >>> Site().read_target("new_york%20City#Old &amp; new")
         Target(kind='section', namespace=0, title='New york City', section='Old & new')
+        >>> Site().read_target("Rain#Caf%C3%A9_life").section
+        'Café life'
         >>> Site().read_target(":fr:Paris", {"fr"}).kind
         'interwiki'
         """
         if "&" in text:
             text = html.unescape(text)
+        # As MediaWiki does: percent signs are read before the section is split off, and in it, too.
+        if "%" in text:
+            text = unquote(text, errors="replace")
         page, sharp, section = text.partition("#")
-        if "%" in page:
-            page = unquote(page, errors="replace")
         prefix, colon, _ = _spaced(page).removeprefix(":").partition(":")
         if colon:
             name = prefix.strip().casefold()

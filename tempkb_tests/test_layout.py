@@ -20,7 +20,9 @@ RANKS = {
 MAY_IMPORT_DAGSTER = {"assets", "checks", "partitions", "automation", "resource", "definitions", "run"}
 
 # What benchmarks share; each of the others is a benchmark of its own.
-SHARED_BY_BENCHMARKS = {"chance", "designs", "export", "plots", "register", "fact_queries"}
+SHARED_BY_BENCHMARKS = {
+    "assets", "chance", "checks", "designs", "export", "plots", "promises", "register", "withdrawal", "fact_queries",
+}  # fmt: skip
 
 ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",

@@ -1,22 +1,52 @@
-"""The register of a home's releases: a JSON file each, written down before anything is built."""
+"""The register of a home's releases: a JSON file each, written down before anything is built.
+
+An entry says what was asked for and, in `built`, what was last built whole, so
+that a run that fails can put the entry back.
+"""
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
+from tempkb.store.lake import Lake
+from tempkb.store.tables import Table
+
+_BUILT = "built"
+_OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
 
 
 def write_entry(home: Home, benchmark: str, name: str, said: Mapping[str, Any]) -> None:
-    """Write a release down, whole or not at all."""
-    path = entry_path(home, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps({"benchmark": benchmark, "name": name, **said}, indent=1) + "\n", "utf-8")
-    draft.replace(path)
+    """Write a release down as it is asked for; what was built of it before is kept in mind."""
+    built = _read(home, name)[_BUILT] if is_registered(home, name) else None
+    _write(home, name, {"benchmark": benchmark, "name": name, **said, _BUILT: built})
+
+
+def mark_built(home: Home, name: str) -> None:
+    """Note that all that was asked for is built; a release that nobody wrote down has no entry to mark."""
+    if is_registered(home, name):
+        entry = _read(home, name)
+        _write(home, name, {**entry, _BUILT: _asked(entry)})
+
+
+def is_built(home: Home, name: str) -> bool:
+    """Is all that was asked for built?"""
+    entry = _read(home, name)
+    return bool(entry[_BUILT] == _asked(entry))
+
+
+def take_back(home: Home, name: str) -> bool:
+    """Put an entry back to what was last built; False, and the entry is gone, when nothing was."""
+    built = _read(home, name)[_BUILT] if is_registered(home, name) else None
+    if built is None:
+        strike(home, name)
+        return False
+    _write(home, name, {**built, _BUILT: built})
+    return True
 
 
 def read_entry(home: Home, benchmark: str, name: str) -> dict[str, Any]:
@@ -69,9 +99,39 @@ def entry_path(home: Home, name: str) -> Path:
     return home.path / "releases" / f"{name}.json"
 
 
+def is_of_releases(table: Table) -> bool:
+    """Do the partitions of a table belong to releases?"""
+    return table.partitioned_by.split(" and ")[0] == "release"
+
+
+def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
+    """Partitions of a table that belong to a release: one of its name, or one for each of its windows or cuts."""
+    if not is_of_releases(table):
+        return []
+    if table.partitioned_by == "release":
+        return [name] if lake.current(table.name, name) else []
+    return [
+        key for key in lake.partitions(table.name) if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])
+    ]
+
+
+def _asked(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != _BUILT}
+
+
+def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
+    """Write an entry, whole or not at all."""
+    path = entry_path(home, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_text(json.dumps(entry, indent=1) + "\n", "utf-8")
+    draft.replace(path)
+
+
 def _read(home: Home, name: str) -> dict[str, Any]:
     path = entry_path(home, name)
     if not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
     said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return said
+    # An entry that does not say what was built counts as built, so that no failure takes away what may be whole.
+    return said if _BUILT in said else {**said, _BUILT: said}

@@ -105,8 +105,8 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
 
 mentions = _window_asset(
     MENTIONS,
-    "Links from one article to another as they lead at the cut, redirects followed; what is no such link is counted in "
-    "`exclusions`. Key `source_page_id, start_char`.",
+    "Links from one article to another as they lead at the cut, redirects followed, and whether one of them points "
+    "at a section only; what is no such link is counted in `exclusions`. Key `source_page_id, start_char`.",
     [PAGE_LINKS.name, STABLE_SNAPSHOTS.name],
 )
 inverted_index = _window_asset(

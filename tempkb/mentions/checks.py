@@ -23,7 +23,7 @@ def surfaces_stand_in_their_texts(store: dg.ResourceParam[Store]) -> dg.AssetChe
 
 @dg.asset_check(asset=MENTION_PRIORS.name)
 def priors_of_a_surface_add_up(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-    """At each cut the priors of a surface sum to one, and links are as many as mentions."""
+    """At each cut the priors of a surface sum to one, and links are as many as mentions of whole articles."""
     return _result(
         """
         SELECT cut, surface, sum(prior) FROM read_parquet($priors) GROUP BY cut, surface
@@ -32,7 +32,7 @@ def priors_of_a_surface_add_up(store: dg.ResourceParam[Store]) -> dg.AssetCheckR
         SELECT cut, 'links', sum(n) FROM (
             SELECT cut, sum(n_links) AS n FROM read_parquet($priors) GROUP BY cut
             UNION ALL
-            SELECT cut, -count(*) AS n FROM read_parquet($mentions) GROUP BY cut
+            SELECT cut, -count(*) AS n FROM read_parquet($mentions) WHERE via_redirect <> 'section' GROUP BY cut
         ) GROUP BY cut HAVING sum(n) <> 0
         """,
         priors=_files(store, MENTION_PRIORS.name), mentions=_files(store, MENTIONS.name),
@@ -41,13 +41,13 @@ def priors_of_a_surface_add_up(store: dg.ResourceParam[Store]) -> dg.AssetCheckR
 
 @dg.asset_check(asset=INVERTED_INDEX.name)
 def the_index_counts_every_mention(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-    """At each cut the index holds as many mentions as there are."""
+    """At each cut the index holds as many mentions as there are of whole articles."""
     return _result(
         """
         SELECT cut, sum(n), '' FROM (
             SELECT cut, sum(n_mentions) AS n FROM read_parquet($index) GROUP BY cut
             UNION ALL
-            SELECT cut, -count(*) AS n FROM read_parquet($mentions) GROUP BY cut
+            SELECT cut, -count(*) AS n FROM read_parquet($mentions) WHERE via_redirect <> 'section' GROUP BY cut
         ) GROUP BY cut HAVING sum(n) <> 0
         """,
         index=_files(store, INVERTED_INDEX.name), mentions=_files(store, MENTIONS.name),

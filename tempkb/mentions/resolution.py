@@ -36,7 +36,7 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
         """
         CREATE OR REPLACE TEMP TABLE page AS
         SELECT wiki, dump_id, window_start, cut, page_id, revision_id, namespace, title, redirect_namespace,
-               redirect_title, is_blank, is_disambiguation, entity_id,
+               redirect_title, redirect_section, is_blank, is_disambiguation, entity_id,
                redirect_title IS NULL AND NOT is_blank AND namespace = 0 AS is_article
         FROM snapshot
         """
@@ -52,15 +52,16 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE redirected AS
-        WITH RECURSIVE chain(page_id, stop, hops) AS (
-            SELECT page_id, page_id, 0 FROM page WHERE redirect_title IS NOT NULL
+        WITH RECURSIVE chain(page_id, stop, hops, to_section) AS (
+            SELECT page_id, page_id, 0, false FROM page WHERE redirect_title IS NOT NULL
             UNION ALL
-            SELECT chain.page_id, named.page_id, chain.hops + 1
+            SELECT chain.page_id, named.page_id, chain.hops + 1, chain.to_section OR page.redirect_section IS NOT NULL
             FROM chain JOIN page ON page.page_id = chain.stop
             JOIN named ON named.namespace = page.redirect_namespace AND named.title = page.redirect_title
             WHERE page.redirect_title IS NOT NULL AND chain.hops < {LONGEST_CHAIN}
         )
-        SELECT chain.page_id, chain.stop AS target_page_id FROM chain JOIN page ON page.page_id = chain.stop
+        SELECT chain.page_id, chain.stop AS target_page_id, chain.to_section
+        FROM chain JOIN page ON page.page_id = chain.stop
         WHERE page.redirect_title IS NULL
         """
     )
@@ -71,7 +72,8 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
                source.page_id AS source_page_id, source.revision_id AS source_revision_id, source.title AS source_title,
                links.start_char, links.end_char, links.surface, links.target_title,
                target.page_id AS target_page_id, target.entity_id AS target_entity_id,
-               redirect.page_id IS NOT NULL AS via_redirect,
+               CASE WHEN redirect.page_id IS NULL THEN 'no' WHEN redirected.to_section THEN 'section' ELSE 'page' END
+                   AS via_redirect,
                source.is_disambiguation AS source_is_disambiguation,
                target.is_disambiguation AS target_is_disambiguation,
                CASE
@@ -100,11 +102,12 @@ MENTIONS_SQL = (
     "SELECT * EXCLUDE (source_title, reason) FROM links_at_cut WHERE reason IS NULL ORDER BY source_page_id, start_char"
 )
 
+# What leads to a section names that part, as a link to a section does: it stays a mention, but is counted nowhere.
 INVERTED_INDEX_SQL = """
     SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, any_value(window_start) AS window_start,
            any_value(cut) AS cut, target_page_id, lower(surface) AS surface, source_page_id,
-           count(*) AS n_mentions, count(*) FILTER (WHERE NOT via_redirect) AS n_direct
-    FROM mentions GROUP BY target_page_id, lower(surface), source_page_id
+           count(*) AS n_mentions, count(*) FILTER (WHERE via_redirect = 'no') AS n_direct
+    FROM mentions WHERE via_redirect <> 'section' GROUP BY target_page_id, lower(surface), source_page_id
     ORDER BY target_page_id, surface, source_page_id
 """
 

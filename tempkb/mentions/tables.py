@@ -98,21 +98,31 @@ MENTIONS = Table(
         Column("target_title", pa.string(), "title that the link names, before redirects"),
         Column("target_page_id", pa.int64(), "article it leads to at the cut"),
         Column("target_entity_id", pa.string(), "Wikidata item of that article, linked on the dump's day"),
-        Column("via_redirect", pa.bool_(), "does it lead there through a redirect?"),
+        Column(
+            "via_redirect",
+            pa.string(),
+            "no (it names the article itself), page (it leads there through redirects), or section (one of these "
+            "points at a part of a page, so the article as a whole is not what is meant)",
+        ),
         Column("source_is_disambiguation", pa.bool_(), "the page that mentions only lists what a name may mean"),
         Column("target_is_disambiguation", pa.bool_(), "the page it leads to only lists what a name may mean"),
     ),
     key=("source_page_id", "start_char"),
     partitioned_by="window",
     partition_columns=("window_start",),
-    rules=(Rule("no_page_mentions_itself", "links to the own page are left out", "source_page_id = target_page_id"),),
+    rules=(
+        Rule("no_page_mentions_itself", "links to the own page are left out", "source_page_id = target_page_id"),
+        Rule("known_redirect", "via_redirect is no, page or section", "via_redirect NOT IN ('no', 'page', 'section')"),
+    ),
+    code_version="2",
 )
 
 _SURFACE = Column("surface", pa.string(), "the surface in lower case: what is counted together")
 
 INVERTED_INDEX = Table(
     name="inverted_index",
-    meaning="For each entity and surface at the cut, the articles that mention it so, and how often.",
+    meaning="For each entity and surface at the cut, the articles that mention it so, and how often; mentions of parts "
+    "of an article (via_redirect = section) are not counted.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -127,6 +137,7 @@ INVERTED_INDEX = Table(
     key=("target_page_id", "surface", "source_page_id"),
     partitioned_by="window",
     partition_columns=("window_start",),
+    code_version="2",
 )
 
 MENTION_PRIORS = Table(
@@ -149,6 +160,7 @@ MENTION_PRIORS = Table(
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(Rule("is_a_share", "a prior lies in (0, 1]", "prior <= 0 OR prior > 1 OR n_direct > n_links"),),
+    code_version="2",
 )
 
 ENTITY_POPULARITY = Table(
@@ -169,6 +181,7 @@ ENTITY_POPULARITY = Table(
     key=("page_id",),
     partitioned_by="window",
     partition_columns=("window_start",),
+    code_version="2",
 )
 
 TABLES = (PAGE_TEXTS, PAGE_LINKS, MENTIONS, INVERTED_INDEX, MENTION_PRIORS, ENTITY_POPULARITY)

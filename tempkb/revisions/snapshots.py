@@ -12,7 +12,7 @@ from tempkb.revisions.stable_tempel import describe, select_tempel
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site, Title
 from tempkb.wikitext.disambiguation import is_disambiguation
-from tempkb.wikitext.redirects import redirect_target
+from tempkb.wikitext.redirects import Redirect, read_redirect
 
 
 class TextMissingError(Exception):
@@ -41,11 +41,11 @@ class Reading:
     """What the text of a winner says."""
 
     has_text: bool
-    target: Title | None
+    redirect: Redirect | None
     is_disambiguation: bool
 
 
-_NO_READING = Reading(has_text=False, target=None, is_disambiguation=False)
+_NO_READING = Reading(has_text=False, redirect=None, is_disambiguation=False)
 
 
 class PageSnapshots:
@@ -148,15 +148,16 @@ class PageSnapshots:
                     stable.standing_seconds, stable.standing_seconds / self._lookback, stable.last_stood_at,
                     stable.n_inside, stable.n_before, people[stable.n_before - 1], page.sha1_at(index),
                     reading.has_text, bool(page.flags[index] & BLANK),
-                    reading.target.namespace if reading.target else None,
-                    reading.target.title if reading.target else None,
+                    reading.redirect.target.namespace if reading.redirect else None,
+                    reading.redirect.target.title if reading.redirect else None,
+                    reading.redirect.section if reading.redirect else None,
                     reading.is_disambiguation, page.sources[index],
                 ),
             )  # fmt: skip
 
     def read(self, text: str) -> Reading:
         """Say what matters about a winner's wikitext."""
-        return Reading(True, redirect_target(text, self._site), is_disambiguation(text))
+        return Reading(True, read_redirect(text, self._site), is_disambiguation(text))
 
     def _article_since(self) -> int | None:
         """First second at which a known text that is neither redirect nor blank stood in the main namespace."""

@@ -258,7 +258,7 @@ class Staging:
 SNAPSHOT_COLUMNS = (
     "page_id", "namespace", "title", "title_source", "revision_id", "revision_timestamp", "page_created_at",
     "article_since", "standing_seconds", "standing_share", "last_stood_at", "n_revisions_in_interval", "n_revisions",
-    "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title",
+    "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title", "redirect_section",
     "is_disambiguation", "source",
 )  # fmt: skip
 

@@ -59,6 +59,7 @@ STABLE_SNAPSHOTS = Table(
         Column("is_blank", pa.bool_(), "the winning text is empty or white space: nothing else stood"),
         Column("redirect_namespace", pa.int32(), "namespace of the winning redirect's target; null: not a redirect"),
         Column("redirect_title", pa.string(), "title of the winning redirect's target; null when not a redirect"),
+        Column("redirect_section", pa.string(), "part of that page it points to; null: the whole page, or no redirect"),
         Column("is_disambiguation", pa.bool_(), "the winning text carries a disambiguation template or magic word"),
         Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
     ),
@@ -78,7 +79,7 @@ STABLE_SNAPSHOTS = Table(
         Rule("counted", "counts agree with one another",
              "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions"),
     ),
-    code_version="2",
+    code_version="3",
 )  # fmt: skip
 
 PAGE_WIKITEXTS = Table(

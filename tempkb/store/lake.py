@@ -182,23 +182,24 @@ class Lake:
         for path in [*draft.iterdir(), draft]:
             _sync(path)
         rows = sum(file.rows for file in files)
-        said = {
-            "table": table.name,
-            "partition": partition,
-            "version": name,
-            "rows": rows,
-            "schema": table.fingerprint,
-            "files": [asdict(file) for file in files],
-        }
+        version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name)
         # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
         with locked(self._swap_lock):
             _move_into_place(draft, folder / name, files)
-            pointer = folder / "CURRENT.draft"
-            pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
-            _sync(pointer)
-            pointer.replace(folder / "CURRENT")
-            _sync(folder)
-        return Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name)
+            _point_to(version)
+        return version
+
+    def restore(self, version: Version) -> None:
+        """Make an earlier version of a partition, whose files are still there, the current one again.
+
+        Raises:
+            ContractError: the files are gone.
+        """
+        with locked(self._swap_lock):
+            missing = [path for path in version.paths() if not path.is_file()]
+            if missing:
+                raise ContractError(f"{version.table} of {version.partition}: {missing[0]} is gone; build it again")
+            _point_to(version)
 
     def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
         """Remove versions that are neither current nor in `keep`, and drafts of dead runs.
@@ -267,6 +268,24 @@ def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]
     parts: list[Any] = [str(table.schema), *(file.sha256 for file in files)]
     parts += [hashlib.sha256(side.read_bytes()).hexdigest() if side.exists() else "" for side in sides]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def _point_to(version: Version) -> None:
+    """Replace a partition's pointer, under the swap lock."""
+    said = {
+        "table": version.table,
+        "partition": version.partition,
+        "version": version.version,
+        "rows": version.rows,
+        "schema": version.schema,
+        "files": [asdict(file) for file in version.files],
+    }
+    folder = version.folder.parent
+    pointer = folder / "CURRENT.draft"
+    pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    _sync(pointer)
+    pointer.replace(folder / "CURRENT")
+    _sync(folder)
 
 
 def _move_into_place(draft: Path, folder: Path, files: Sequence[DataFile]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,32 @@ from tempkb.titles import Site, Title
 
 # MediaWiki looks for the word at the very start; nobody writes kilobytes of space before it.
 _HEAD_CHARACTERS = 1000
-_LINK = re.compile(r"\s*:?\s*\[\[\s*:?([^\[\]|#]*)(?:#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
+_LINK = re.compile(r"\s*:?\s*\[\[\s*:?([^\[\]|]*)(?:\|[^\[\]]*)?\]\]")
 
 
-def redirect_target(wikitext: str, site: Site) -> Title | None:
-    """Return the page a redirect points to; None when the text is no redirect.
+@dataclass(frozen=True)
+class Redirect:
+    """Where a redirect leads.
+
+    Attributes:
+        target: the page.
+        section: the part of it that is named, with entities and percent signs read, underscores as blanks; None when
+            the redirect is to the page as a whole.
+    """
+
+    target: Title
+    section: str | None
+
+
+def read_redirect(wikitext: str, site: Site) -> Redirect | None:
+    """Return where a redirect leads; None when the text is no redirect.
 
     The word may be any language's (`words.toml`): wikis honour the English one
     and their own.
 
-    >>> redirect_target("#REDIRECT [[United_states#History]]", Site())
-    Title(namespace=0, title='United states')
-    >>> redirect_target("No #REDIRECT [[here]]", Site()) is None
+    >>> read_redirect("#REDIRECT [[United_states#After_1776]]", Site())
+    Redirect(target=Title(namespace=0, title='United states'), section='After 1776')
+    >>> read_redirect("#REDIRECT [[United states#]]", Site()).section is None
     True
     """
     head = wikitext[:_HEAD_CHARACTERS].lstrip()
@@ -29,9 +44,22 @@ def redirect_target(wikitext: str, site: Site) -> Title | None:
         return None
     word = redirect_word().match(head)
     link = _LINK.match(head, word.end()) if word else None
-    if link is None or not link[1].strip():
+    if link is None:
         return None
-    return site.normalize(link[1])
+    target = site.read_target(link[1])
+    return Redirect(Title(target.namespace, target.title), target.section or None) if target.title else None
+
+
+def redirect_target(wikitext: str, site: Site) -> Title | None:
+    """Return the page a redirect points to; None when the text is no redirect.
+
+    >>> redirect_target("#REDIRECT [[United_states#History]]", Site())
+    Title(namespace=0, title='United states')
+    >>> redirect_target("No #REDIRECT [[here]]", Site()) is None
+    True
+    """
+    redirect = read_redirect(wikitext, site)
+    return redirect.target if redirect else None
 
 
 def starts_like_redirect(text: bytes) -> bool:

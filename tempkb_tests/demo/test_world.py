@@ -76,7 +76,8 @@ def test_a_redirect_becomes_an_article(at, world):
 
 
 def test_an_article_that_was_a_redirect_for_a_while_stays_an_article_since_its_first_text(at, world):
-    assert at("redirect_between", 3)["redirect_title"] == "Border Stone"
+    between = at("redirect_between", 3)
+    assert (between["redirect_title"], between["redirect_section"]) == ("Border Stone", "History")
     row = at("redirect_between", 5)
     assert (row["redirect_title"], row["article_since"]) == (None, world.clock.start(0))
     assert row["revision_id"] == number(world, "redirect_between", 2)

@@ -74,9 +74,9 @@ def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, 
         found = store.read("mentions", cut=cut).to_pylist()
         return [(row["source_page_id"], row["surface"], row["target_page_id"], row["via_redirect"]) for row in found]
 
-    assert told("2020-04-01") == [(1, "the other", 2, False), (1, "Three", 2, True), (2, "one", 1, False)]
-    assert told("2021-01-01") == [(1, "Page 4", 4, False), (2, "one", 1, False), (2, "the fourth", 4, False),
-                                  (3, "Two", 2, False), (4, "One", 1, False)]  # fmt: skip
+    assert told("2020-04-01") == [(1, "the other", 2, "no"), (1, "Three", 2, "page"), (2, "one", 1, "no")]
+    assert told("2021-01-01") == [(1, "Page 4", 4, "no"), (2, "one", 1, "no"), (2, "the fourth", 4, "no"),
+                                  (3, "Two", 2, "no"), (4, "One", 1, "no")]  # fmt: skip
     (left_out,) = store.read("exclusions", table_name="mentions", partition="2020-01-01").to_pylist()
     assert (left_out["reason"], left_out["n"], left_out["example"]) == (
         "red link",
@@ -234,3 +234,31 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
     words = r"mentions of window 2020-Q2 \(2020-04-01\) is not built"
     with connected(store) as connection, pytest.raises(ContractError, match=words):
         write_inverted_index(store, Window(date(2020, 4, 1), Granularity.QUARTER), connection)
+
+
+def test_redirects_to_sections_are_marked_and_counted_nowhere(home_folder, tmp_path):
+    """`Delta` redirects to a section of Gamma, `Delta wing` to Delta, and `Third` to Gamma as a whole."""
+    file = tmp_path / "sections.xml"
+    stood, links = (
+        "2020-01-05T00:00:00Z",
+        "[[Gamma]], [[Third|it]], [[Delta|it]], [[Delta wing|a wing]], [[Gamma#S|a part]]",
+    )
+    pages = [
+        page(1, revision(11, stood, f"Of {links}."), title="One"),
+        page(2, revision(21, stood, "'''Gamma''' is a letter."), title="Gamma"),
+        page(3, revision(31, stood, "#REDIRECT [[Gamma#The_fourth]]"), title="Delta"),
+        page(4, revision(41, stood, "#REDIRECT [[Delta]]"), title="Delta wing"),
+        page(5, revision(51, stood, "#REDIRECT [[Gamma]]"), title="Third"),
+    ]
+    file.write_bytes(export(*pages))
+    store, _ = build_all(file, date(2020, 4, 1))
+    sections = {row["title"]: row["redirect_section"] for row in store.read("stable_snapshots").to_pylist()}
+    assert sections == {"One": None, "Gamma": None, "Delta": "The fourth", "Delta wing": None, "Third": None}
+    told = [(row["surface"], row["target_page_id"], row["via_redirect"]) for row in store.read("mentions").to_pylist()]
+    assert told == [("Gamma", 2, "no"), ("it", 2, "page"), ("it", 2, "section"), ("a wing", 2, "section")]
+    index = [(row["surface"], row["n_mentions"], row["n_direct"]) for row in store.read("inverted_index").to_pylist()]
+    assert index == [("gamma", 1, 1), ("it", 1, 0)]
+    priors = [(row["surface"], row["n_links"], row["prior"]) for row in store.read("mention_priors").to_pylist()]
+    assert priors == [("gamma", 1, 1.0), ("it", 1, 1.0)]
+    gamma = next(row for row in store.read("entity_popularity").to_pylist() if row["page_id"] == 2)
+    assert (gamma["n_inlinks"], gamma["n_surfaces"], gamma["entity_prior"]) == (2, 2, 1.0)

@@ -137,10 +137,11 @@ def test_every_mention_agrees_with_the_worlds_own_truth(read, world):
             by_title[row["title"]] = row
         for mention in read("mentions", cut=cut.date()).to_pylist():
             row = by_title[mention["target_title"]]
-            hops = 0
+            hops, to_section = 0, False
             while row["redirect_title"] is not None and hops < 9:
+                to_section |= row["redirect_section"] is not None
                 row, hops = by_title[row["redirect_title"]], hops + 1
             assert row["page_id"] == mention["target_page_id"]
-            assert mention["via_redirect"] == (hops > 0)
+            assert mention["via_redirect"] == ("section" if to_section else "page" if hops else "no")
             checked += 1
     assert checked > 1000

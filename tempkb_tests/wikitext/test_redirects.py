@@ -2,7 +2,7 @@ import pytest
 
 from tempkb.titles import Site, Title
 from tempkb.wikitext.disambiguation import is_disambiguation
-from tempkb.wikitext.redirects import redirect_target, starts_like_redirect
+from tempkb.wikitext.redirects import read_redirect, redirect_target, starts_like_redirect
 
 TARGETS = [
     ("#REDIRECT [[Rain]]", Title(0, "Rain")),
@@ -31,6 +31,30 @@ def test_redirects(text, target):
     assert redirect_target(text, Site()) == target
     if target is not None:
         assert starts_like_redirect(text.encode())
+
+
+SECTIONS = [
+    ("#REDIRECT [[Rain#Measuring]]", "Measuring"),
+    ("#REDIRECT [[Rain]]", None),
+    ("#REDIRECT [[Rain#]]", None),
+    ("#REDIRECT [[Rain# |here]]", None),
+    ("#REDIRECT [[Rain#How_to_measure|here]] {{R to section}}", "How to measure"),
+    ("#REDIRECT [[Rain#Caf%C3%A9_life]]", "Café life"),
+    ("#REDIRECT [[Rain%23Causes]]", "Causes"),
+    ("#REDIRECT [[Rain#Old &amp; new]]", "Old & new"),
+    # The older encoding of anchors may stand for itself as well, so it stays as it is.
+    ("#REDIRECT [[Rain#Caf.C3.A9]]", "Caf.C3.A9"),
+    ("#WEITERLEITUNG [[Regen#Messung]]", "Messung"),
+    ("#REDIRECTION [[Pluie#Mesure]]", "Mesure"),
+    ("#ПЕРЕНАПРАВЛЕНИЕ [[Дождь#Измерение]]", "Измерение"),
+    ("#転送 [[雨#測定]]", "測定"),
+    ("#تحويل [[مطر#قياس]]", "قياس"),
+]
+
+
+@pytest.mark.parametrize(("text", "section"), SECTIONS)
+def test_sections_of_redirects(text, section):
+    assert read_redirect(text, Site()).section == section
 
 
 @pytest.mark.parametrize(

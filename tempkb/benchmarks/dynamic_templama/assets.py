@@ -7,7 +7,9 @@ from typing import Any
 
 import dagster as dg
 
+from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
+from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES, OF_QUERIES
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.asking import told_of_queries
@@ -15,6 +17,8 @@ from tempkb.benchmarks.fact_queries.assets import of_release
 from tempkb.benchmarks.fact_queries.building import build_queries
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.plots import plot_bars
+from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, facts_of_windows, markdown, sample_of
 from tempkb.store.memory import in_memory, view_files
@@ -46,7 +50,9 @@ def dynamic_templama_queries(
     told: dict[str, Any] = {}
     for name in context.partition_keys:
         began = time.monotonic()
-        versions = build_queries(store, releases.load(store.home, name), DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
+        with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
+            versions = build_queries(store, releases.load(store.home, name), DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
+            require(store, OF_QUERIES, name)
         facts = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(facts, partition_key=name)
         told = {**facts, **{key: dg.MetadataValue.md(text) for key, text in told_of_queries(versions).items()}}
@@ -66,8 +72,12 @@ def dynamic_templama_changes(
     told: dict[str, Any] = {}
     for name in context.partition_keys:
         began = time.monotonic()
-        release = releases.load(store.home, name)
-        versions = build_changes(store, release, context.log.info)
+        with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
+            release = releases.load(store.home, name)
+            versions = build_changes(store, release, context.log.info)
+            require(store, OF_CHANGES, name)
+            n = len(release.design.windows())
+            releases.finish(store, release, (DYNAMIC_TEMPLAMA_QUERIES, n), (DYNAMIC_TEMPLAMA_CHANGES, n - 1))
         told = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(dict(told), partition_key=name)
         if versions:

@@ -1,13 +1,10 @@
 """Is it so? Checks of DynamicTempLAMA's queries against the facts, and of its changes against its queries."""
 
-import dagster as dg
-
+from tempkb.benchmarks.checks import check_of
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.fact_queries.checking import IN_TWO_SPLITS, NOT_VALID
+from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.store.store import Store
-from tempkb.wikidata.checks import result_of
-from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
+from tempkb.benchmarks.promises import Promise
 
 _STEP = """CASE r.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
@@ -50,26 +47,15 @@ DISAGREEING = f"""
     END
 """
 
+OF_QUERIES = promises_of_queries(DYNAMIC_TEMPLAMA_QUERIES)
+OF_CHANGES = (
+    Promise(
+        "changes_follow_from_the_answers",
+        "What changed is what the answers of two adjacent windows say, recomputed from these alone.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        DISAGREEING,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES},
+    ),
+)
 
-@dg.asset_check(asset=DYNAMIC_TEMPLAMA_QUERIES.name, name="answers_hold_in_their_windows")
-def dynamic_answers_hold(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-    """Every answer is a fact of the release's dump that holds in the window, by the dates of its statement."""
-    tables = {
-        "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES, "facts": FACTS, "entities": WIKIDATA_ENTITIES,
-    }  # fmt: skip
-    return result_of(store, NOT_VALID, tables)
-
-
-@dg.asset_check(asset=DYNAMIC_TEMPLAMA_QUERIES.name, name="no_subject_is_in_two_splits")
-def dynamic_splits_are_apart(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-    """A subject is in one split, whatever the relation and the window."""
-    return result_of(store, IN_TWO_SPLITS, {"queries": DYNAMIC_TEMPLAMA_QUERIES})
-
-
-@dg.asset_check(asset=DYNAMIC_TEMPLAMA_CHANGES.name)
-def changes_follow_from_the_answers(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-    """What changed is what the answers of two adjacent windows say, recomputed from these alone."""
-    tables = {
-        "changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES,
-    }  # fmt: skip
-    return result_of(store, DISAGREEING, tables)
+CHECKS = [check_of(promise) for promise in (*OF_QUERIES, *OF_CHANGES)]

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 
+from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.ecbd import releases
 from tempkb.benchmarks.ecbd.building import build_release
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
@@ -80,15 +81,13 @@ def ecbd(
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Choose entities, sentences and spans, for each release of the run."""
     if config.windows:
-        design = make_design(
-            config.preset, config.windows, config.cut, config.dump_id, config.popular, config.changes
-        )  # fmt: skip
-        releases.keep(store.home, releases.create(store.home, config.preset, design, context.partition_key))
+        _write_down(context, config, store)
     told: dict[str, dict[str, Any]] = {}
     for name in context.partition_keys:
         began = time.monotonic()
         warnings: list[str] = []
-        versions = build_release(store, releases.load(store.home, name), context.log.info, warnings.append)
+        with forgetting_withdrawn(context, store, name):
+            versions = build_release(store, releases.load(store.home, name), context.log.info, warnings.append)
         for warning in warnings:
             context.log.warning(warning)
         publication = store.publish()
@@ -108,6 +107,16 @@ def ecbd(
         told[ECBD_CLOZE.name]["items"] = dg.MetadataValue.md(_items(versions[ECBD_CLOZE.name]))
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
+
+
+def _write_down(context: dg.AssetExecutionContext, config: EcbdReleaseConfig, store: Store) -> None:
+    """Write down a release that is asked for by the run's configuration."""
+    name = context.partition_key
+    with forgetting_withdrawn(context, store, name):
+        design = make_design(
+            config.preset, config.windows, config.cut, config.dump_id, config.popular, config.changes
+        )  # fmt: skip
+        releases.keep(store.home, releases.create(store.home, config.preset, design, name))
 
 
 def _chunker(versions: dict[str, Version]) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from tempkb.benchmarks.ecbd.checking import PROMISES
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
@@ -31,6 +32,9 @@ from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_l
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
 from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.register import mark_built
+from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion, Provenance
@@ -80,15 +84,21 @@ def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[s
 
     Raises:
         DesignError: the design does not fit the home, or no item is left.
-        ContractError: a source is not built.
+        ContractError: a source is not built, or the rows break a promise; nothing is kept then.
         SettingsError: a spaCy model is asked for and missing.
     """
     if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
         log(f"{release.name}: stands; a release is frozen once built")
         standing = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
         return {name: version for name, version in standing.items() if version is not None}
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
-        return _Builder(store, release, folder, connection, log, warn).build()
+    with (
+        whole_or_nothing(store, release.name),
+        store.lake.staging() as folder,
+        spilling_to(folder) as connection,
+    ):
+        versions = _Builder(store, release, folder, connection, log, warn).build()
+        mark_built(store.home, release.name)
+    return versions
 
 
 class _Builder:
@@ -241,8 +251,9 @@ class _Builder:
             "chunker": chunker.name, "n_parsed": chunker.n_parsed,
             "design": json.dumps(self.design.to_json(), sort_keys=True),
         }  # fmt: skip
-        told = [pa.Table.from_pylist([row], ECBD_RELEASES.schema)]
-        written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, told, provenance)
+        own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
+        require(self.store, PROMISES, self.release.name, {"releases": own_row})
+        written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
         return {table.name: written[table.name] for table in TABLES}
 
     def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:

@@ -4,6 +4,10 @@ They measure sentences by themselves and read neither the code that found mentio
 nor the one that chose spans.
 """
 
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES
+from tempkb.benchmarks.promises import Promise
+from tempkb.mentions.tables import PAGE_TEXTS
+
 # A word's edge in RE2, which knows no looking back; the alternatives are what may stand beside a name.
 _EDGE = "[^\\pL\\pN]"
 # Without what is glued to the mention, such as its genitive.
@@ -88,8 +92,73 @@ SEVERAL_CHUNKERS = """
         UNION ALL SELECT release, chunker FROM releases
     ) GROUP BY release HAVING count(DISTINCT chunker) > 1
 """
-BY_CHUNKER = """
-    SELECT chunker, count(*) AS n, round(count(*) / sum(count(*)) OVER (), 4) AS share FROM cloze
-    GROUP BY chunker ORDER BY chunker
-"""
 BY_FALLBACK = "SELECT release, chunker FROM releases WHERE contains(chunker, '(fallback)')"
+
+_TABLES = {"cloze": ECBD_CLOZE, "entities": ECBD_ENTITIES, "sentences": ECBD_SENTENCES, "releases": ECBD_RELEASES}
+PROMISES = (
+    Promise(
+        "entity_is_mentioned_once",
+        "The mention stands in its sentence once, between the edges of words.",
+        ECBD_SENTENCES,
+        MENTIONED_OFTEN,
+        {"sentences": ECBD_SENTENCES},
+    ),
+    Promise(
+        "sentences_are_in_their_texts",
+        "Every sentence stands in the clean text of its revision, where it is said to.",
+        ECBD_SENTENCES,
+        NOT_IN_TEXT,
+        {"sentences": ECBD_SENTENCES, "texts": PAGE_TEXTS},
+        may_fade=True,
+    ),
+    Promise(
+        "spans_are_in_place",
+        "Put in for the mask, the answer gives the sentence back.",
+        ECBD_CLOZE,
+        NOT_IN_PLACE,
+        _TABLES,
+    ),
+    Promise(
+        "spans_keep_to_the_limits",
+        "Spans have as many words, and lie as near and as far behind the mention, as the design says.",
+        ECBD_CLOZE,
+        BEYOND_LIMITS,
+        _TABLES,
+    ),
+    Promise(
+        "no_entity_is_in_both_splits",
+        "Every entity is for development or for testing.",
+        ECBD_CLOZE,
+        IN_BOTH_SPLITS,
+        _TABLES,
+    ),
+    Promise(
+        "caps_are_kept",
+        "No entity and no window has more items than the design says.",
+        ECBD_CLOZE,
+        BEYOND_CAPS,
+        _TABLES,
+    ),
+    Promise(
+        "origins_are_in_the_study",
+        "Origins lie in the study, and random definitions are of the same window and split and give nothing away.",
+        ECBD_CLOZE,
+        OUT_OF_WINDOW,
+        _TABLES,
+    ),
+    Promise(
+        "one_chunker_per_release",
+        "One program found all noun phrases of a release.",
+        ECBD_CLOZE,
+        SEVERAL_CHUNKERS,
+        _TABLES,
+    ),
+    Promise(
+        "chunker_is_spacy",
+        "A warning: noun phrases of these releases are by the bundled chunker, which is cruder than a spaCy model.",
+        ECBD_RELEASES,
+        BY_FALLBACK,
+        {"releases": ECBD_RELEASES},
+        is_warning=True,
+    ),
+)

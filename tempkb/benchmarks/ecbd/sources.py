@@ -197,12 +197,12 @@ _TEXTS_OF = """
 
 
 def titles_that_lead_to(connection: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:
-    """Titles that redirect to each article of `chosen`, by its number."""
+    """Titles that redirect to each article of `chosen` as a whole, by its number."""
     rows = connection.execute(
         """
         SELECT c.page_id, list(s.title ORDER BY s.title)
         FROM snapshot AS s JOIN chosen AS c ON c.title = s.redirect_title
-        WHERE s.redirect_namespace = 0 AND s.namespace = 0 GROUP BY c.page_id
+        WHERE s.redirect_namespace = 0 AND s.namespace = 0 AND s.redirect_section IS NULL GROUP BY c.page_id
         """
     ).fetchall()
     return dict(rows)

@@ -7,10 +7,14 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 
+from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.building import build_spells
+from tempkb.benchmarks.fact_queries.checking import PROMISES
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.partitions import RELEASES
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
@@ -90,16 +94,13 @@ def fact_queries(
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Choose subjects and join their facts, for a release of either benchmark."""
     if config.dump_id:
-        design = make_design(
-            config.benchmark, config.preset, config.dump_id, config.windows, config.granularity, config.templates,
-            config.changes,
-        )  # fmt: skip
-        name = context.partition_key
-        releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))
+        _write_down(context, config, store)
     told: dict[str, dict[str, Any]] = {}
     for name in context.partition_keys:
         began = time.monotonic()
-        versions = build_spells(store, releases.load(store.home, name), context.log.info)
+        with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
+            versions = build_spells(store, releases.load(store.home, name), context.log.info)
+            require(store, PROMISES, name)
         publication = store.publish()
         for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES):
             version = versions[table.name]
@@ -113,3 +114,14 @@ def fact_queries(
         told[FACT_RELEASES.name]["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
+
+
+def _write_down(context: dg.AssetExecutionContext, config: FactReleaseConfig, store: Store) -> None:
+    """Write down a release that is asked for by the run's configuration."""
+    name = context.partition_key
+    with forgetting_withdrawn(context, store, name):
+        design = make_design(
+            config.benchmark, config.preset, config.dump_id, config.windows, config.granularity, config.templates,
+            config.changes,
+        )  # fmt: skip
+        releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))

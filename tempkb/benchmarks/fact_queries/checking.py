@@ -3,7 +3,11 @@
 They go back to the facts themselves and read neither spells nor how queries were made.
 """
 
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.promises import Promise
+from tempkb.store.tables import Table
 from tempkb.wikidata.membership import true_within
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 _STEP = """CASE granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
@@ -49,3 +53,40 @@ TOUCHING_SPELLS = f"""
     WHERE next.spell_no = one.spell_no + 1 AND {_OURS}
       AND (one.valid_to IS NULL OR next.valid_from IS NULL OR next.valid_from <= one.valid_to)
 """
+
+PROMISES = (
+    Promise(
+        "every_statement_exists",
+        "Every statement that a spell is made of is in the facts of the release's dump, with that object.",
+        FACT_SPELLS,
+        UNKNOWN_STATEMENTS,
+        {"spells": FACT_SPELLS, "facts": FACTS},
+    ),
+    Promise(
+        "spells_keep_apart",
+        "Between two spells of an object lies at least a day on which it was none.",
+        FACT_SPELLS,
+        TOUCHING_SPELLS,
+        {"spells": FACT_SPELLS, "releases": FACT_RELEASES},
+    ),
+)
+
+
+def promises_of_queries(queries: Table) -> tuple[Promise, ...]:
+    """What the queries of either benchmark promise."""
+    return (
+        Promise(
+            "answers_hold_in_their_windows",
+            "Every answer is a fact of the release's dump that holds in the window, by the dates of its statement.",
+            queries,
+            NOT_VALID,
+            {"queries": queries, "releases": FACT_RELEASES, "facts": FACTS, "entities": WIKIDATA_ENTITIES},
+        ),
+        Promise(
+            "no_subject_is_in_two_splits",
+            "A subject is in one split, whatever the relation and the window.",
+            queries,
+            IN_TWO_SPLITS,
+            {"queries": queries},
+        ),
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 
+from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design, read_snapshots
@@ -92,11 +93,14 @@ def tempel(
     """Plan a release over its snapshots, and write what it lacks."""
     began = time.monotonic()
     name = context.partition_key
-    if config.snapshots:
-        design = make_design(config.preset, read_snapshots(config.snapshots), config.changes)
-        releases.keep(store.home, releases.create(store.home, config.preset, design, name))
-    release = releases.load(store.home, name)
-    build_release(store, release, context.log.info)
+    with forgetting_withdrawn(context, store, name):
+        if config.snapshots:
+            design = make_design(config.preset, read_snapshots(config.snapshots), config.changes)
+            releases.keep(store.home, releases.create(store.home, config.preset, design, name))
+        release = releases.load(store.home, name)
+        built = build_release(store, release, context.log.info)
+    for warning in built.warnings:
+        context.log.warning(warning)
     publication = store.publish()
     partitions = [partition_of(name, cut) for cut in release.cuts]
     for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
@@ -112,6 +116,8 @@ def tempel(
         "shortfall": told["shortfall"],
         "seconds": round(time.monotonic() - began, 2),
     }
+    if built.warnings:
+        facts["warning"] = "; ".join(built.warnings)
     yield dg.MaterializeResult(
         asset_key=TEMPEL_RELEASES.name, metadata={**_facts([row]), **facts, "design": told["design"]}
     )

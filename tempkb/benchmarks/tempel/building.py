@@ -15,11 +15,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, use_mentions
-from tempkb.benchmarks.tempel.design import Design
+from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.register import mark_built
+from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
+from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
+from tempkb.benchmarks.tempel.refusal import Left, refusal
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
@@ -30,6 +33,7 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
+from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.resolution import view_files
@@ -50,22 +54,38 @@ _OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
 
 @dataclass
 class Built:
-    """What a build wrote: versions by (table, partition), and the filters' counts by cut."""
+    """What a build wrote and found.
+
+    Attributes:
+        versions: by (table, partition).
+        filters: what each filter drops, by cut.
+        left: what each filter leaves, by cut.
+        warnings: what a person should know.
+    """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
     filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
+    left: dict[date, list[Left]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 def build_release(store: Store, release: Release, log: Log) -> Built:
     """Build what a release lacks: its base cuts together, each added cut by itself.
 
+    All of it is built or nothing; a release that breaks one of its own promises is
+    withdrawn, and an extension that fails leaves the release as it was.
+
     Raises:
         DesignError: the design does not fit the home, or the data falls short of it.
-        ContractError: a cut's tables are not built.
+        ContractError: a cut's tables are not built, or the rows break a promise.
     """
-    _check(store, release)
     built = Built()
-    with store.lake.staging() as folder, spilling_to(folder) as connection:
+    with (
+        whole_or_nothing(store, release.name),
+        store.lake.staging() as folder,
+        spilling_to(folder) as connection,
+    ):
+        _check(store, release)
         builder = _Builder(store, release, folder, connection, built, log)
         if release.made_from:
             builder.write_balanced()
@@ -74,6 +94,7 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
+        mark_built(store.home, release.name)
     return built
 
 
@@ -104,14 +125,42 @@ class _Builder:
             self._judge(cut, redirects)
         connection = self._over_kept(cuts)
         plan = make_plan(connection, self.design)
-        _need_entities(plan, self.design)
-        for category, splits in plan.splits.items():
-            if not splits:
-                self.log(
-                    f"{self.release.name}: no {category} entity stands at every snapshot that needs one; it has none"
-                )
+        self._refuse_nothing(plan)
         for cut in cuts:
             self._write_cut(cut, plan)
+
+    def _refuse_nothing(self, plan: Plan) -> None:
+        """Refuse a plan without continual entities or with unequal snapshots; warn of one without new entities.
+
+        Every design demands continual entities (`nr_ct_ents_per_cut`). None demands new ones: in a
+        wiki, or years, in which few articles come to be, a release without them is sound.
+        """
+        name, cuts, design = self.release.name, self.design.snapshots, self.design
+        if not plan.splits["continual"]:
+            poorest = min(cuts, key=lambda cut: (self.built.left[cut][-1].entities, cut))
+            common = (
+                f"kept at {'all' if len(cuts) > 1 else 'the'} {len(cuts)} snapshots, and no new article at the first"
+            )
+            shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
+            steps = [
+                *self.built.left[poorest],
+                Left("snapshots", common, plan.n_common),
+                Left("ed_men_subsets", shared, 0),
+            ]
+            raise DesignError(f"{name}: {refusal(design, self.release.preset, str(poorest), steps)}")
+        if design.equal_snapshots and not is_level(plan, cuts):
+            raise ContractError(
+                f"{name}: the plan's snapshots are not equal; this is a fault of tempkb, please report it"
+            )
+        if not plan.splits["new"]:
+            poorest = min(cuts, key=lambda cut: (plan.n_shared[cut], cut))
+            why = "none of them passes the filters"
+            if n := plan.n_born[poorest]:
+                why = f"none of the {n:,} that pass the filters has surfaces for three subsets"
+            self.built.warnings.append(
+                f"{name} has no new entities: of those that came to be before snapshot {poorest}, and since the one "
+                f"before, {why}"
+            )
 
     def write_extension(self, cut: date) -> None:
         """Add a cut to the frozen plan, unless it stands."""
@@ -153,7 +202,7 @@ class _Builder:
             self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
 
     def write_release(self) -> None:
-        """Write the release's own row and its statistics, from what stands now."""
+        """Write the release's statistics and, once all of its promises are kept, its own row."""
         release, cuts = self.release, self.release.cuts
         plan = self._frozen_plan(cuts)
         lacking = (
@@ -169,12 +218,13 @@ class _Builder:
             "is_equal": lacking == 0 and is_level(plan, cuts), "shortfall": lacking,
         }  # fmt: skip
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
-        rows = [pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)]
+        own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
+        require(self.store, PROMISES, release.name, {"releases": own_row})
         provenance = Provenance(inputs, self.design.to_json())
-        self._note(self.store.write(TEMPEL_RELEASES, release.name, rows, provenance))
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
         told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
         self._note(self.store.write(TEMPEL_STATISTICS, release.name, told, provenance))
+        self._note(self.store.write(TEMPEL_RELEASES, release.name, [own_row], provenance))
 
     def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
         return read_plan(self.store.lake, self.release.name, cuts)
@@ -192,6 +242,7 @@ class _Builder:
         use_mentions(connection, self.design)
         judge(connection, self.design, redirects)
         self.built.filters[cut] = filter_counts(connection, self.design)
+        self.built.left[cut] = left_by_filters(connection, self.design)
         path = self.folder / f"kept-{cut}.parquet"
         connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
         counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
@@ -339,15 +390,6 @@ def _check(store: Store, release: Release) -> None:
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
-
-
-def _need_entities(plan: Plan, design: Design) -> None:
-    if not plan.splits["continual"] and not plan.splits["new"]:
-        raise DesignError(
-            "the filters leave no entity with enough surfaces for three subsets; lower min_nr_inlinks or "
-            f"min_men_prior_rank (now {design.min_nr_inlinks} and {design.min_men_prior_rank}) or ed_men_title, or try "
-            "the preset small"
-        )
 
 
 def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from duckdb.func import PythonUDFType
 
 from tempkb.benchmarks.tempel.design import Design
+from tempkb.benchmarks.tempel.refusal import Left
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances
 
 # Titles of pages that list things; the paper's code knows the first form only.
@@ -49,16 +50,18 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `usable`: mentions of a cut that a release may hold, with `key`, the surface in lower case.
 
     Needs the views `mentions`, `snapshot` and `texts` of the cut. A mention whose text is
-    not there (hidden since) is none, so that what is planned can be found.
+    not there (hidden since), or is not the one that the snapshot names (built again since),
+    is none, so that what is planned can be found.
     """
     is_paper = design.rules == "paper"
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE usable AS
         SELECT mentions.*, lower(mentions.surface) AS key
-        FROM mentions JOIN snapshot AS source ON source.page_id = mentions.source_page_id
+        FROM mentions JOIN snapshot AS source
+             ON source.page_id = mentions.source_page_id AND source.revision_id = mentions.source_revision_id
         SEMI JOIN texts ON texts.page_id = mentions.source_page_id AND texts.revision_id = mentions.source_revision_id
-        WHERE {"NOT via_redirect" if is_paper else "NOT source_is_disambiguation"}
+        WHERE {"via_redirect = 'no'" if is_paper else "via_redirect <> 'section' AND NOT source_is_disambiguation"}
           AND NOT regexp_matches(source.title, '{_lists_of(design)}')
         """
     )
@@ -144,6 +147,38 @@ def filter_counts(connection: duckdb.DuckDBPyConnection, design: Design) -> list
     )
     row = connection.execute(f"SELECT {wanted} FROM judged").fetchall()[0]
     return [(*key, row[2 * at], row[2 * at + 1]) for at, key in enumerate(conditions)]
+
+
+def left_by_filters(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Left]:
+    """Count what each filter leaves for the next one, and first of all what is offered.
+
+    Needs the table `judged`.
+    """
+    names = [one.name for one in filters_of(design)]
+    first_drop = " ".join(f"WHEN drops_{name} THEN {at}" for at, name in enumerate(names))
+    rows = connection.execute(
+        f"""
+        WITH dropped AS (SELECT page_id, n_usable, CASE {first_drop} ELSE {len(names)} END AS by_filter FROM judged),
+        entity AS (SELECT page_id, max(by_filter) AS by_filter FROM dropped GROUP BY page_id)
+        SELECT by_filter, sum(n_usable)::BIGINT, count(*), 0 FROM dropped GROUP BY by_filter
+        UNION ALL SELECT by_filter, 0, 0, count(*) FROM entity GROUP BY by_filter
+        """
+    ).fetchall()
+    left = [Left("offered", "what is offered", *_beyond(rows, -1))]
+    left += [Left(name, _told(name, design), *_beyond(rows, at)) for at, name in enumerate(names)]
+    kept = f"SELECT count(DISTINCT page_id), count(*), coalesce(sum(n_usable), 0)::BIGINT FROM ({kept_sql(design)})"
+    name = "min_nr_distinct_mentions_per_entity"
+    return [*left, Left(name, _told(name, design), *connection.execute(kept).fetchall()[0])]
+
+
+def _beyond(rows: Sequence[tuple[int, int, int, int]], at: int) -> tuple[int, int, int]:
+    """Entities, surfaces and mentions that no filter up to a position drops."""
+    there = [row for row in rows if row[0] > at]
+    return sum(row[3] for row in there), sum(row[2] for row in there), sum(row[1] for row in there)
+
+
+def _told(name: str, design: Design) -> str:
+    return f"{name} {value}" if (value := getattr(design, name, None)) is not None else name
 
 
 def kept_sql(design: Design) -> str:

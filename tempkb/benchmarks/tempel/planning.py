@@ -33,12 +33,18 @@ class Plan:
         splits: per category, the surfaces of each entity and their subsets.
         available, planned: per (category, subset), mentions of each entity at each cut.
         left_out: (cut, page_id) -> why an entity of the frozen plan is not there.
+        n_common: entities that the filters keep at every base cut.
+        n_born: per base cut, entities that came to be since the one before.
+        n_shared: of these, per base cut, those whose surfaces can be shared among the subsets.
     """
 
     splits: dict[str, dict[int, Split]] = field(default_factory=dict)
     available: dict[tuple[str, str], Quotas] = field(default_factory=dict)
     planned: dict[tuple[str, str], Quotas] = field(default_factory=dict)
     left_out: dict[tuple[date, int], str] = field(default_factory=dict)
+    n_common: int = 0
+    n_born: dict[date, int] = field(default_factory=dict)
+    n_shared: dict[date, int] = field(default_factory=dict)
 
     def assignments(self, cut: date) -> pa.Table:
         """Which surfaces of which entities count at a cut: page_id, surface, subset, category, quota."""
@@ -70,8 +76,8 @@ class Surface:
 def make_plan(connection: duckdb.DuckDBPyConnection, design: Design) -> Plan:
     """Plan a release over the view `kept` (what `kept_sql` gave at each cut, with a column `cut`)."""
     plan = Plan()
-    plan.splits["continual"] = _continual(connection, design)
-    plan.splits["new"], of_cut = _new(connection, design, plan.splits["continual"].keys())
+    plan.splits["continual"] = _continual(connection, design, plan)
+    plan.splits["new"], of_cut = _new(connection, design, plan)
     everything = {**plan.splits["continual"], **plan.splits["new"]}
     surfaces = dict(surfaces_of(connection, sorted(everything)))
     for category in plan.splits:
@@ -109,7 +115,7 @@ def split_entity(design: Design, page: int, surfaces: Sequence[Surface], cuts: I
     return split_surfaces(spread, cuts, design.ed_men_subsets, design.seed, page)
 
 
-def _continual(connection: duckdb.DuckDBPyConnection, design: Design) -> dict[int, Split]:
+def _continual(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan) -> dict[int, Split]:
     """The first entities, in an order of chance, that stand at every cut and whose surfaces can be shared.
 
     What is new at the first snapshot stands at all of them, too; it counts as new.
@@ -121,6 +127,7 @@ def _continual(connection: duckdb.DuckDBPyConnection, design: Design) -> dict[in
         f"SELECT page_id FROM kept GROUP BY page_id HAVING count(DISTINCT cut) = $n AND {older} AND $begin IS NOT NULL",
         {"n": len(design.snapshots), "begin": begin},
     ).fetchall()
+    plan.n_common = len(found)
     order = iter(sorted((page for (page,) in found), key=lambda page: draw(design.seed, "continual", page)))
     chosen: dict[int, Split] = {}
     while len(chosen) < design.nr_ct_ents_per_cut and (chunk := list(islice(order, _CHUNK))):
@@ -132,11 +139,9 @@ def _continual(connection: duckdb.DuckDBPyConnection, design: Design) -> dict[in
     return chosen
 
 
-def _new(
-    connection: duckdb.DuckDBPyConnection, design: Design, continual: Iterable[int]
-) -> tuple[dict[int, Split], dict[int, date]]:
+def _new(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan) -> tuple[dict[int, Split], dict[int, date]]:
     """Entities that came to be since the cut before, as many at each cut; and the cut of each."""
-    taken = set(continual)
+    taken = set(plan.splits["continual"])
     splits: dict[date, dict[int, Split]] = {}
     for cut in design.snapshots:
         pages = [page for page in new_pages(connection, design, cut, design.new_since(cut)) if page not in taken]
@@ -144,6 +149,7 @@ def _new(
         shared = {page: split_entity(design, page, surfaces[page], [cut]) for page in pages}
         splits[cut] = {page: split for page, split in shared.items() if split is not None}
         taken |= splits[cut].keys()
+        plan.n_born[cut], plan.n_shared[cut] = len(pages), len(splits[cut])
     least = min(len(own) for own in splits.values())
     chosen: dict[int, Split] = {}
     of_cut = {}

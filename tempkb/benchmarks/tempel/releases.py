@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from tempkb.benchmarks.register import is_registered, read_entry, strike, write_entry
+from tempkb.benchmarks.register import is_registered, read_entry, write_entry
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
 from tempkb.settings import Home
@@ -80,11 +80,6 @@ def keep(home: Home, release: Release) -> None:
         "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
     }  # fmt: skip
     write_entry(home, BENCHMARK, release.name, said)
-
-
-def forget(home: Home, name: str) -> None:
-    """Take back a release of which nothing could be built."""
-    strike(home, name)
 
 
 def balanced(home: Home, name: str) -> Release:

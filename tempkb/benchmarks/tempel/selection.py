@@ -36,11 +36,17 @@ def choose_mentions(
     and the registered table `assigned`. An entity's quota goes round its surfaces,
     a surface's share round the articles that use it, so no surface or article
     stands for all.
+
+    Only surfaces that the filters kept at this cut are numbered, since the plan
+    counted these alone: a surface of the entity that passes at another cut only
+    has no share in the quota. The joins behind the numbering add columns and
+    lose no row; `usable` and `kept` hold only what they find.
     """
     query = f"""
         WITH offered AS (
             SELECT usable.*, assigned.subset, assigned.category, assigned.quota
             FROM usable JOIN assigned ON assigned.page_id = usable.target_page_id AND assigned.surface = usable.key
+            SEMI JOIN kept ON kept.page_id = usable.target_page_id AND kept.surface = usable.key
         ), in_source AS (
             SELECT *, row_number() OVER (
                 PARTITION BY target_page_id, subset, key, source_page_id

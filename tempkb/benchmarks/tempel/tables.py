@@ -91,7 +91,7 @@ TEMPEL_MENTIONS = Table(
         Column("anchor_len_chars", pa.int64(), "length of that article in code points"),
         Column("anchor_creation_date", INSTANT, "first revision of its page"),
         Column("anchor_revision_date", INSTANT, "when that revision was saved"),
-        Column("via_redirect", pa.bool_(), "does the link go through a redirect?"),
+        Column("via_redirect", pa.string(), "no, or page: the link leads to the article through redirects"),
         Column("ed_men_title", pa.float64(), "edit distance of mention and whole title over the longer's length"),
         Column("ed_men_bare_title", pa.float64(), "the same without the title's parenthesis: what the filter uses"),
         Column("overlap_type", pa.string(), "HIGH_OVERLAP, MULTIPLE_CATEGORIES, AMBIGUOUS_SUBSTRING or LOW_OVERLAP"),
@@ -115,6 +115,7 @@ TEMPEL_MENTIONS = Table(
              "subset NOT IN ('train', 'validation', 'test') OR category NOT IN ('continual', 'new')"),
         Rule("new_is_young", "an entity is as old as its first text as an article", "age_at_cut_days < 0"),
     ),
+    code_version="2",
 )  # fmt: skip
 
 TEMPEL_ENTITIES = Table(

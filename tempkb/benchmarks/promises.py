@@ -1,0 +1,94 @@
+"""What a release promises of its rows: declared once, asked before it stands and again for the UI. No Dagster here.
+
+A promise looks at the rows of the releases that it is asked about, and at no
+others: what is wrong with one release is no affair of another's run.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.register import is_of_releases, partitions_of_release
+from tempkb.errors import ContractError
+from tempkb.store import promises
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A promise of a release.
+
+    Attributes:
+        name: also of the asset check.
+        meaning: one sentence for people.
+        about: table at which the check is shown.
+        query: SQL that returns what breaks it.
+        tables: by the names that the query uses.
+        is_warning: is a breach for people to know, and no reason to withdraw the release?
+        may_fade: does it compare with tables that may change once the release stands, such as texts that a later
+            cleaner cleans anew? It must hold when the release is built, and is a warning from then on.
+        prepare: gives the connection functions that the query needs.
+    """
+
+    name: str
+    meaning: str
+    about: Table
+    query: str
+    tables: Mapping[str, Table]
+    is_warning: bool = False
+    may_fade: bool = False
+    prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
+
+
+def broken(
+    store: Store, promise: Promise, releases: Sequence[str], given: Mapping[str, pa.Table] | None = None
+) -> list[tuple[Any, ...]]:
+    """Return the rows of some releases that break a promise.
+
+    Args:
+        store: where the releases are.
+        promise: what is asked.
+        releases: whose rows are looked at; tables that are of no release are looked at whole.
+        given: rows that are not written yet, by the names that the query uses.
+    """
+
+    def partitions(table: Table) -> list[str] | None:
+        if not is_of_releases(table):
+            return None
+        return [key for name in releases for key in partitions_of_release(store.lake, table, name)]
+
+    return promises.broken(store, promise.query, promise.tables, partitions, given or {}, promise.prepare)
+
+
+def require(
+    store: Store, declared: Iterable[Promise], release: str, given: Mapping[str, pa.Table] | None = None
+) -> None:
+    """Refuse a release that breaks a promise; warnings are left to the asset checks.
+
+    Args:
+        store: where its rows are.
+        declared: what it promises.
+        release: its name.
+        given: rows that are not written yet, by the names that the queries use.
+
+    Raises:
+        ContractError: names the check, how many rows break it, and one of them.
+    """
+    for promise in declared:
+        if promise.is_warning:
+            continue
+        rows = broken(store, promise, [release], given)
+        if rows:
+            raise ContractError(
+                f"release {release!r}: fails its own check {promise.about.name}.{promise.name} "
+                f"({promise.meaning.rstrip('.')}); rows that break it: {len(rows):,}, the first: {_shown(rows[0])}. "
+                "This is a fault of tempkb or of damaged tables, not of the design; please report it"
+            )
+
+
+def _shown(row: tuple[Any, ...]) -> str:
+    return ", ".join(str(value) for value in row)

@@ -1,0 +1,122 @@
+"""What a release promises of its rows, as queries that return what breaks it. No Dagster here."""
+
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.tempel.candidates import define_distance
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_RELEASES
+from tempkb.mentions.tables import PAGE_TEXTS
+
+UNEQUAL = """
+    WITH counted AS (
+        SELECT m.release, len(r.cuts) AS n_cuts, m.category, m.subset, m.cut, count(*) AS n,
+               count(DISTINCT target_page_id) AS entities
+        FROM mentions AS m JOIN releases AS r USING (release) WHERE r.is_equal GROUP BY ALL
+    )
+    SELECT release, category, subset FROM counted GROUP BY release, n_cuts, category, subset
+    HAVING min(n) <> max(n) OR min(entities) <> max(entities) OR count(*) <> n_cuts
+"""
+UNPLANNED = """
+    WITH planned AS (
+        SELECT release, cut, page_id, subset, n_planned FROM plans WHERE n_planned > 0
+    ), found AS (
+        SELECT release, cut, target_page_id AS page_id, subset, count(*) AS n FROM mentions GROUP BY ALL
+    )
+    SELECT * FROM planned FULL JOIN found USING (release, cut, page_id, subset) WHERE n_planned IS DISTINCT FROM n
+"""
+LEAKS = """
+    WITH surface AS (
+        SELECT DISTINCT m.release, target_page_id, subset, lower(mention) AS surface,
+               (r.design->>'ed_men_subsets')::DOUBLE AS threshold
+        FROM mentions AS m JOIN releases AS r USING (release)
+    )
+    SELECT one.release, one.target_page_id, one.surface, other.surface
+    FROM surface AS one JOIN surface AS other USING (release, target_page_id)
+    WHERE one.subset < other.subset AND distance(one.surface, other.surface) < greatest(one.threshold, 1e-9)
+"""
+NOT_AS_DEFINED = """
+    WITH entity AS (SELECT DISTINCT release, cut, category, target_page_id FROM mentions)
+    SELECT release, 'continual', target_page_id FROM entity JOIN releases AS r USING (release)
+    WHERE category = 'continual' AND r.is_equal
+    GROUP BY release, target_page_id, len(r.cuts) HAVING count(DISTINCT cut) <> len(r.cuts)
+    UNION ALL
+    SELECT release, 'new at two cuts', target_page_id FROM entity WHERE category = 'new'
+    GROUP BY ALL HAVING count(DISTINCT cut) > 1
+    UNION ALL
+    SELECT m.release, 'an article before', m.target_page_id
+    FROM (SELECT DISTINCT release, cut, target_page_id, target_article_since FROM mentions WHERE category = 'new') AS m
+    JOIN releases AS r USING (release)
+    WHERE r.design->>'rules' = 'tempkb' AND (m.target_article_since >= m.cut::TIMESTAMPTZ OR EXISTS (
+        SELECT 1 FROM unnest(r.cuts) AS earlier(cut)
+        WHERE earlier.cut < m.cut AND m.target_article_since < earlier.cut::TIMESTAMPTZ
+    ))
+"""
+MISPLACED = """
+    SELECT m.release, m.cut, m.mention FROM mentions AS m
+    LEFT JOIN texts AS t ON t.page_id = m.anchor_page_id AND t.revision_id = m.anchor_revision_id
+    WHERE t.text IS NULL OR substring(t.text, m.start_char + 1, m.end_char - m.start_char) <> m.mention
+       OR NOT ends_with(substring(t.text, 1, m.start_char), m.context_left)
+"""
+WITHOUT_CANDIDATE = """
+    SELECT m.release, m.cut, m.target_page_id FROM mentions AS m
+    ANTI JOIN entities AS e ON e.release = m.release AND e.cut = m.cut AND e.page_id = m.target_page_id
+"""
+
+
+_SOURCES = {
+    "mentions": TEMPEL_MENTIONS,
+    "plans": TEMPEL_PLANS,
+    "entities": TEMPEL_ENTITIES,
+    "releases": TEMPEL_RELEASES,
+    "texts": PAGE_TEXTS,
+}
+
+
+def _promise(name: str, meaning: str, query: str, *sources: str) -> Promise:
+    tables = {source: _SOURCES[source] for source in sources}
+    may_fade = "texts" in tables
+    return Promise(name, meaning, TEMPEL_MENTIONS, query, tables, may_fade=may_fade, prepare=define_distance)
+
+
+PROMISES = (
+    _promise(
+        "snapshots_are_equal",
+        "In a release that says so, every cut has as many entities and mentions in each category and subset.",
+        UNEQUAL,
+        "mentions",
+        "releases",
+    ),
+    _promise(
+        "mentions_are_as_planned",
+        "Every entity has, at each cut and in each subset, exactly the mentions that the plan gives it.",
+        UNPLANNED,
+        "mentions",
+        "plans",
+    ),
+    _promise(
+        "no_surface_leaks_between_subsets",
+        "No surface of an entity is near one of another subset, whatever the cuts.",
+        LEAKS,
+        "mentions",
+        "releases",
+    ),
+    _promise(
+        "categories_are_as_defined",
+        "Continual entities stand at every cut; new ones at one, and were no article at any cut before.",
+        NOT_AS_DEFINED,
+        "mentions",
+        "releases",
+    ),
+    _promise(
+        "mentions_stand_in_their_texts",
+        "Every mention is what the text holds at its span, with its context before it.",
+        MISPLACED,
+        "mentions",
+        "texts",
+    ),
+    _promise(
+        "targets_are_candidates",
+        "Every target is among the candidates of its cut.",
+        WITHOUT_CANDIDATE,
+        "mentions",
+        "entities",
+    ),
+)

@@ -1,0 +1,28 @@
+"""Every preset over a small generated history, where filters pass a surface at one cut and not at another."""
+
+from datetime import date
+
+import pytest
+
+from tempkb_tests.bench.history import write_history
+from tempkb_tests.benchmarks.tempel.trials import build_history, trial
+
+CUTS = [date(year, 1, 1) for year in range(2017, 2023)]
+
+
+@pytest.fixture(scope="module")
+def history_home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trials")
+    with (folder / "history.xml").open("w", encoding="utf-8") as out:
+        write_history(out, pages=220, revisions=30, seed=7)
+    build_history(folder / "history.xml", folder / "home", "benchwiki", "2015-01-01")
+    return folder / "home"
+
+
+@pytest.mark.slow
+def test_presets_give_equal_cells_or_are_refused_whole(history_home, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(history_home))
+    told = {(preset, n): trial(preset, CUTS[-n:], seed=13) for preset in ("tempkb", "paper", "small") for n in (3, 6)}
+    for (preset, n), said in told.items():
+        print(f"{preset}, {n} cuts: {said}")
+    assert any(said.startswith("equal") for said in told.values())

@@ -1,0 +1,189 @@
+"""A release that breaks its own promises is withdrawn whole; one of another's rows is no affair of a run."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tempkb.api import open_store
+from tempkb.benchmarks.promises import Promise, broken, require
+from tempkb.benchmarks.register import is_registered, mark_built, read_entry, release_names, write_entry
+from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.errors import ContractError
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import Store
+from tempkb.store.tables import Column, Table
+from tempkb_tests.conftest import run_tempkb
+
+_COLUMNS = (Column("wiki", pa.string(), "wiki"), Column("release", pa.string(), "name"), Column("n", pa.int64(), "n"))
+TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), "release", ("release",))
+CUT = Column("cut", pa.date32(), "cut")
+ROWS = Table("rows", "Rows of releases.", (*_COLUMNS, CUT), ("release", "n"), "release and cut", ("release", "cut"))
+PROMISE = Promise(
+    "rows_are_positive", "No row is below zero.", ROWS,
+    "SELECT release, rows.n FROM rows JOIN told USING (release) WHERE rows.n < 0", {"rows": ROWS, "told": TOLD},
+)  # fmt: skip
+
+
+def rows_of(release, *numbers, cut="2022-01-01"):
+    import datetime
+
+    day = datetime.date.fromisoformat(cut)
+    return pa.Table.from_pylist([{"wiki": "w", "release": release, "n": n, "cut": day} for n in numbers], ROWS.schema)
+
+
+def own_row(release, n):
+    return pa.Table.from_pylist([{"wiki": "w", "release": release, "n": n}], TOLD.schema)
+
+
+@pytest.fixture
+def store(home_folder):
+    return Store(load_home(), (TOLD, ROWS))
+
+
+def build(store, release, *numbers, cut="2022-01-01"):
+    """A release as a benchmark builds one: rows, promises, its own row, the mark."""
+    held = read_entry(store.home, "toy", release).get("cuts", []) if is_registered(store.home, release) else []
+    write_entry(store.home, "toy", release, {"cuts": [*held, cut]})
+    with whole_or_nothing(store, release):
+        store.write(ROWS, f"{release}.{cut}", [rows_of(release, *numbers, cut=cut)], Provenance())
+        told = own_row(release, len(held) + 1)
+        require(store, [PROMISE], release, {"told": told})
+        store.write(TOLD, release, [told], Provenance())
+        mark_built(store.home, release)
+    store.publish()
+
+
+def in_duckdb(store, table):
+    with duckdb.connect(str(store.home.database), read_only=True) as connection:
+        return connection.execute(f"SELECT release, n FROM {table} ORDER BY ALL").fetchall()
+
+
+def test_a_new_release_that_breaks_a_promise_leaves_nothing(store):
+    build(store, "good", 1, 2)
+    with pytest.raises(ContractError) as refused:
+        build(store, "bad", -5, -4, 3)
+    said = "release 'bad': fails its own check rows.rows_are_positive (No row is below zero); rows that break it: 2, the first: bad, -"
+    assert str(refused.value).startswith(said)
+    assert str(refused.value).endswith("Nothing was kept of release 'bad'")
+    assert release_names(store.home) == ["good"]
+    assert store.lake.partitions("rows") == ["good.2022-01-01"]
+    assert store.lake.partitions("told") == ["good"]
+    assert in_duckdb(store, "rows") == [("good", 1), ("good", 2)]
+
+
+def test_an_extension_that_fails_leaves_the_release_exactly_as_it_was(store):
+    build(store, "good", 1, 2)
+    entry = (store.home.path / "releases" / "good.json").read_bytes()
+    pointers = {path: path.read_bytes() for path in store.home.lake.glob("*/*/CURRENT")}
+    with pytest.raises(ContractError, match="Release 'good' stays exactly as it was$"):
+        build(store, "good", -1, cut="2023-01-01")
+    assert (store.home.path / "releases" / "good.json").read_bytes() == entry
+    assert {path: path.read_bytes() for path in store.home.lake.glob("*/*/CURRENT")} == pointers
+    assert in_duckdb(store, "told") == [("good", 1)]
+
+
+def test_what_fails_behind_the_own_row_is_undone_as_well(store):
+    build(store, "good", 1, 2)
+    write_entry(store.home, "toy", "good", {"cuts": ["2022-01-01", "2023-01-01"]})
+
+    def fail_late():
+        with whole_or_nothing(store, "good"):
+            store.write(ROWS, "good.2023-01-01", [rows_of("good", 3, cut="2023-01-01")], Provenance())
+            store.write(TOLD, "good", [own_row("good", 2)], Provenance())
+            store.publish()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_late()
+    assert in_duckdb(store, "told") == [("good", 1)]
+    assert in_duckdb(store, "rows") == [("good", 1), ("good", 2)]
+    assert read_entry(store.home, "toy", "good")["cuts"] == ["2022-01-01"]
+
+
+def test_the_rows_of_one_release_are_no_affair_of_another(store):
+    build(store, "good", 1)
+    store.write(ROWS, "good.2022-01-01", [rows_of("good", -1)], Provenance())
+    build(store, "other", 1)
+    # A name that another begins with is another release.
+    build(store, "goo", 1)
+    assert {name: broken(store, PROMISE, [name]) for name in ("good", "other", "goo")} == {
+        "good": [("good", -1)], "other": [], "goo": [],
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def spoiled(demo_home, tmp_path_factory):
+    """The demo's home, in which a release of each family was spoiled after it was built."""
+    home = tmp_path_factory.mktemp("spoiled") / "home"
+    shutil.copytree(demo_home, home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TEMPKB_HOME", str(home))
+        store = open_store()
+        for table, column in (("ecbd_cloze", "masked_sentence"), ("dynamic_templama_changes", "change")):
+            (version, *_) = store.lake.versions(table)
+            rows = pa.parquet.read_table(version.paths()[0])
+            spoilt = pa.array(["deleted"] * rows.num_rows)
+            rows = rows.set_column(rows.schema.get_field_index(column), column, spoilt)
+            store.write(store.tables[table], version.partition, [rows], Provenance())
+    return home
+
+
+def runs_of(home, kind):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tempkb_tests.benchmarks.faults", kind],
+        env={**clean, "TEMPKB_HOME": str(home)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.slow
+def test_spoiled_rows_of_other_releases_fail_no_run(spoiled):
+    told = runs_of(spoiled, "good")
+    partitions = told.pop("partitions")
+    assert {name: (run["success"], run["error"]) for name, run in told.items()} == dict.fromkeys(told, (True, ""))
+    assert set(partitions) == {*told, "demo-cloze", "demo-quarters"}
+    warnings = {"chunker_is_spacy"}
+    for name, run in told.items():
+        assert run["checks"], name
+        assert {check for check, passed in run["checks"].items() if not passed} <= warnings, name
+
+
+CAUGHT = {
+    "faulty-tempel": "tempel_mentions.snapshots_are_equal",
+    "faulty-ecbd": "ecbd_cloze.spans_are_in_place",
+    "faulty-templama": "future_relation_queries.table_9_is_whole",
+    "faulty-dynamic-templama": "dynamic_templama_changes.changes_follow_from_the_answers",
+}
+
+
+@pytest.mark.slow
+def test_a_faulty_release_of_any_benchmark_leaves_no_trace_whoever_started_the_run(spoiled):
+    told = runs_of(spoiled, "faulty")
+    assert not [name for name in told.pop("partitions") if name.startswith("faulty")]
+    assert set(told) == set(CAUGHT)
+    for name, check in CAUGHT.items():
+        assert not told[name]["success"]
+        assert f"release {name!r}: fails its own check {check} (" in told[name]["error"]
+        assert told[name]["error"].endswith(f"please report it. Nothing was kept of release {name!r}"), told[name]
+        refused = run_tempkb(spoiled, "release", "export", name, str(spoiled / "exports"), check=False)
+        assert refused.returncode == 1
+        assert f"release {name!r}: no such release" in refused.stderr
+    assert not list((spoiled / "releases").glob("faulty*"))
+    assert not list((spoiled / "lake").glob("*/faulty*/CURRENT"))
+    with duckdb.connect(str(spoiled / "tempkb.duckdb"), read_only=True) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM duckdb_columns() WHERE column_name = 'release' AND NOT internal"
+        ).fetchall()
+        for (table,) in tables:
+            query = f"SELECT count(*) FROM {table} WHERE release LIKE 'faulty%'"
+            assert connection.execute(query).fetchone() == (0,), table
+    assert not list((spoiled / "exports").glob("*"))
