@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tempkb.benchmarks.dynamic_templama.checks import DISAGREEING
+from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING, HALF_PAIRS, NOT_NEAREST
 from tempkb.benchmarks.dynamic_templama.released_changes import Asked, count_changes, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.checking import (
