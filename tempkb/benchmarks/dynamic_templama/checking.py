@@ -72,7 +72,8 @@ HALF_PAIRS = f"""
        OR one.n_paired_alike > 1 OR (one.has_partner_row AND other.object_id IS NULL)
 """
 
-_NUMBER = """CASE granularity WHEN 'week' THEN date_diff('week', DATE '1970-01-01', {0})
+# The first day of year 1 was a Monday.
+_NUMBER = """CASE granularity WHEN 'week' THEN ({0} - DATE '0001-01-01') // 7
              WHEN 'month' THEN date_diff('month', DATE '1970-01-01', {0})
              WHEN 'quarter' THEN date_diff('quarter', DATE '1970-01-01', {0})
              ELSE date_diff('year', DATE '1970-01-01', {0}) END"""
