@@ -89,9 +89,11 @@ NOT_NEAREST = f"""
     WITH held AS (
         SELECT s.release, r.granularity, r.study_from, r.study_to, subject_id, relation, object_id,
                coalesce(valid_from, {_NEVER}) AS began, coalesce(valid_to, {_EVER}) AS ended,
-               start_precision, end_precision, unnest(CASE WHEN r.design->>'answers' = 'certain'
+               start_precision, end_precision, unnest(CASE
+                   WHEN r.design->>'answers' = 'certain'
                    THEN list_transform(members, lambda m: {{'since': m.certain_from, 'until': m.certain_to}})
-                   ELSE [{{'since': coalesce(valid_from, {_NEVER}), 'until': coalesce(valid_to, {_EVER})}}] END) AS reach
+                   ELSE [{{'since': coalesce(valid_from, {_NEVER}), 'until': coalesce(valid_to, {_EVER})}}]
+               END) AS reach
         FROM spells AS s JOIN releases AS r USING (release) WHERE {_HANDOVER}
     ), numbered AS (
         SELECT *, {_NUMBER.format("reach.since")} AS first, {_NUMBER.format("(reach.until - 1)")} AS last

@@ -99,7 +99,10 @@ def _held(study: Study, design: Design) -> tuple[Numbers, Numbers, Numbers]:
         spell, since, until = np.arange(len(study.thing)), study.begins, study.ends
     else:
         spell, since, until = study.members
-    first, last = number_windows(since, design.granularity), number_windows(until.astype(np.int64) - 1, design.granularity)
+    first, last = (
+        number_windows(since, design.granularity),
+        number_windows(until.astype(np.int64) - 1, design.granularity),
+    )
     held = first <= last
     return spell[held], first[held], last[held]
 

@@ -53,8 +53,8 @@ class Design:
         seed: what the split depends on, beside the subject.
         min_year: year in which or after which a fact must begin or end (in the papers' rules only).
         rules: `tempkb`, or `paper` for what the released code does.
-        changes: how changes are judged: by `handover` of one object to another, by the `sets` of answers of two windows,
-            or as `released`, by texts and names; the papers' rules know only the last.
+        changes: how changes are judged: by `handover` of one object to another, by the `sets` of answers of two
+            windows, or as `released`, by texts and names; the papers' rules know only the last.
     """
 
     dump_id: str
@@ -130,7 +130,7 @@ def from_json(values: Mapping[str, Any]) -> Design:
     """Read a design that `to_json` wrote.
 
     Raises:
-        DesignError: it lacks a part, so that an earlier version wrote it, and nobody can say by which rule it was built.
+        DesignError: it lacks a part: an earlier version wrote it, and nobody can say by which rule it was built.
     """
     missing = sorted({one.name for one in fields(Design)} - set(values))
     if missing:

@@ -2,7 +2,6 @@
 
 import random
 from datetime import date, timedelta
-from functools import cache
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -15,7 +14,8 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken
-from tempkb.windows import Granularity, window_of, windows_between
+from tempkb.windows import window_of
+from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import quiet, release
 from tempkb_tests.wikidata.items import item, read_home, said
 
@@ -68,7 +68,9 @@ ITALY = (("A", "2018-06-01", "2021-02-13"), ("B", "2021-02-13", ""))
 
 def test_italy_under_the_three_rules(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *ITALY)]})
-    made = {rule: release(store, windows=STUDY, dump_id=DUMP, changes=rule) for rule in ("handover", "sets", "released")}
+    made = {
+        rule: release(store, windows=STUDY, dump_id=DUMP, changes=rule) for rule in ("handover", "sets", "released")
+    }
     assert rows(store, made["handover"]) == {
         ("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B"),
     }  # fmt: skip
@@ -274,8 +276,12 @@ def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
     assert [row["paired_window_start"] for row in of_short if row["role"]] == [date(2021, 1, 1), date(2021, 10, 1)]
     shared = (date(2021, 4, 1), date(2021, 7, 1))
     assert of_short == [row for row in of_long if row["window_start"] in shared]
-    assert {row["is_whole"] for row in store.read("dynamic_templama_handovers", release=short.name).to_pylist()} == {False}
-    assert {row["is_whole"] for row in store.read("dynamic_templama_handovers", release=long.name).to_pylist()} == {True}
+    assert {row["is_whole"] for row in store.read("dynamic_templama_handovers", release=short.name).to_pylist()} == {
+        False
+    }
+    assert {row["is_whole"] for row in store.read("dynamic_templama_handovers", release=long.name).to_pylist()} == {
+        True
+    }
     assert [what_breaks(store, query) for query in CHECKS] == [[], [], []]
 
 
@@ -290,32 +296,7 @@ def test_an_update_is_counted_once(tmp_path, monkeypatch):
     }  # fmt: skip
 
 
-# The oracle: every day by itself.
-
-FIRST_DAY, LAST_DAY = date(2016, 1, 1), date(2024, 12, 31)
-WITHIN = {"week": {"day"}, "month": {"day", "month"}, "quarter": {"day", "month"}, "year": {"day", "month", "year"}}
-COARSE = ["day", "month", "year"]
-
-
-EVERY_DAY = [FIRST_DAY + timedelta(days=n) for n in range((LAST_DAY - FIRST_DAY).days + 1)]
-
-
-@cache
-def days_of(text):
-    """All days that a date may be, and how fine it is; nothing is any day."""
-    if not text:
-        return [], ""
-    parts = tuple(int(part) for part in text.split("-"))
-    found = [day for day in EVERY_DAY if (day.year, day.month, day.day)[: len(parts)] == parts]
-    return found, {1: "year", 2: "month", 3: "day"}[len(parts)]
-
-
-@cache
-def windows_of_days(granularity):
-    """All windows, and the place of that of each day."""
-    windows = list(windows_between(FIRST_DAY, LAST_DAY, Granularity(granularity)))
-    place = {window.start: at for at, window in enumerate(windows)}
-    return windows, {day: place.get(window_of(day, Granularity(granularity)).start, -1) for day in EVERY_DAY}
+# Towns of chance against a brute force over days.
 
 
 def written(day, precision):
@@ -326,7 +307,9 @@ def some_terms(chance):
     """Two to six terms of up to five heads, in 2018 to 2022; most begin where another ends, or near."""
     terms, day = [], date(2018, 1, 1) + timedelta(days=chance.randrange(500))
     for _ in range(chance.randint(2, 6)):
-        start = max(date(2018, 1, 1), day + timedelta(days=chance.choice([-200, -40, -3, -1, 0, 0, 1, 1, 2, 15, 60, 200])))
+        start = max(
+            date(2018, 1, 1), day + timedelta(days=chance.choice([-200, -40, -3, -1, 0, 0, 1, 1, 2, 15, 60, 200]))
+        )
         end = start + timedelta(days=chance.choice([0, 5, 20, 80, 200, 400, 700]))
         fine = [chance.choice(["day", "day", "day", "month", "month", "year"]) for _ in range(2)]
         begun, ended = written(start, fine[0]), written(end, fine[1])
@@ -337,80 +320,6 @@ def some_terms(chance):
         terms.append((chance.choice("ABCDE"), begun, ended))
         day = end
     return terms
-
-
-def brute_force(terms, granularity):
-    """Rows (window's first day, head) -> (change, role, partner, partner's window, answers before), day by day."""
-    dated = [(who, days_of(start), days_of(end)) for who, start, end in terms]
-    possible = {}
-    for who, (starts, _), (ends, _) in dated:
-        since, until = min(starts, default=FIRST_DAY), max(ends, default=LAST_DAY)
-        day = since
-        while day <= until:
-            possible.setdefault(who, set()).add(day)
-            day += timedelta(days=1)
-    windows, of_day = windows_of_days(granularity)
-    answers = {who: {of_day[day] for day in days} for who, days in possible.items()}
-    runs = []
-    for who, held in answers.items():
-        for first in (at for at in held if at - 1 not in held):
-            last = first
-            while last + 1 in held:
-                last += 1
-            runs.append((who, first, last, *bounds(who, first, last, dated, possible, of_day)))
-    fine = WITHIN[granularity]
-    candidates = []
-    for came in runs:
-        for left in runs:
-            (who, first, _, (starts, how), (stops, _)), (other, _, last, (began, _), (ends, exactly)) = came, left
-            if who == other or how not in fine or exactly not in fine or abs(first - last) > 1:
-                continue
-            if not may_precede(began, ends, starts, stops) or may_precede(starts, stops, began, ends):
-                continue
-            days = min(abs((one - two).days) for one in starts for two in ends)
-            candidates.append((days, int(NUMBERS[who][1:]), int(NUMBERS[other][1:]), first, last, came[:3], left[:3]))
-    partner_of_arrival, partner_of_leaving = {}, {}
-    for *_, came, left in sorted(candidates):
-        if came not in partner_of_arrival and left not in partner_of_leaving:
-            partner_of_arrival[came], partner_of_leaving[left] = left, came
-    found = {}
-    for who, first, last, (_, how), (_, exactly) in runs:
-        run = who, first, last
-        for at in range(first + 1, last + 1):
-            found[at, who] = ("unchanged", None, None, None)
-        other = partner_of_arrival.get(run)
-        found[first, who] = (
-            ("undatable", None, None, None) if how not in fine
-            else ("updated", "arriving", other[0], other[2] + 1) if other else ("new", None, None, None)
-        )  # fmt: skip
-        other = partner_of_leaving.get(run)
-        found[last + 1, who] = (
-            ("undatable", None, None, None) if exactly not in fine
-            else ("updated", "leaving", other[0], other[1]) if other else ("deleted", None, None, None)
-        )  # fmt: skip
-    return {
-        (windows[at].start, who): (
-            *said[:3], None if said[3] is None else windows[said[3]].start,
-            sorted(NUMBERS[one] for one, held in answers.items() if at - 1 in held),
-        )
-        for (at, who), said in found.items() if at < len(windows)
-    }  # fmt: skip
-
-
-def bounds(who, first, last, dated, possible, of_day):
-    """Of a run the days on which it may have begun, and those that may have been its last, with how fine they are."""
-    days = sorted(day for day in possible[who] if first <= of_day[day] <= last)
-    begins, ends = days[0], days[-1]
-    while begins - timedelta(days=1) in possible[who]:
-        begins -= timedelta(days=1)
-    starts = [one for head, one, _ in dated if head == who and min(one[0], default=FIRST_DAY) == begins]
-    stops = [one for head, _, one in dated if head == who and max(one[0], default=LAST_DAY) == ends]
-    (opening, how), (closing, exactly) = (min(some, key=lambda one: (*COARSE, "").index(one[1])) for some in (starts, stops))
-    return (opening or EVERY_DAY, how), (closing or [LAST_DAY], exactly)
-
-
-def may_precede(starts, stops, others, until):
-    return min(starts) <= max(others) and min(stops) <= max(until)
 
 
 @pytest.fixture(scope="module")
@@ -434,14 +343,16 @@ def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity
     for row in store.read("dynamic_templama_changes", release=made.name).to_pylist():
         found.setdefault(row["subject_id"], {})[row["window_start"], NAMES[row["object_id"]]] = (
             row["change"], row["role"], NAMES.get(row["paired_object_id"]), row["paired_window_start"],
-            row["previous_object_ids"],
+            [NAMES[one] for one in row["previous_object_ids"]],
         )  # fmt: skip
     within = {window.start for window in made.design.windows()[1:]}
-    expected = {
-        name: {key: said for key, said in brute_force(terms, granularity).items() if key[0] in within}
-        for name, terms in towns.items()
+    expected = {}
+    for name, terms in towns.items():
+        dated = [(who, days_of(start), days_of(end)) for who, start, end in terms]
+        expected[name] = brute_force(dated, granularity, lambda who: int(NUMBERS[who][1:]), within)
+    differing = {
+        name: (towns[name], found.get(name, {}), rows) for name, rows in expected.items() if found.get(name, {}) != rows
     }
-    differing = {name: (towns[name], found.get(name, {}), rows) for name, rows in expected.items() if found.get(name, {}) != rows}
     assert differing == {}
     roles = [said[1] for rows in found.values() for said in rows.values()]
     assert min(roles.count("arriving"), roles.count("leaving")) > 50
