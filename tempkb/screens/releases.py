@@ -71,7 +71,7 @@ def print_fact_release(name: str, benchmark: str) -> None:
             if row["role"] != "leaving"
         )
         kinds = ("unchanged", "updated", "new", "deleted", "undatable")
-        starts = sorted({start for start, _ in counted})
+        starts = sorted(map(str, set(changes["window_start"].to_pylist())))
         table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
         screen.print(grid(("window", *kinds), table))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM {benchmark}_queries LIMIT 5"')
