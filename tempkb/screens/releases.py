@@ -64,10 +64,14 @@ def print_fact_release(name: str, benchmark: str) -> None:
     screen.print(grid(("relation", "subjects", "queries"), rows))
     if benchmark == "dynamic_templama":
         changes = tempkb.read("dynamic_templama_changes", release=name)
-        pairs = zip(changes["window_start"].to_pylist(), changes["change"].to_pylist(), strict=True)
-        counted = Counter((str(start), change) for start, change in pairs)
+        # Of the two rows of an update that of who arrives.
+        counted = Counter(
+            (str(row["window_start"]), row["change"])
+            for row in changes.select(["window_start", "change", "role"]).to_pylist()
+            if row["role"] != "leaving"
+        )
         kinds = ("unchanged", "updated", "new", "deleted", "undatable")
-        starts = sorted({start for start, _ in counted})
+        starts = sorted(map(str, set(changes["window_start"].to_pylist())))
         table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
         screen.print(grid(("window", *kinds), table))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM {benchmark}_queries LIMIT 5"')

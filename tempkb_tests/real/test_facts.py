@@ -21,8 +21,9 @@ from tempkb.dumps.entities import name_entities
 from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.wikidata.membership import true_within
+from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
-from tempkb_tests.wikidata.items import item, write_lines
+from tempkb_tests.wikidata.items import item, read_home, said, write_lines
 
 FOLDER = os.environ.get("TEMPKB_REAL_DATA")
 pytestmark = [
@@ -224,6 +225,119 @@ def test_what_the_default_rule_says_otherwise():
     assert abs(theirs["deleted"] - sums["deleted"]) <= 10
     assert counted["updated", "new"] > 0
     assert counted["told nowhere", "deleted"] > 0
+
+
+RULES = ("handover", "sets", "released")
+
+
+def count_rules(store, windows, granularity, dump_id, **design):
+    """Build a release by each rule, print how many answers each counts, and return the rows of the rule `handover`."""
+    for rule in RULES:
+        made = release(
+            store, windows=windows, granularity=granularity, dump_id=dump_id, min_objects="1", ambiguous="keep",
+            changes=rule, **design,
+        )  # fmt: skip
+        rows = store.read("dynamic_templama_changes", release=made.name).to_pylist()
+        counted = Counter(row["change"] for row in rows if row["role"] != "leaving" and row["change"] != "unchanged")
+        leaving = sum(row["role"] == "leaving" for row in rows)
+        print(f"   {granularity:8} {rule:9} {dict(sorted(counted.items()))}, {leaving} leaving rows")
+        if rule == "handover":
+            handed = rows
+    return handed
+
+
+def test_the_three_rules_on_the_released_answers(tmp_path, monkeypatch):
+    """Released answers are years only: an object came in the first year of a run and left in its last, by the year.
+
+    What held in 2010 came nobody knows when, what held in 2020 has no end. All rows are those of a brute force.
+    """
+    years = defaultdict(lambda: defaultdict(set))
+    names = {}
+    for record in released():
+        subject, relation, year = record["id"].split("_")
+        names[subject] = subject
+        for one in record["answer"]:
+            years[subject, relation][one["wikidata_id"]].add(int(year))
+            names[one["wikidata_id"]] = one["name"]
+    told = {
+        key: [
+            (wanted, "" if first == YEARS[0] else str(first), "" if last == YEARS[-1] else str(last))
+            for wanted, held in sorted(by_object.items())
+            for first, last in runs_of(held)
+        ]
+        for key, by_object in years.items()
+    }
+    claims: dict[str, dict[str, list]] = defaultdict(lambda: defaultdict(list))
+    for (subject, relation), statements in told.items():
+        for at, (wanted, start, end) in enumerate(statements):
+            # What held all the time has no date: it is said to have no end, so that it is a fact.
+            claims[subject][relation].append(
+                said(f"{subject}${relation}-{at}", wanted, start, end or ("" if start else "novalue"))
+            )
+    entities = [item(one, name, f"{name} ({one})", **claims.get(one, {})) for one, name in sorted(names.items())]
+    store = read_home(tmp_path, monkeypatch, {"2021-01-01": entities}, first_window="2010-01-01")
+    print("\nten pairs of years of templama_train.jsonl and templama_val.jsonl, answers:")
+    rows = count_rules(
+        store, "2010-01-01..2021-01-01", "year", "wikidatawiki-20210101", max_subjects="5000", close_at_death="false",
+        templates=["templama"],
+    )  # fmt: skip
+    found: dict[tuple[str, str], dict] = defaultdict(dict)
+    for row in rows:
+        found[row["subject_id"], row["relation"]][row["window_start"], row["object_id"]] = (
+            row["change"], row["role"], row["paired_object_id"], row["paired_window_start"], row["previous_object_ids"],
+        )  # fmt: skip
+    shown = {date(year, 1, 1) for year in YEARS[1:]}
+    for key, statements in told.items():
+        dated = [(wanted, days_of(start), days_of(end)) for wanted, start, end in statements]
+        assert found[key] == brute_force(dated, "year", lambda one: int(one[1:]), shown), key
+    assert len(found) == len(told)
+
+
+def runs_of(years: set[int]):
+    """First and last of each run of years."""
+    for first in sorted(years):
+        if first - 1 not in years:
+            last = first
+            while last + 1 in years:
+                last += 1
+            yield first, last
+
+
+def test_the_three_rules_on_real_items(tmp_path, monkeypatch):
+    """Real statements with their own dates, of the file of 2017; their objects have the names of the released data."""
+    name = "maxlath+wikibase-dump-filter/entities"
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TEMPKB_WIKI", "enwiki")
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2010-01-01")
+    there = {entity["id"] for entity in raw_entities(name)}
+    # All objects, by their numbers where the released data has no name for them.
+    names = {one["wikidata_id"]: one["name"] for record in released() for one in record["answer"]}
+    wanted = {
+        f"Q{one['mainsnak']['datavalue']['value']['numeric-id']}"
+        for entity in raw_entities(name)
+        for relation in {one.relation for one in template_set("dynamic")}
+        for one in (entity.get("claims") or {}).get(relation, [])
+        if one["mainsnak"]["snaktype"] == "value"
+    }
+    added = write_lines(
+        tmp_path / "names.json",
+        [
+            item(one, names.get(one, one), links={"enwiki": {"title": names.get(one, one)}})
+            for one in sorted(wanted - there)
+        ],
+    )
+    dump = name_entities([DUMPS / name, added], FILES[name][0])
+    read_dump(open_store(), dump, print)
+    store = open_store()
+    print(f"\n{name}, 2000 to 2016, answers:")
+    for granularity in ("year", "quarter", "month"):
+        rows = count_rules(store, "2000-01-01..2017-01-01", granularity, dump.dump_id)
+        arriving = [row for row in rows if row["role"] == "arriving"]
+        labels = {row["entity_id"]: row["labels"][0]["label"] for row in store.read("wikidata_entities").to_pylist()}
+        for row in arriving[:: max(1, len(arriving) // 8)][:8]:
+            print("     ", row["window_start"], labels[row["subject_id"]], row["relation"],
+                  f"{labels[row['paired_object_id']]} -> {labels[row['object_id']]}, who leaves {row['paired_window_start']}")  # fmt: skip
+        assert arriving
 
 
 def test_label_pairs_are_consistent():

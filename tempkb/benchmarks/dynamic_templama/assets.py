@@ -10,7 +10,12 @@ import dagster as dg
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
 from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES, OF_QUERIES
-from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.dynamic_templama.tables import (
+    ANSWER_TOKENS,
+    ARRIVALS,
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.asking import told_of_queries
 from tempkb.benchmarks.fact_queries.assets import of_release
@@ -62,7 +67,8 @@ def dynamic_templama_queries(
 @of_release(
     DYNAMIC_TEMPLAMA_CHANGES,
     "dynamic_templama",
-    "What became of each answer from one window to the next. Key `subject_id, relation, object_id`.",
+    "What became of each answer from one window to the next; an update has a row of who arrives and one of who leaves. "
+    "Key `subject_id, relation, object_id`.",
     [DYNAMIC_TEMPLAMA_QUERIES.name, FACT_SPELLS.name],
 )
 def dynamic_templama_changes(
@@ -109,7 +115,9 @@ def answer_tokens(
 def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
-        counted = connection.execute("SELECT change, window_start, sum(n_times) FROM changes GROUP BY ALL").fetchall()
+        counted = connection.execute(
+            f"SELECT change, window_start, coalesce(sum(n_times) FILTER (WHERE {ARRIVALS}), 0) FROM changes GROUP BY ALL"
+        ).fetchall()
     starts = sorted({row[1] for row in counted})
     by_key = {(change, start): int(n) for change, start, n in counted}
     shown = [date for date, one in zip(dates, versions, strict=True) if one.rows]
@@ -126,8 +134,8 @@ def _sample(store: Store, release: str, versions: Sequence[Version]) -> str:
         rows = connection.sql(
             """
             WITH named AS (SELECT object_id, any_value(object_label) AS object FROM spells GROUP BY object_id)
-            SELECT window_start, s.label AS subject, relation, n.object, change, change_detail,
-                   len(previous_object_ids) AS answers_before
+            SELECT window_start, s.label AS subject, relation, n.object, change, change_detail, role,
+                   paired_object_id, len(previous_object_ids) AS answers_before
             FROM changes JOIN subjects AS s USING (subject_id, relation) JOIN named AS n USING (object_id)
             WHERE change <> 'unchanged' ORDER BY hash(subject_id, relation, window_start), n.object LIMIT 10
             """

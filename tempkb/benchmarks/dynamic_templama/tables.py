@@ -17,6 +17,9 @@ from tempkb.store.tables import Column, Rule, Table
 
 _OF_WINDOW = "release and window"
 _CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
+_ROLES = "'arriving', 'leaving'"
+ARRIVALS = "role IS DISTINCT FROM 'leaving'"
+"""SQL condition that counts an update once: of its two rows that of the object that arrives."""
 _DETAILS = "'extended', 'reduced', 'replaced', 'appeared', 'vanished', 'returning'"
 
 DYNAMIC_TEMPLAMA_QUERIES = Table(
@@ -41,7 +44,23 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
         RELATION,
         OBJECT,
         Column("change", pa.string(), "unchanged, updated, new, deleted; undatable: the causing date is too coarse"),
-        Column("change_detail", pa.string(), "extended, reduced, replaced, appeared, vanished, returning; or null"),
+        Column(
+            "change_detail",
+            pa.string(),
+            "what became of all answers of the question: extended, reduced, replaced, appeared, vanished; returning: "
+            "the object had been one before; or null",
+        ),
+        Column(
+            "role",
+            pa.string(),
+            "of an update by the rule handover: arriving, or leaving; an update is counted by its arriving row",
+        ),
+        Column("paired_object_id", pa.string(), "the object that an updated one took over from, or gave way to"),
+        Column(
+            "paired_window_start",
+            pa.date32(),
+            "first day of the window in which the paired object has its row; before or after the study it has none",
+        ),
         Column("previous_object_ids", pa.list_(pa.string()), "all answers of the window before, by their numbers"),
         GRANULARITY,
         Column("n_times", pa.int32(), "how often it counts: once, but by the released rule as often as it is listed"),
@@ -51,8 +70,12 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
     partition_columns=("release", "window_start"),
     rules=(
         Rule("known_words", "changes and details are known ones",
-             f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS})"),
+             f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS}) OR role NOT IN ({_ROLES})"),
+        Rule("pairs_are_whole", "a role, a paired object and its window are there together, and of an update only",
+             "(role IS NULL) <> (paired_object_id IS NULL) OR (role IS NULL) <> (paired_window_start IS NULL) "
+             "OR (role IS NOT NULL AND change <> 'updated') OR paired_object_id = object_id"),
     ),
+    code_version="2",
 )  # fmt: skip
 
 ANSWER_TOKENS = Table(

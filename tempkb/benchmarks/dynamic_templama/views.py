@@ -1,7 +1,12 @@
 """Named questions: the papers' tables for any wiki and period, tokenizers' losses, facts over time."""
 
-from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.fact_queries.tables import FACT_SUBJECTS
+from tempkb.benchmarks.dynamic_templama.tables import (
+    ANSWER_TOKENS,
+    ARRIVALS,
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.store.tables import View
 
@@ -27,9 +32,9 @@ def share_lost(kept: str, of: str) -> str:
     return f"round(100.0 * (1 - {kept} / nullif({of}, 0)), 1)"
 
 
-_COUNTS = """
+_COUNTS = f"""
     count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'unchanged') AS n_unchanged,
-    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'updated') AS n_updated,
+    count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'updated' AND {ARRIVALS}) AS n_updated,
     count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'deleted') AS n_deleted,
     count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'new') AS n_new,
     count(DISTINCT (subject_id, relation)) FILTER (WHERE change = 'undatable') AS n_undatable
@@ -89,10 +94,10 @@ TOKEN_LOSSES = View(
 POSSIBLE_SPLITS = View(
     name="dynamic_templama_relations",
     meaning="Tables 1 and 6: queries (#Facts), rows (#Examples) and the changes met, by relation.",
-    query="""
+    query=f"""
     WITH met AS (
         SELECT release, relation, list(DISTINCT change ORDER BY change) AS possible_splits
-        FROM dynamic_templama_changes WHERE change <> 'undatable' GROUP BY ALL
+        FROM dynamic_templama_changes WHERE change <> 'undatable' AND {ARRIVALS} GROUP BY ALL
     )
     SELECT q.release, q.relation, count(DISTINCT q.query) AS n_facts, count(*) AS n_examples,
            any_value(m.possible_splits) AS possible_splits
@@ -100,6 +105,29 @@ POSSIBLE_SPLITS = View(
     GROUP BY q.release, q.relation
     """,
     needs=(DYNAMIC_TEMPLAMA_QUERIES.name, DYNAMIC_TEMPLAMA_CHANGES.name),
+)
+
+HANDOVERS = View(
+    name="dynamic_templama_handovers",
+    meaning="Updates by the rule handover, one a row: who arrived in which window, and who left for it in which. Where "
+    "one of the windows is the study's first or lies outside, that side has no row among the changes.",
+    query="""
+    WITH named AS (SELECT release, object_id, any_value(object_label) AS label FROM fact_spells GROUP BY ALL),
+    sides AS (
+        SELECT DISTINCT release, granularity, subject_id, relation,
+               CASE role WHEN 'arriving' THEN object_id ELSE paired_object_id END AS arriving_object_id,
+               CASE role WHEN 'arriving' THEN window_start ELSE paired_window_start END AS arriving_window_start,
+               CASE role WHEN 'arriving' THEN paired_object_id ELSE object_id END AS leaving_object_id,
+               CASE role WHEN 'arriving' THEN paired_window_start ELSE window_start END AS leaving_window_start
+        FROM dynamic_templama_changes WHERE role IS NOT NULL
+    )
+    SELECT p.*, a.label AS arriving_label, b.label AS leaving_label,
+           arriving_window_start > r.study_from AND leaving_window_start < r.study_to AS is_whole
+    FROM sides AS p JOIN fact_releases AS r USING (release)
+    JOIN named AS a ON a.release = p.release AND a.object_id = p.arriving_object_id
+    JOIN named AS b ON b.release = p.release AND b.object_id = p.leaving_object_id
+    """,
+    needs=(DYNAMIC_TEMPLAMA_CHANGES.name, FACT_SPELLS.name, FACT_RELEASES.name),
 )
 
 EXAMPLES = View(
@@ -134,4 +162,7 @@ FACTS_OVER_TIME = View(
 
 SPLIT_SHARES = shares_of_splits("dynamic_templama_split_shares", DYNAMIC_TEMPLAMA_QUERIES.name)
 
-VIEWS = (SPLIT_SHARES, SPLIT_SIZES, SINGLE_TOKEN, MULTI_TOKEN, TOKEN_LOSSES, POSSIBLE_SPLITS, EXAMPLES, FACTS_OVER_TIME)
+VIEWS = (
+    SPLIT_SHARES, SPLIT_SIZES, HANDOVERS, SINGLE_TOKEN, MULTI_TOKEN, TOKEN_LOSSES, POSSIBLE_SPLITS, EXAMPLES,
+    FACTS_OVER_TIME,
+)  # fmt: skip

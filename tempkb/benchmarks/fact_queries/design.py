@@ -17,12 +17,14 @@ TEMPLAMA, DYNAMIC = "templama", "dynamic_templama"
 SPLITS = ("train", "val", "test")
 
 Rules = Literal["tempkb", "paper"]
+Changes = Literal["handover", "sets", "released"]
 _CHOICES = {
     "popularity": ("statements", "site_links", "inlinks"),
     "ranks": ("not_deprecated", "best", "all"),
     "answers": ("possible", "certain"),
     "ambiguous": ("qualify", "drop", "keep"),
     "rules": ("tempkb", "paper"),
+    "changes": ("handover", "sets", "released"),
 }
 
 
@@ -51,6 +53,8 @@ class Design:
         seed: what the split depends on, beside the subject.
         min_year: year in which or after which a fact must begin or end (in the papers' rules only).
         rules: `tempkb`, or `paper` for what the released code does.
+        changes: how changes are judged: by `handover` of one object to another, by the `sets` of answers of two
+            windows, or as `released`, by texts and names; the papers' rules know only the last.
     """
 
     dump_id: str
@@ -73,6 +77,7 @@ class Design:
     seed: int = 42
     min_year: int = 2010
     rules: Rules = "tempkb"
+    changes: Changes = "handover"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant.
@@ -83,6 +88,11 @@ class Design:
         refuse_values(self, _CHOICES, {"max_subjects": 1, "min_objects": 1})
         if len(self.shares) != 2 or min(self.shares) < 0 or sum(self.shares) > 1:
             raise DesignError(f"shares: found {self.shares}; expected two numbers from 0 to 1, as 0.2,0.1")
+        if self.rules == "paper" and self.changes != "released":
+            raise DesignError(
+                f"changes: found {self.changes!r} with rules 'paper', which fill in the dates that are missing; "
+                "expected released: --set changes=released"
+            )
         windows = self.windows()
         if not windows:
             raise DesignError(f"windows: no {self.granularity} begins from {self.first} on and before {self.end}")
@@ -117,7 +127,17 @@ class Design:
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Read a design that `to_json` wrote."""
+    """Read a design that `to_json` wrote.
+
+    Raises:
+        DesignError: it lacks a part: an earlier version wrote it, and nobody can say by which rule it was built.
+    """
+    missing = sorted({one.name for one in fields(Design)} - set(values))
+    if missing:
+        raise DesignError(
+            f"design: has no {', '.join(missing)}, since an earlier version of tempkb wrote it; expected all parts. "
+            "Build the release again under another --name"
+        )
     return Design(
         **{
             **values,
@@ -132,6 +152,7 @@ def from_json(values: Mapping[str, Any]) -> Design:
 
 _PAPER: Mapping[str, Any] = {
     "ranks": "all", "close_at_death": False, "ambiguous": "keep", "aliases": False, "rules": "paper",
+    "changes": "released",
 }  # fmt: skip
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     TEMPLAMA: {"tempkb": {}, "paper": _PAPER, "small": {"max_subjects": 50}},
@@ -176,12 +197,13 @@ def make_design(
     design = Design(dump_id, Granularity(granularity), first, end, worded, **presets[preset])
     fixed = {"dump_id", "granularity", "first", "end", "templates"}
     known = {one.name for one in fields(Design)} - fixed
+    values: dict[str, Any] = {}
     for name, text in (changes or {}).items():
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        value: Any = read_value(name, text, getattr(design, name))
-        design = replace(design, **{name: value})
-    return design
+        values[name] = read_value(name, text, getattr(design, name))
+    # At once, since some parts go together.
+    return replace(design, **values)
 
 
 def _templates(name: str) -> tuple[Template, ...]:

@@ -1,11 +1,14 @@
-"""What changed between windows: stories with rows by hand; the released rule beside it; checks that can fail."""
+"""What changed between windows by the sets of answers: stories with rows by hand; the released rule; checks that can fail.
+
+Changes by handover are in `test_handovers.py`.
+"""
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tempkb.benchmarks.dynamic_templama.checks import DISAGREEING
+from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING
 from tempkb.benchmarks.dynamic_templama.released_changes import Asked, count_changes, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.checking import (
@@ -45,7 +48,7 @@ def changes(store, **equal):
 
 def test_a_successor_on_the_day_after_the_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
-    release(store, windows="2019-01-01..2020-01-01")
+    release(store, windows="2019-01-01..2020-01-01", changes="sets")
     assert changes(store) == {"2019-07-01": {"Salt": ("updated", "replaced", ["Reed"])}}
 
 
@@ -53,11 +56,11 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
     store = home(
         players(Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")])
     )
-    ours = release(store, windows="2019-01-01..2020-01-01")
+    ours = release(store, windows="2019-01-01..2020-01-01", changes="sets")
     assert changes(store, release=ours.name) == {
         "2019-10-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
     }
-    by_month = release(store, windows="2019-08-01..2020-01-01", granularity="month")
+    by_month = release(store, windows="2019-08-01..2020-01-01", granularity="month", changes="sets")
     assert changes(store, release=by_month.name) == {
         "2019-09-01": {"Salt": ("deleted", "reduced", ["Reed", "Salt"])},
         "2019-11-01": {"Moss": ("new", "extended", ["Reed"])},
@@ -76,7 +79,7 @@ def test_all_ways_to_come_and_to_go(home):
         Came=[("Q101", "2019-04-10", "2019-06-20"), ("Q102", "2019-07-05", "2019-08-01")],
         Back=[("Q101", "2018-01-01", "2019-03-31"), ("Q102", "2019-04-01", "2019-09-30"), ("Q101", "2019-10-01", "")],
     ))  # fmt: skip
-    release(store, windows="2019-01-01..2020-01-01")
+    release(store, windows="2019-01-01..2020-01-01", changes="sets")
     of = {row: [] for row in ("Q1", "Q2")}
     for row in store.read("dynamic_templama_changes").to_pylist():
         of[row["subject_id"]].append(
@@ -94,19 +97,19 @@ def test_all_ways_to_come_and_to_go(home):
 
 def test_what_is_known_by_the_year_only_has_no_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2019", "2020-06-30"), ("Q103", "2020-07", "")]))
-    quarters = release(store)
+    quarters = release(store, changes="sets")
     assert changes(store, release=quarters.name) == {
         # Salt may have come on any day of 2019, Reed have gone: only the year is told.
         "2020-01-01": {"Reed": ("undatable", "reduced", ["Reed", "Salt"])},
         "2020-07-01": {"Moss": ("updated", "replaced", ["Salt"])},
     }
-    years = release(store, windows="2018-01-01..2021-01-01", granularity="year")
+    years = release(store, windows="2018-01-01..2021-01-01", granularity="year", changes="sets")
     assert changes(store, release=years.name) == {
         "2019-01-01": {"Salt": ("new", "extended", ["Reed"])},
         "2020-01-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
     }
     # A month is too coarse for weeks, and fine for months.
-    weeks = release(store, windows="2020-06-15..2020-07-20", granularity="week")
+    weeks = release(store, windows="2020-06-15..2020-07-20", granularity="week", changes="sets")
     assert changes(store, release=weeks.name) == {
         "2020-06-29": {"Moss": ("undatable", "extended", ["Salt"])},
         "2020-07-06": {"Salt": ("deleted", "reduced", ["Salt", "Moss"])},
@@ -115,7 +118,7 @@ def test_what_is_known_by_the_year_only_has_no_quarter(home):
 
 def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2020-01-01", "")]))
-    release(store)
+    release(store, changes="sets")
     # That Reed was it until the year's end is possible only, so nobody can say that Salt replaced it then.
     assert changes(store) == {
         "2020-01-01": {"Reed": ("undatable", "replaced", ["Reed"]), "Salt": ("new", "replaced", ["Reed"])}
@@ -154,7 +157,7 @@ def built(home):
         Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")],
         Ben=[("Q101", "2018", "2019"), ("Q102", "2020-01-01", "")],
     ))  # fmt: skip
-    release(store)
+    release(store, changes="sets")
     return store
 
 
@@ -228,5 +231,7 @@ def test_checks_are_asset_checks():
         "answers_hold_in_their_windows",
         "no_subject_is_in_two_splits",
         "changes_follow_from_the_answers",
+        "updates_are_found_from_either_side",
+        "handovers_are_the_nearest",
         "table_9_is_whole",
     }
