@@ -17,6 +17,7 @@ from tempkb.errors import SettingsError, SourceError
 from tempkb.settings import Home, Settings
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.titles import Site
@@ -145,7 +146,7 @@ def is_current(store: Store, dump: Dump) -> bool:
     """Do all tables of the room stand for a dump, made from its files as they are, with the settings in force?"""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
-    written = {row["file_name"]: row for row in store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()}
+    written = {row["file_name"]: row for row in plain_rows(store.read(DUMP_FILES.name, dump_id=dump.dump_id))}
     wanted = {file.path.name: file.sha256 for file in dump.entities}
     if wanted != {name: row["checksum"] for name, row in written.items()}:
         return False

@@ -13,6 +13,7 @@ from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.partitions import RELEASES
 from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
@@ -110,6 +111,6 @@ def fact_queries(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
             )
             told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
-        told[FACT_RELEASES.name]["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
+        told[FACT_RELEASES.name]["design"] = plain_rows(pq.read_table(version.paths()))[0]["design"]
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
