@@ -52,13 +52,15 @@ def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
 
 def dump_dates(lake: Lake) -> dict[str, date]:
     """Days of the Wikidata dumps that were read, by dump."""
+    days = {version.partition: day_of(version) for version in lake.versions(FACTS.name)}
+    return {name: day for name, day in days.items() if day is not None}
+
+
+def day_of(version: Version) -> date | None:
+    """Day of the dump that a version of one of the room's tables was read from; None when it has no rows."""
     with in_memory() as connection:
-        found = {}
-        for version in lake.versions(FACTS.name):
-            paths = [str(path) for path in version.paths()]
-            told = connection.execute("SELECT max(dump_date) FROM read_parquet(?)", [paths]).fetchall()[0][0]
-            if told is not None:
-                found[version.partition] = told
+        query, paths = "SELECT max(dump_date) FROM read_parquet(?)", [str(path) for path in version.paths()]
+        found: date | None = connection.execute(query, [paths]).fetchall()[0][0]
         return found
 
 
