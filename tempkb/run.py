@@ -23,9 +23,11 @@ from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.engine import progress
 from tempkb.errors import SettingsError
 from tempkb.failures import innermost
-from tempkb.refresh import due_dumps, stretches
+from tempkb.refresh import due_dumps, stale_windows, stretches
+from tempkb.removal import of_dump, remove
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
+from tempkb.store.store import Store
 from tempkb.windows import parse_day
 
 _DAGSTER_YAML = """\
@@ -106,7 +108,9 @@ def build(request: Request) -> Summary:
     entities = _entity_dumps(home, request, of_entities)
     dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
     selected, store = _select(request.select), open_store()
-    windows = windows_of(store, request, named, dumps) if dumps or named or not entities else []
+    windows = (
+        windows_of(store, request, named, dumps) if named or _asks_for_windows(request, store, dumps, entities) else []
+    )
     told = [dump.dump_id for dump in entities] if selected & _OF_WIKIDATA else []
     summary = Summary([window.key for window in windows], entity_dumps=told)
     with dagster_at(home) as instance:
@@ -126,16 +130,28 @@ def build(request: Request) -> Summary:
         derived = sorted(of_windows - OF_HISTORY)
         for stretch in stretches([one for one in windows if one not in unread]) if derived else ():
             run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
-        _read_wikidata(instance, entities, selected, summary)
+        if of_entities:
+            _read_named(instance, entities[0], selected, summary)
+        else:
+            _read_wikidata(instance, entities, selected, summary)
     return summary
+
+
+def _asks_for_windows(request: Request, store: Store, dumps: Sequence[Dump], entities: Sequence[Dump]) -> bool:
+    """Is a request about windows as well, or about Wikidata alone?
+
+    It is about Wikidata alone where that is here and no dump in the home's folder serves windows by itself: those that
+    were named serve what they were named for.
+    """
+    is_asked = bool(request.windows) or request.all_windows or request.rebuild
+    is_served = any(dump.history and not dump.is_named for dump in dumps)
+    return is_asked or is_served or not entities or bool(stale_windows(store))
 
 
 def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
     """Dumps of Wikidata's entities that this build is about, oldest first; named files go before what lies there."""
     if files:
-        dump = name_entities(files, parse_day(request.day) if request.day else None)
-        remember(home.dumps, dump)
-        return [dump]
+        return [name_entities(files, parse_day(request.day) if request.day else None)]
     if request.day:
         raise SettingsError("--day: tells the day of files of Wikidata's entities; name them with --dump")
     if request.dump_files:
@@ -156,6 +172,53 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
         elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+
+
+def _read_named(instance: Any, dump: Dump, selected: set[str], summary: Summary) -> None:
+    """Read a dump of entities that was just named; what was read of its files under another day is withdrawn.
+
+    If it cannot be read, nothing of it is remembered, and what was read before stays.
+    """
+    from tempkb.api import open_store
+    from tempkb.automation import DUMPS_JOB
+    from tempkb.wikidata.building import is_current
+
+    root = load_home().dumps
+    others = [one for one in find_dumps(root) if one.is_named and one.entities]
+    before = next((one for one in others if one.dump_id == dump.dump_id), None)
+    remember(root, dump)
+    _read_wikidata(instance, [dump], selected, summary)
+    if not selected & _OF_WIKIDATA:
+        return
+    if is_current(open_store(), dump):
+        same = {file.sha256 for file in dump.entities}
+        for other in others:
+            if (
+                other.dump_id != dump.dump_id
+                and {file.sha256 for file in other.entities if file.path.is_file()} == same
+            ):
+                _withdraw(instance, other)
+                summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
+    elif before is not None:
+        remember(root, before)
+        run_job(instance, DUMPS_JOB, [before.dump_id], {}, ["dump_files"], Summary())
+    else:
+        _withdraw(instance, dump)
+
+
+def _withdraw(instance: Any, dump: Dump) -> None:
+    """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
+    from tempkb.api import open_store
+    from tempkb.wikidata.late import dump_dates, write_late_edits
+
+    store = open_store()
+    remove(store, of_dump(store, dump.dump_id, force=True))
+    instance.delete_dynamic_partition(FAMILIES["read_wikidata"], dump.dump_id)
+    # To those after it, it may have been the first that reached a window.
+    for other, day in dump_dates(store.lake).items():
+        if dump.date and day > dump.date:
+            write_late_edits(store, other, day)
+    store.publish()
 
 
 def fetch(*, only_windows: bool = False) -> list[str]:

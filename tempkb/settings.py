@@ -2,7 +2,8 @@
 
 Settings come from `TEMPKB_*` variables, then from `tempkb.toml` in the home. A
 home is made once: its wiki, granularity, first window, namespaces, lookback and
-stability rule are written to `home.toml` at the first write and defended after.
+stability rule are written to `home.toml` at the first write and defended after,
+and so is, once Wikidata was read, which of its items, names and classes are kept.
 """
 
 import difflib
@@ -11,6 +12,7 @@ import os
 import re
 import secrets
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -35,6 +37,8 @@ DEFAULT_HOME = Path("data/demo")
 IDENTITY = (
     "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections", "pages",
 )  # fmt: skip
+# What the tables of Wikidata are made with, all of them: known from the first that was read.
+OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
 
 
@@ -216,6 +220,23 @@ class Home:
             _write_record(self.path, settings)
         return Home(self.path, settings, self.asked_wiki)
 
+    def hold(self, values: Mapping[str, Any]) -> "Home":
+        """Write down, once, what Wikidata is read with in this home, and return it with that in force.
+
+        Args:
+            values: of `OF_WIKIDATA`, all three.
+
+        Raises:
+            SettingsError: if the home holds Wikidata read with other values than the settings ask for.
+        """
+        if not all(key in read_record(self.path) for key in OF_WIKIDATA):
+            record = self.path / "home.toml"
+            lines = [f"{key} = {_toml(values[key])}" for key in OF_WIKIDATA]
+            draft = self.path / f"home.toml.{os.getpid()}.draft"
+            draft.write_text(record.read_text("utf-8") + "\n".join(lines) + "\n", "utf-8")
+            draft.replace(record)
+        return Home(self.path, _with_record(self.path, self.settings), self.asked_wiki)
+
 
 def home_path() -> Path:
     """Return the home's absolute folder: `TEMPKB_HOME`, by default `data/demo`."""
@@ -258,7 +279,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def _with_record(path: Path, settings: Settings) -> Settings:
-    held = {key: value for key, value in read_record(path).items() if key in IDENTITY}
+    held = {key: value for key, value in read_record(path).items() if key in (*IDENTITY, *OF_WIKIDATA)}
     if not held:
         return settings
     # Homes that are older than this setting hold all pages.
@@ -266,7 +287,8 @@ def _with_record(path: Path, settings: Settings) -> Settings:
     recorded = Settings(**held)
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
-        if key in settings.model_fields_set and wanted != has:
+        # Without languages the wiki's own is meant, which the record tells.
+        if key in settings.model_fields_set and wanted != has and (key, wanted) != ("languages", ()):
             raise SettingsError(
                 f"{key}: home {path} was made with {_shown(has)}, but the settings say {_shown(wanted)}. "
                 f"A home keeps what it was made with; for the other value use another folder: "

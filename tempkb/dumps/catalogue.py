@@ -82,6 +82,7 @@ class Dump:
         horizon: first second the dump knows nothing of.
         is_named: named by a user, so it serves only what is asked of it.
         flaws: why it does not count as complete; such a dump serves nothing.
+        is_day_given: did a user tell its day, other than its files' names do?
         is_told: does its publisher say what belongs to it?
     """
 
@@ -93,6 +94,7 @@ class Dump:
     is_named: bool = False
     flaws: tuple[str, ...] = ()
     is_told: bool = False
+    is_day_given: bool = False
 
     @property
     def history(self) -> tuple[DumpFile, ...]:
@@ -199,6 +201,7 @@ def remember(root: Path, dump: Dump) -> None:
         "wiki": dump.wiki,
         "date": dump.date.isoformat() if dump.date else None,
         "horizon": dump.horizon,
+        "is_day_given": dump.is_day_given,
         "files": [{"path": str(file.path), "kind": file.kind} for file in dump.files],
     }
     folder = root / "named"
@@ -284,7 +287,8 @@ def _remembered(root: Path) -> list[Dump]:
             raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
         files = tuple(DumpFile(Path(file["path"]), file["kind"], notes=root / NOTES) for file in said["files"])
         day = date.fromisoformat(said["date"]) if said["date"] else None
-        dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True))
+        given = bool(said.get("is_day_given"))
+        dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True, is_day_given=given))
     return dumps
 
 

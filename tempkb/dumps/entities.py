@@ -3,14 +3,14 @@
 import contextlib
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, distinct_files
 from tempkb.dumps.files import DamageError, open_dump
 from tempkb.dumps.offers import ENTITIES, WIKIDATA
 from tempkb.dumps.sums import hash_of_all
-from tempkb.errors import SourceError
+from tempkb.errors import SettingsError, SourceError
 from tempkb.windows import epoch_seconds
 
 _JSON = re.compile(r"\.json(\.\w+)?$")
@@ -28,7 +28,13 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
 
     Raises:
         SourceError: a file is missing, or nothing tells the day.
+        SettingsError: the day has not come yet.
     """
+    today = datetime.now(UTC).date()
+    if day is not None and day > today:
+        raise SettingsError(
+            f"--day {day}: has not come yet, today is {today}; expected the day on which the files were written"
+        )
     files = []
     for path in distinct_files(paths):
         if not path.is_file():
@@ -39,7 +45,10 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
     known = day or told or _day_after_changes(files)
     name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
-    return Dump(f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True)
+    return Dump(
+        f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True,
+        is_day_given=day is not None and day != told,
+    )  # fmt: skip
 
 
 def holds_entities(path: Path) -> bool:

@@ -4,15 +4,16 @@ from collections import Counter
 
 import tempkb
 from tempkb.screens.console import console, grid
+from tempkb.store.plain import plain_rows
 
 _SHOWN_ITEMS = 5
 
 
 def print_release(name: str) -> None:
     """Print a release's counts by snapshot, category and subset, and where to go on."""
-    (row,) = tempkb.read("tempel_releases", release=name).to_pylist()
+    (row,) = plain_rows(tempkb.read("tempel_releases", release=name))
     counts: dict[tuple[str, str], dict[str, int]] = {}
-    for one in tempkb.read("tempel_statistics", release=name, figure="table_1").to_pylist():
+    for one in plain_rows(tempkb.read("tempel_statistics", release=name, figure="table_1")):
         counts.setdefault((str(one["cut"]), one["series"]), {})[one["label"]] = int(one["value"])
     rows = [(*key, by_label["entities"], by_label["mentions"]) for key, by_label in sorted(counts.items())]
     equal = "equal" if row["is_equal"] else f"not equal, {row['shortfall']:.1%} short at most"
@@ -24,9 +25,9 @@ def print_release(name: str) -> None:
 
 def print_ecbd_release(name: str) -> None:
     """Print a release's entities and items by window of origin, some items, and where to go on."""
-    (row,) = tempkb.read("ecbd_releases", release=name).to_pylist()
+    (row,) = plain_rows(tempkb.read("ecbd_releases", release=name))
     counts: dict[tuple[str, str], dict[str, int]] = {}
-    for one in tempkb.read("ecbd_balance", release=name).to_pylist():
+    for one in plain_rows(tempkb.read("ecbd_balance", release=name)):
         by_what = counts.setdefault((one["origin_window"], one["split"]), {})
         by_what[one["span_kind"]] = one["n_items"]
         by_what["entities"] = max(by_what.get("entities", 0), one["n_entities"])
@@ -43,13 +44,13 @@ def print_ecbd_release(name: str) -> None:
     # Of different entities, since items are in the order of their articles.
     some = range(0, items.num_rows, max(1, items.num_rows // _SHOWN_ITEMS))[:_SHOWN_ITEMS]
     shown = items.select(["masked_sentence", "answer", "origin_window"]).take(list(some))
-    screen.print(grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in shown.to_pylist()]))
+    screen.print(grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in plain_rows(shown)]))
     screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM ecbd_cloze LIMIT 5"')
 
 
 def print_fact_release(name: str, benchmark: str) -> None:
     """Print a release's queries by relation, and its changes by window, and where to go on."""
-    (row,) = tempkb.read("fact_releases", release=name).to_pylist()
+    (row,) = plain_rows(tempkb.read("fact_releases", release=name))
     subjects = tempkb.read("fact_subjects", release=name)
     queries = tempkb.read(f"{benchmark}_queries", release=name)
     n_subjects = Counter(subjects["relation"].to_pylist())

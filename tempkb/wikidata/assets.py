@@ -76,6 +76,8 @@ def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=dump.dump_id
             )
             told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+        if report.warning:
+            told[FACTS.name]["warning"] = report.warning
         damages = {name: tally.reason for name, tally in report.tallies.items() if tally.reason}
         if damages:
             told[FACTS.name]["damaged_files"] = dg.MetadataValue.json(damages)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -17,12 +18,13 @@ from tempkb.errors import SettingsError, SourceError
 from tempkb.settings import Home, Settings
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
-from tempkb.wikidata.late import dump_dates, write_late_edits
+from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
 from tempkb.wikidata.rows import ANY_LANGUAGE, SUBCLASS_OF, Rows, Scope, add_entity
 from tempkb.wikidata.staging import Staging
@@ -39,6 +41,7 @@ from tempkb.wikitext.article import language_of, words_of
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
+_DOUBTFUL_DAYS = 90
 # What one pass writes; the others follow from it.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
     ("entities", WIKIDATA_ENTITIES), ("facts", FACTS), ("undated", UNDATED_STATEMENTS), ("origins", ENTITY_ORIGINS),
@@ -54,11 +57,13 @@ class Report:
         versions: by table name.
         tallies: by file name.
         n_repeated: items that came a second time; the first counts.
+        warning: what is odd about the dump's day; empty when nothing is.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
     tallies: dict[str, Tally] = field(default_factory=dict)
     n_repeated: int = 0
+    warning: str = ""
 
     @property
     def n_entities(self) -> int:
@@ -71,7 +76,9 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
 
     Raises:
         SettingsError: the home's wiki is not known, so nobody can say whose pages count.
-        SourceError: the dump holds no entities, is not what its publisher says, or, when `strict`, is damaged.
+        SettingsError: the home's tables of Wikidata were made with other settings.
+        SourceError: the dump holds no entities, is not what its publisher says, is said to be of a day before its last
+            change, or, when `strict`, is damaged.
     """
     if not dump.entities or dump.date is None:
         raise SourceError(f"dump {dump.dump_id!r}: holds no entities of Wikidata; expected wikidata-*-all.json.gz")
@@ -79,15 +86,20 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     for file in dump.entities:
         file.verify()
     store.claim(scope.wiki)
+    _defend_settings(store)
+    scope = scope_of(store.home)
     constants = {"wiki": scope.wiki, "dump_id": dump.dump_id, "dump_date": dump.date}
     provenance = Provenance({file.path.name: file.sha256 for file in dump.entities}, settings_of(store.home))
     report = Report()
+    former = dump_dates(store.lake).get(dump.dump_id)
     with store.lake.staging() as folder:
         staging = Staging(folder)
         rows = Rows()
         _pass(dump, scope, staging, rows, report, log)
         if store.home.settings.strict:
             _refuse_damage(report)
+        report.warning = _doubt_of_day(dump, report)
+        _keep_settings(store)
         # First of all: of a run that is killed from here on, damage must not be forgotten.
         _account(store, dump, report, provenance)
         for name, table in OF_A_PASS:
@@ -99,9 +111,9 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
         report.versions[SUBCLASSES.name] = write_subclasses(store, dump.dump_id, staging, constants, provenance)
     report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
-    # To the dumps after it, it may be the first that reached a window.
+    # To the dumps after it, it may be the first that reached a window; so may it have been under another day.
     for other, day in dump_dates(store.lake).items():
-        if day > dump.date:
+        if other != dump.dump_id and day > min(dump.date, former or dump.date):
             write_late_edits(store, other, day)
     return report
 
@@ -131,8 +143,33 @@ def settings_of(home: Home) -> dict[str, Any]:
 
 def settings_mark(settings: Settings) -> str:
     """A short mark of the settings that the room's tables depend on, as far as they are known without a dump."""
-    said = json.dumps([settings.languages, settings.wikidata_items, settings.classes])
+    # The wiki's own language is meant where none is set, and is written down once Wikidata was read.
+    languages = () if settings.languages == (language_of_wiki(settings.wiki),) else settings.languages
+    said = json.dumps([languages, settings.wikidata_items, settings.classes])
     return hashlib.sha256(said.encode()).hexdigest()[:8]
+
+
+def _defend_settings(store: Store) -> None:
+    """Hold a home that does not tell what its Wikidata was read with to what the tables that stand say of it."""
+    for version in store.lake.versions(WIKIDATA_ENTITIES.name):
+        if is_made_with(version, settings_of(store.home)):
+            return
+        for row in version.side_rows(MANIFEST.name):
+            said = json.loads(row["settings"])
+            languages = tuple(one for one in said["languages"] if one != ANY_LANGUAGE)
+            store.home = store.home.hold(
+                {"languages": languages, "wikidata_items": said["wikidata_items"], "classes": tuple(said["classes"])}
+            )
+            return
+
+
+def _keep_settings(store: Store) -> None:
+    """Make the home one whose Wikidata is read with the settings in force, for good, if it is not yet."""
+    settings = store.home.settings
+    store.home = store.home.hold(
+        {"languages": settings.languages or (language_of_wiki(settings.wiki),),
+         "wikidata_items": settings.wikidata_items, "classes": settings.classes}
+    )  # fmt: skip
 
 
 def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
@@ -142,10 +179,10 @@ def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
 
 
 def is_current(store: Store, dump: Dump) -> bool:
-    """Do all tables of the room stand for a dump, made from its files as they are, with the settings in force?"""
+    """Do all tables of the room stand for a dump, made from its files as of its day, with the settings in force?"""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
-    written = {row["file_name"]: row for row in store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()}
+    written = {row["file_name"]: row for row in plain_rows(store.read(DUMP_FILES.name, dump_id=dump.dump_id))}
     wanted = {file.path.name: file.sha256 for file in dump.entities}
     if wanted != {name: row["checksum"] for name, row in written.items()}:
         return False
@@ -160,7 +197,7 @@ def is_current(store: Store, dump: Dump) -> bool:
         if table is LATE_EDITS:
             continue
         inputs = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input"}
-        if inputs != wanted or not is_made_with(version, settings):
+        if inputs != wanted or day_of(version) not in (None, dump.date) or not is_made_with(version, settings):
             return False
     return True
 
@@ -239,6 +276,38 @@ def _refuse_damage(report: Report) -> None:
             raise SourceError(
                 f"{name}: damaged ({told}). Fetch the file again, or go on without strict to keep what is whole."
             )
+
+
+def _doubt_of_day(dump: Dump, report: Report) -> str:
+    """What is odd about a day that a user tells; a dated file may well hold changes of the days that it took to write.
+
+    Looked at are the entities that were decoded: those with a page in the wiki and those that tell of classes.
+
+    Raises:
+        SourceError: the file knows of changes after that day.
+    """
+    changed = _day_in(max((tally.modified for tally in report.tallies.values()), default=""))
+    if not dump.is_day_given or dump.date is None or changed is None:
+        return ""
+    names = ", ".join(file.path.name for file in dump.entities)
+    if dump.date < changed:
+        raise SourceError(
+            f"--day {dump.date}: {names} holds a change of {changed}, so it is no earlier than that; "
+            f"a dump knows nothing of its own day and what follows: --day {changed + timedelta(days=1)}"
+        )
+    if dump.date > changed + timedelta(days=_DOUBTFUL_DAYS):
+        return (
+            f"--day {dump.date}: the last change in {names} is of {changed}, {(dump.date - changed).days} days before. "
+            "If the file is older than that day, open statements hold for too long: name it again with its day"
+        )
+    return ""
+
+
+def _day_in(instant: str) -> date | None:
+    try:
+        return date.fromisoformat(instant[:10])
+    except ValueError:
+        return None
 
 
 def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -> None:

@@ -87,6 +87,7 @@ class Entity(Struct, frozen=True):
         claims: property -> statements.
         sitelinks: wiki -> page.
         is_missing: does the entity not exist?
+        modified: when it was last changed, as `2022-06-30T23:59:59Z`; empty where nothing tells.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Entity(Struct, frozen=True):
     claims: Mapping[str, list[Statement]]
     sitelinks: Mapping[str, SiteLink]
     is_missing: bool = False
+    modified: str = ""
 
 
 # Items, properties, lexemes and the entities of files; other collections of JSON lines have ids too.
@@ -130,7 +132,7 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
             ("aliases", aliases | _Nothing, field(default_factory=list)),
             ("claims", dict[str, list[Statement]] | _Nothing, field(default_factory=list)),
             ("sitelinks", dict[str, SiteLink] | _Nothing, field(default_factory=list)),
-            ("missing", Any, UNSET),
+            ("missing", Any, UNSET), ("modified", Any, ""),
         ],
     )  # fmt: skip
     decoder = msgspec.json.Decoder(raw)
@@ -144,8 +146,9 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
         found = {renamed[name]: text.value for name in names if (text := getattr(texts, name, None)) is not None}
         more = {renamed[name]: [one.value for one in getattr(others, name, ())] for name in names}
         return Entity(
-            read.id, found, more, read.claims or {}, read.sitelinks or {}, is_missing=read.missing is not UNSET
-        )
+            read.id, found, more, read.claims or {}, read.sitelinks or {}, read.missing is not UNSET,
+            read.modified if isinstance(read.modified, str) else "",
+        )  # fmt: skip
 
     return decode
 

@@ -2,6 +2,12 @@
 
 Somebody who builds a benchmark right after a window ends should know how much of
 it will still change. A window stays provisional until a dump 90 days past its end.
+
+Only what lies within the window is compared: the days in it on which a fact may
+have begun and ended, by two dumps. A tenure that ended after the window is no late
+edit of it, an end inside it that was entered later is one. Of ranks only
+`deprecated` matters, since with the next holder the last one ceases to be
+`preferred`. Merged items count as edits: the statement names another number then.
 """
 
 from datetime import date, timedelta
@@ -13,7 +19,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import in_memory, spilling_to, view_files
 from tempkb.store.store import Store
-from tempkb.wikidata.membership import true_within
+from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
 from tempkb.wikidata.tables import FACTS, LATE_EDITS
 from tempkb.windows import Window, windows_until
 
@@ -46,13 +52,15 @@ def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
 
 def dump_dates(lake: Lake) -> dict[str, date]:
     """Days of the Wikidata dumps that were read, by dump."""
+    days = {version.partition: day_of(version) for version in lake.versions(FACTS.name)}
+    return {name: day for name, day in days.items() if day is not None}
+
+
+def day_of(version: Version) -> date | None:
+    """Day of the dump that a version of one of the room's tables was read from; None when it has no rows."""
     with in_memory() as connection:
-        found = {}
-        for version in lake.versions(FACTS.name):
-            paths = [str(path) for path in version.paths()]
-            told = connection.execute("SELECT max(dump_date) FROM read_parquet(?)", [paths]).fetchall()[0][0]
-            if told is not None:
-                found[version.partition] = told
+        query, paths = "SELECT max(dump_date) FROM read_parquet(?)", [str(path) for path in version.paths()]
+        found: date | None = connection.execute(query, [paths]).fetchall()[0][0]
         return found
 
 
@@ -63,7 +71,8 @@ def _compared(
     query = _COUNTED if first_day == dump_date else _PAIRED
     values = {"start": window.start, "end": window.end, "first_day": first_day, "dump_date": dump_date}
     found = connection.execute(query, {name: values[name] for name in values if f"${name}" in query}).fetchall()[0]
-    then, now, added, removed, changed, n = found
+    # Nothing holds by either dump: there is no row to count.
+    then, now, added, removed, changed, n = (number or 0 for number in found)
     return {
         "window_start": window.start, "window_end": window.end, "first_dump_date": first_day, "n_facts_then": then,
         "n_facts_now": now, "n_added": added, "n_removed": removed, "n_changed": changed,
@@ -74,17 +83,27 @@ def _compared(
 
 _HOLDS = f"rank <> 'deprecated' AND {true_within('$start', '$end')}"
 _COUNTED = f"SELECT count(*), count(*), 0, 0, 0, count(*) FROM facts WHERE dump_date = $dump_date AND {_HOLDS}"
+# The days on which it may begin and end, as far as they lie in the window. An end without a date says nothing about the
+# window, so that one which is dated later, after the window, changes nothing of it: that is the world's progress.
+_CONTENT = f"""hash(subject_id, relation, object_id, is_point,
+    greatest({POSSIBLE_FROM}, $start), least(greatest({CERTAIN_FROM}, $start), $end),
+    greatest(least(coalesce(certain_to, {MAX_DAY}), $end), $start), least({POSSIBLE_TO}, $end))"""
+# A statement that was replaced by one of the same content, or whose stretches are numbered anew, is no change.
 _PAIRED = f"""
     WITH said AS (
-        SELECT fact_id, interval_no, dump_date = $dump_date AS is_now,
-               hash(subject_id, relation, object_id, valid_from, valid_to, certain_from, certain_to, start_kind,
-                    end_kind, is_point, rank) AS content
+        SELECT fact_id, interval_no, dump_date = $dump_date AS is_now, {_CONTENT} AS content
         FROM facts WHERE dump_date IN ($first_day, $dump_date) AND {_HOLDS}
     ), paired AS (
         SELECT max(content) FILTER (WHERE is_now) AS now, max(content) FILTER (WHERE NOT is_now) AS before
         FROM said GROUP BY fact_id, interval_no
+    ), replaced AS (
+        SELECT coalesce(sum(n), 0)::BIGINT AS n FROM (
+            SELECT least(count(now), count(before)) AS n FROM paired WHERE now IS NULL OR before IS NULL
+            GROUP BY coalesce(now, before)
+        )
     )
-    SELECT count(before), count(now), count(*) FILTER (WHERE before IS NULL), count(*) FILTER (WHERE now IS NULL),
-           count(*) FILTER (WHERE now <> before), count(*)
-    FROM paired
+    SELECT count(before), count(now), count(*) FILTER (WHERE before IS NULL) - any_value(replaced.n),
+           count(*) FILTER (WHERE now IS NULL) - any_value(replaced.n), count(*) FILTER (WHERE now <> before),
+           count(*) - any_value(replaced.n)
+    FROM paired, replaced
 """

@@ -34,7 +34,7 @@ CERTAIN_TO = f"CASE WHEN end_kind = 'novalue' THEN dump_date ELSE least(coalesce
 
 def true_on(day: str, *, certainly: bool = False) -> str:
     """Return the SQL condition that a row of `facts` holds on a day (an SQL expression)."""
-    return true_within(day, f"({day} + INTERVAL 1 DAY)", certainly=certainly)
+    return true_within(day, f"CAST({day} + INTERVAL 1 DAY AS DATE)", certainly=certainly)
 
 
 def true_within(start: str, end: str, *, certainly: bool = False) -> str:

@@ -34,6 +34,7 @@ class Tally:
         n_damaged: how many of them there are.
         missing: ids that the file says do not exist.
         redirects: id asked for -> id that was given.
+        modified: when the newest of the entities that were decoded was last changed; empty where nothing tells.
         damage: where the file itself breaks off; empty when it is whole.
     """
 
@@ -43,6 +44,7 @@ class Tally:
     n_damaged: int = 0
     missing: list[str] = field(default_factory=list)
     redirects: dict[str, str] = field(default_factory=dict)
+    modified: str = ""
     damage: str = ""
 
     @property
@@ -200,6 +202,8 @@ def _kept(entity: Entity, tally: Tally) -> Iterator[Entity]:
     if entity.is_missing:
         tally.missing.append(entity.id)
     else:
+        # As text, since all are written alike: the year first.
+        tally.modified = max(tally.modified, entity.modified)
         yield entity
 
 

@@ -155,7 +155,8 @@ SUBCLASSES = Table(
 
 LATE_EDITS = Table(
     name="late_edits",
-    meaning="For each window, how much of what a dump knows of it the first dump after the window did not know.",
+    meaning="For each window, how much of what a dump knows of it the first dump after the window did not know; "
+    "what lies outside the window is not compared.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -167,13 +168,18 @@ LATE_EDITS = Table(
         Column("n_facts_now", pa.int64(), "facts possible in the window, by this dump"),
         Column("n_added", pa.int64(), "of those now, statements that the first dump did not have in the window"),
         Column("n_removed", pa.int64(), "of those then, statements that this dump does not have in it"),
-        Column("n_changed", pa.int64(), "statements in both whose object or dates were changed"),
+        Column(
+            "n_changed",
+            pa.int64(),
+            "stretches in both that name another object, or whose days within the window changed",
+        ),
         Column("late_edit_rate", pa.float64(), "added, removed and changed ones as a share of those then and now"),
         Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
     ),
     key=("window_start",),
     partitioned_by="dump",
     partition_columns=("dump_id",),
+    code_version="2",
 )
 
 TABLES = (WIKIDATA_ENTITIES, FACTS, UNDATED_STATEMENTS, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)

@@ -23,6 +23,7 @@ from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -167,7 +168,7 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
 
 
 def _asked(version: Version) -> list[Asked]:
-    rows = pq.read_table(version.paths()).to_pylist()
+    rows = plain_rows(pq.read_table(version.paths()))
     return [
         Asked(row["query"], [answer["label"] for answer in row["answers"]], row)
         for row in rows

@@ -30,6 +30,7 @@ DYNAMIC_TEMPLAMA_QUERIES = Table(
     partitioned_by=_OF_WINDOW,
     partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
+    code_version="2",
 )
 
 DYNAMIC_TEMPLAMA_CHANGES = Table(

@@ -20,6 +20,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, markdown, sample_of
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
@@ -120,7 +121,7 @@ def _write_down(context: dg.AssetExecutionContext, config: EcbdReleaseConfig, st
 
 
 def _chunker(versions: dict[str, Version]) -> str:
-    row = pq.read_table(versions[ECBD_RELEASES.name].paths()).to_pylist()[0]
+    row = plain_rows(pq.read_table(versions[ECBD_RELEASES.name].paths()))[0]
     name: str = row["chunker"]
     return name if FALLBACK not in name else name.upper()
 

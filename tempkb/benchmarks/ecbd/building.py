@@ -40,6 +40,7 @@ from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.building import language_of_wiki
@@ -213,7 +214,7 @@ class _Builder:
             FROM sentences JOIN phrases USING (sentence) ORDER BY page_id, sentence_start_char
             """
         ).to_arrow_reader(_BATCH_ROWS)
-        rows = (row for batch in reader for row in batch.to_pylist())
+        rows = (row for batch in reader for row in plain_rows(batch))
         with self._staged("spans", STAGED_SPANS) as staged:
             for page_id, own in groupby(rows, key=itemgetter("page_id")):
                 found = [span for row in own for span in spans_of(row, self.design, self._language)]

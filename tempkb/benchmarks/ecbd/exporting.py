@@ -23,6 +23,7 @@ from tempkb.errors import DesignError
 from tempkb.store.lake import Version
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
 POPULAR = "popular"
@@ -132,7 +133,6 @@ def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) ->
         view_files(connection, "entities", built[ECBD_ENTITIES.name].paths())
         reader = connection.sql(
             f"""
-            -- Dates before our era, which popular entities may have, are none of Python's: they stay here.
             WITH numbered AS (
                 SELECT *, {_YEAR} AS year,
                        dense_rank() OVER (PARTITION BY page_id ORDER BY sentence_start_char) - 1 AS sentence_no,
@@ -140,14 +140,14 @@ def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) ->
                                           ORDER BY span_start_char, span_end_char) - 1 AS span_no
                 FROM items
             )
-            SELECT n.* EXCLUDE (origin_from, origin_to), e.definition_sentences, e.classes
+            SELECT n.*, e.definition_sentences, e.classes
             FROM numbered AS n JOIN entities AS e USING (page_id) WHERE {where}
             ORDER BY page_id, sentence_no, span_kind, span_no
             """,
             params=values,
         ).to_arrow_reader(1 << 12)
         for batch in reader:
-            yield from batch.to_pylist()
+            yield from plain_rows(batch)
 
 
 def _ex_id(row: Row) -> str:
@@ -188,7 +188,7 @@ def _class(one: dict[str, str | None]) -> str:
 
 
 def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
-    row = pq.read_table(built["ecbd_releases"].paths()).to_pylist()[0]
+    row = plain_rows(pq.read_table(built["ecbd_releases"].paths()))[0]
     with in_memory() as connection:
         for table in TABLES:
             view_files(connection, table.name, built[table.name].paths())
@@ -213,7 +213,7 @@ def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
             f"FROM ({CATEGORIES.query}) AS c ORDER BY c.origin_year, place"
         )
     dump_ids = [*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])]
-    files = [one for dump_id in dump_ids for one in store.read(DUMP_FILES.name, dump_id=dump_id).to_pylist()]
+    files = [one for dump_id in dump_ids for one in plain_rows(store.read(DUMP_FILES.name, dump_id=dump_id))]
     return _CARD.format(
         name=release.name, version=tempkb.__version__, n_items=built[ECBD_CLOZE.name].rows, n_entities=n_entities,
         study_from=row["study_from"], study_to=row["study_to"], wiki=row["wiki"], cut=row["cut"],

@@ -17,6 +17,7 @@ from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.memory import view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
@@ -172,7 +173,7 @@ def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]
         # Files are in the order of pages, so that a range of them is read and no more.
         reader = connection.sql(_TEXTS_OF, params={"first": some[0], "last": some[-1]}).to_arrow_reader(_ARTICLES)
         for batch in reader:
-            yield from batch.to_pylist()
+            yield from plain_rows(batch)
 
 
 _TEXTS_OF = """

@@ -17,6 +17,7 @@ from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.partitions import RELEASES
 from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
@@ -111,7 +112,7 @@ def fact_queries(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
             )
             told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
-        told[FACT_RELEASES.name]["design"] = pq.read_table(version.paths()).to_pylist()[0]["design"]
+        told[FACT_RELEASES.name]["design"] = plain_rows(pq.read_table(version.paths()))[0]["design"]
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
 

@@ -18,6 +18,7 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import DesignError
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
@@ -118,7 +119,7 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
             params={"split": split},
         ).to_arrow_table()
     group: list[dict[str, Any]] = []
-    for row in rows.to_pylist():
+    for row in plain_rows(rows):
         if group and _of(group[0]) != _of(row):
             yield from _with_most(group, popular)
             group = []
@@ -140,13 +141,13 @@ def _with_most(group: list[dict[str, Any]], popular: dict[str, int]) -> list[dic
 
 
 def _card(store: Store, release: Release, shared: Sequence[Version], queries: Sequence[Version]) -> str:
-    row = pq.read_table(shared[0].paths()).to_pylist()[0]
+    row = plain_rows(pq.read_table(shared[0].paths()))[0]
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
         counted = connection.execute(
             "SELECT relation, count(DISTINCT subject_id), count(*) FROM queries GROUP BY relation ORDER BY relation"
         ).fetchall()
-    files = store.read(DUMP_FILES.name, dump_id=release.design.dump_id).to_pylist()
+    files = plain_rows(store.read(DUMP_FILES.name, dump_id=release.design.dump_id))
     return _CARD.format(
         name=release.name, title="TempLAMA" if release.benchmark == TEMPLAMA else "DynamicTempLAMA",
         version=tempkb.__version__, dump_id=release.design.dump_id, dump_date=row["dump_date"],

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.study import Numbers, Study
+from tempkb.benchmarks.fact_queries.tables import DATED_ANSWER
 from tempkb.store.tables import Table
 from tempkb.wikidata.late import is_provisional
 from tempkb.windows import Window
@@ -37,7 +38,9 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
     pairs = study.pair[spells]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     offsets = pa.array(np.append(starts, len(pairs)), pa.int32())
-    answers = pa.ListArray.from_arrays(offsets, study.answers.take(pa.array(spells)))
+    told = study.answers.take(pa.array(spells))
+    dated = pa.StructArray.from_arrays([*told.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER))
+    answers = pa.ListArray.from_arrays(offsets, dated)
     place = np.full(study.pairs.num_rows, -1)
     place[pairs[starts]] = np.arange(len(starts))
     asked = place[asks["pair"].to_numpy()]

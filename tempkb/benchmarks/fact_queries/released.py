@@ -158,7 +158,7 @@ def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:
         WHEN 'month' THEN year({1}) * 10000 + month({1}) * 100
         WHEN 'year' THEN year({1}) * 10000 END END"""
     start = number.format("start", "valid_from", _LAST_YEAR)
-    end = number.format("end", "(certain_to - INTERVAL 1 DAY)", _LAST_YEAR)
+    end = number.format("end", "(certain_to - 1)", _LAST_YEAR)
     rows = connection.execute(
         f"SELECT subject_id, relation, object_id, {start}, {end}, fact_id FROM last_told "
         "ORDER BY subject_number, relation, fact_id"

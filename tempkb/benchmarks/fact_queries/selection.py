@@ -1,8 +1,10 @@
 """Which facts of a dump a release may use, and when each holds: SQL over the lake's files."""
 
+from collections.abc import Mapping
+
 import duckdb
 
-from tempkb.benchmarks.fact_queries.design import Design
+from tempkb.benchmarks.fact_queries.design import ANY_RELATION, Design
 from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion
 from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
@@ -64,11 +66,12 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
     closes = "f.end_kind <> 'value' AND n.ended_to IS NOT NULL" if design.close_at_death else "false"
     # The released rules look at dates by themselves, and at neither the dump's day nor the order of start and end.
     is_ours = design.rules == "tempkb"
+    open_to = _open_to(design.open_years()) if is_ours else "NULL"
     undated = "f.valid_from IS NULL AND f.valid_to IS NULL AND f.end_kind <> 'novalue'" if is_ours else "false"
     later = "f.valid_from >= f.dump_date" if is_ours else "false"
     connection.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE told AS
+        CREATE OR REPLACE TEMP TABLE judged AS
         WITH best AS (
             SELECT subject_id, relation, 'preferred' AS best_rank
             FROM (SELECT subject_id, relation, rank FROM facts UNION ALL SELECT subject_id, relation, rank FROM undated)
@@ -79,6 +82,7 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
                coalesce(f.valid_from, {MIN_DAY}) AS possible_from,
                CASE WHEN {closes} THEN least(coalesce(f.valid_to, n.ended_to), n.ended_to)
                     ELSE coalesce(f.valid_to, {MAX_DAY}) END AS possible_to,
+               {open_to} AS open_to,
                {FINENESS.format("f.start_precision")} AS start_fineness,
                CASE WHEN {closes} THEN n.ended_fineness ELSE {FINENESS.format("f.end_precision")} END AS end_fineness,
                CASE WHEN {closes} THEN 'subject_ended' ELSE f.end_kind END AS told_end_kind,
@@ -98,12 +102,46 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
         LEFT JOIN best AS s ON s.subject_id = f.subject_id AND s.relation = f.relation
         """
     )
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE told AS
+        SELECT * EXCLUDE (open_to, is_open_too_long) REPLACE (
+            CASE WHEN is_open_too_long THEN open_to ELSE possible_to END AS possible_to,
+            CASE WHEN is_open_too_long THEN 0 ELSE end_fineness END AS end_fineness,
+            CASE WHEN is_open_too_long THEN 'open_too_long' ELSE told_end_kind END AS told_end_kind,
+            CASE WHEN reason IS NULL AND is_open_too_long AND open_to <= $first
+                 THEN 'open for more than max_open_years before the study' ELSE reason END AS reason
+        ) FROM (SELECT *, coalesce(open_to < least(possible_to, $end), false) AS is_open_too_long FROM judged)
+        """,
+        {"first": design.first, "end": design.end},
+    )
     if is_ours:
         connection.execute(_BACKWARD)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE usable AS SELECT * EXCLUDE (reason) FROM told WHERE reason IS NULL"
     )
     return [*_left_out(connection), *_noted(connection)]
+
+
+# Beyond these an instant cannot be calculated; a limit of years is none of such dates.
+_CALENDAR = "f.valid_from BETWEEN DATE '9999-01-01 (BC)' AND DATE '9999-12-31'"
+
+
+def _open_to(years: Mapping[str, int]) -> str:
+    """SQL for the first day on which a fact without a known end is no answer any more; null: it stays one."""
+    if not years:
+        return "NULL::DATE"
+    of_relation = " ".join(f"WHEN '{name}' THEN {n}" for name, n in sorted(years.items()) if name != ANY_RELATION)
+    limit = (
+        f"CASE f.relation {of_relation} ELSE {years.get(ANY_RELATION, 'NULL')} END"
+        if of_relation
+        else str(years[ANY_RELATION])
+    )
+    # A window that begins on the very day of the jubilee still counts.
+    return f"""CASE WHEN f.valid_to IS NULL AND f.end_kind <> 'novalue' AND {_CALENDAR}
+                    THEN CAST(f.valid_from + to_years({limit}) AS DATE) + 1
+                    WHEN f.valid_to IS NULL AND f.end_kind <> 'novalue' AND {limit} IS NOT NULL THEN f.valid_from + 1
+               END"""
 
 
 _BACKWARD = """
@@ -126,6 +164,9 @@ def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
     closed = connection.execute(
         "SELECT count(*), min(fact_id) FROM usable WHERE told_end_kind = 'subject_ended'"
     ).fetchall()[0]
+    open_too_long = connection.execute(
+        "SELECT count(*), min(fact_id) FROM usable WHERE told_end_kind = 'open_too_long'"
+    ).fetchall()[0]
     rivals = connection.execute(
         """
         SELECT count(*), min(u.fact_id) FROM undated AS u
@@ -134,5 +175,6 @@ def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
     ).fetchall()[0]
     return [
         Exclusion("kept: its open end is closed by its subject's own end", closed[0], closed[1] or ""),
+        Exclusion("no answer any more: was open for max_open_years", open_too_long[0], open_too_long[1] or ""),
         Exclusion("no fact: has no date, and contradicts one that has", rivals[0], rivals[1] or ""),
     ]

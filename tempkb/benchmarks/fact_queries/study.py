@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.fact_queries.templates import Template
@@ -33,6 +34,7 @@ class Study:
         pair, thing: of each spell.
         begins, ends: first day on which a spell may hold, and first on which it no longer can, in days since 1970.
         start_fineness, end_fineness: 5 day, 4 month, 3 year, 2 decade, 1 century; 0 without a date.
+        knows_start: is it known when a spell began?
         answer_order: place of a spell among those of its pair.
         answers: what a spell gives as an answer.
         members: (spell, certain from, certain to) of each statement.
@@ -47,6 +49,7 @@ class Study:
     ends: Numbers
     start_fineness: Numbers
     end_fineness: Numbers
+    knows_start: Numbers
     answer_order: Numbers
     answers: pa.StructArray
     members: tuple[Numbers, Numbers, Numbers]
@@ -84,6 +87,11 @@ class Study:
         certain = spell[(certain_from < end) & (certain_to > start)]
         counted: Numbers = np.bincount(certain, minlength=len(self.pair)) > 0
         return counted
+
+    def ages(self, spells: Numbers, window: Window) -> pa.Array:
+        """Return how many days before a window some spells began; 0 for those that begin later, null where unknown."""
+        days = np.maximum(_day(window.start) - self.begins[spells].astype(np.int64), 0)
+        return pa.array(days, pa.int32(), mask=~self.knows_start[spells], safe=False)
 
     def things_of(self, spells: Numbers) -> Numbers:
         """Return for each thing whether one of its spells is among some."""
@@ -133,7 +141,8 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
     of_thing = objects.take(pa.array(first))
     return Study(
         pairs, dump_date, pair, thing, _days(told["valid_from"], -_FOREVER), _days(told["valid_to"], _FOREVER),
-        _fineness(told["start_precision"]), _fineness(told["end_precision"]), told["answer_order"].to_numpy(), answers,
+        _fineness(told["start_precision"]), _fineness(told["end_precision"]), _knows_start(told),
+        told["answer_order"].to_numpy(), answers,
         _members(told["members"].combine_chunks()), pair[first], of_thing,
         np.array([int(one[1:]) for one in of_thing.to_pylist()], np.int64),
     )  # fmt: skip
@@ -160,6 +169,15 @@ def _fineness(column: pa.ChunkedArray) -> Numbers:
     # A null has no index: it takes the last value, which is 0.
     found: Numbers = values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
     return found
+
+
+def _knows_start(told: pa.Table) -> Numbers:
+    """Is a start given? The released rules put the study's first day where they read none."""
+    is_read = _fineness(told["start_precision"]) >= _FINENESS["year"]
+    is_released = pc.equal(told["end_kind"], "released").to_numpy()
+    is_given = pc.and_(pc.is_valid(told["valid_from"]), pc.equal(told["start_kind"], "value")).to_numpy()
+    known: Numbers = is_given & (is_read | ~is_released)
+    return known
 
 
 def _members(members: pa.ListArray) -> tuple[Numbers, Numbers, Numbers]:

@@ -14,6 +14,7 @@ GRANULARITY = Column("granularity", pa.string(), "how long the release's windows
 SPLIT = Column("split", pa.string(), "train, val or test: by the subject alone, so that no subject is in two")
 
 ANSWER = pa.struct([("entity_id", pa.string()), ("label", pa.string()), ("aliases", pa.list_(pa.string()))])
+DATED_ANSWER = pa.struct([*ANSWER, ("answer_age_days", pa.int32())])
 MEMBER = pa.struct(
     [("fact_id", pa.string()), ("interval_no", pa.int16()), ("certain_from", pa.date32()), ("certain_to", pa.date32())]
 )
@@ -84,13 +85,17 @@ FACT_SPELLS = Table(
         Column("end_precision", pa.string(), "the same of the end"),
         Column("start_kind", pa.string(), "kind of the start, as in facts"),
         Column(
-            "end_kind", pa.string(), "kind of the end, as in facts; subject_ended where the subject's own end closed it"
+            "end_kind",
+            pa.string(),
+            "kind of the end, as in facts; subject_ended where the subject's own end closed it, "
+            "open_too_long where the design's max_open_years did",
         ),
         Column("members", pa.list_(MEMBER), "statements that are joined, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
     partitioned_by="release",
     partition_columns=("release",),
+    code_version="2",
     rules=(Rule("is_forward", "a spell ends after it begins", "valid_to <= valid_from AND end_kind <> 'released'"),),
 )
 
@@ -107,7 +112,12 @@ QUERY_COLUMNS = (
     RELATION,
     Column("date", pa.string(), "the window as people write it: 2019, 2019-Q1, 2019-01 or 2019-W01"),
     Column("query", pa.string(), "the question: _X_ stands for the answer"),
-    Column("answers", pa.list_(ANSWER), "all objects that hold in the window, by when they began"),
+    Column(
+        "answers",
+        pa.list_(DATED_ANSWER),
+        "all objects that hold in the window, by when they began; answer_age_days: days "
+        "from the first possible day of the spell to the window's first, 0 if it begins later; null: start not known",
+    ),
     SPLIT,
     GRANULARITY,
     Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),

@@ -14,6 +14,7 @@ TEMPLAMA_QUERIES = Table(
     partitioned_by="release and window",
     partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
+    code_version="2",
 )
 
 FUTURE_RELATION_QUERIES = Table(

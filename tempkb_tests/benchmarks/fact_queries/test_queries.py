@@ -99,6 +99,94 @@ def test_an_open_end_is_closed_by_death(home):
     assert len(answers(store)) == 7 + 12 - 7
 
 
+def ages(store, name, **equal):
+    """Age in days of each answer of a player, by date."""
+    rows = store.read("dynamic_templama_queries", **equal).to_pylist()
+    return {row["date"]: {one["label"]: one["answer_age_days"] for one in row["answers"]}
+            for row in rows if row["query"] == PLAYS.format(name)}  # fmt: skip
+
+
+def test_answers_tell_how_old_they_are(home):
+    """In days from the first possible day of the spell to the window's first; what begins in the window has none yet."""
+    store = home(players(
+        Ada=[("Q101", "2018-12-02", ""), ("Q102", "2019-05-10", "2019-07-01"), ("Q103", "", "2019-06-30")],
+        # The first spell that holds in a window gives the answer; of 2019 the first day may be the start.
+        Ben=[("Q101", "2019", "2019-04-01"), ("Q101", "2019-06-01", ""), ("Q102", "2019-04-02", "2019-04-03")],
+    ))  # fmt: skip
+    release(store, windows="2019-01-01..2019-10-01")
+    assert ages(store, "Ada") == {
+        "2019-Q1": {"Reed": 30, "Moss": None},
+        "2019-Q2": {"Reed": 120, "Moss": None, "Salt": 0},
+        "2019-Q3": {"Reed": 211, "Salt": 52},
+    }
+    assert ages(store, "Ben") == {"2019-Q1": {"Reed": 0}, "2019-Q2": {"Reed": 90, "Salt": 0}, "2019-Q3": {"Reed": 30}}
+
+
+def test_by_the_released_rules_a_start_that_was_filled_in_tells_no_age(home):
+    store = home(players(Ada=[("Q101", "", "2019-06-30"), ("Q102", "2018-07-01", "")]))
+    release(store, preset="paper", windows="2019-01-01..2019-07-01")
+    assert ages(store, "Ada") == {"2019-Q1": {"Reed": None, "Salt": 184}, "2019-Q2": {"Reed": None, "Salt": 274}}
+
+
+def open_for_long():
+    """Ada's start at Reed is 20 years before 1 January 2019, to the day; her start at Salt is told, and her end there."""
+    return players(
+        Ada=[("Q101", "1999-01-01", ""), ("Q102", "1951", "2020-12-31"), ("Q103", "2019-02-01", "")],
+        Ben=[("Q101", "1951", ""), ("Q102", "2019-01-01", "2019-03-31"), ("Q103", "2019-04-01", "")],
+    )
+
+
+def test_an_open_statement_counts_for_so_many_years(home):
+    store = home(open_for_long())
+    release(store, windows="2019-01-01..2019-07-01", max_open_years="20", min_objects="1")
+    # On the very day of twenty years it is not more than twenty; who has an end is not asked.
+    assert of(store, "Ada") == {"2019-Q1": ["Salt", "Reed", "Moss"], "2019-Q2": ["Salt", "Moss"]}
+    assert of(store, "Ben") == {"2019-Q1": ["Salt"], "2019-Q2": ["Moss"]}
+    found = left_out(store, "fact_spells")
+    assert found["open for more than max_open_years before the study"] == 1
+    assert found["no answer any more: was open for max_open_years"] == 1
+    ends = {
+        (row["subject_id"], row["object_id"]): (str(row["valid_to"]), row["end_kind"])
+        for row in store.read("fact_spells").to_pylist()
+    }
+    assert ends["Q1", "Q101"] == ("2019-01-02", "open_too_long")
+    assert ends["Q1", "Q103"] == ("None", "absent")
+    # That nobody has told the end is no news of that day.
+    changes = {
+        (row["object_id"], row["change"])
+        for row in store.read("dynamic_templama_changes").to_pylist() if row["subject_id"] == "Q1"
+    }  # fmt: skip
+    assert changes == {("Q101", "undatable"), ("Q102", "unchanged"), ("Q103", "unchanged")}
+
+
+def test_how_long_open_statements_count_may_depend_on_the_relation(home):
+    store = home(open_for_long())
+    everything = {"2019-Q1": ["Reed", "Salt"], "2019-Q2": ["Reed", "Moss"]}
+    shorter = {"2019-Q1": ["Salt"], "2019-Q2": ["Moss"]}
+    for asked, expected in (
+        ("none", everything), ("P39:10", everything), ("P39:10,80", everything), ("P39:80,10", shorter),
+        ("P54:67,P39:80", shorter), ("P54:69", everything),
+    ):  # fmt: skip
+        made = release(store, windows="2019-01-01..2019-07-01", max_open_years=asked)
+        assert of(store, "Ben", release=made.name) == expected, asked
+    # By default nobody plays for one team for more than 30 years.
+    made = release(store, windows="2019-01-01..2019-07-01")
+    assert of(store, "Ben", release=made.name) == shorter
+    assert of(store, "Ada", release=made.name)["2019-Q1"] == ["Salt", "Reed", "Moss"]
+
+
+def test_said_to_have_no_end_is_not_open(home):
+    store = home(players(Ada=[("Q101", "1951", "novalue"), ("Q102", "1951", "somevalue"), ("Q103", "2019-02-01", "")]))
+    release(store, windows="2019-01-01..2019-07-01", max_open_years="20")
+    assert of(store, "Ada") == {"2019-Q1": ["Reed", "Moss"], "2019-Q2": ["Reed", "Moss"]}
+
+
+@pytest.mark.parametrize("text", ["P54", "P54:x", "P54:10,P54:20", "-1", "", "P54=10", "10,20"])
+def test_a_limit_that_cannot_be_read_is_refused(home, text):
+    with pytest.raises(DesignError, match="expected none, a number of years such as 80, or relations with theirs"):
+        release(home(players(Ada=[("Q101", "2019", "")])), max_open_years=text)
+
+
 def test_what_certainly_holds_by_choice(home):
     store = home(
         players(Ada=[("Q101", "2018", "2019"), ("Q102", "2019-05-01", "2020-12-31"), ("Q103", "2020-01-01", "")])

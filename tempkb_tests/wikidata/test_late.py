@@ -1,0 +1,173 @@
+"""How much of a window is entered late: stories by hand, and random pairs of dumps against an oracle over days."""
+
+import random
+from datetime import date, timedelta
+
+import pytest
+
+from tempkb.windows import Granularity, windows_between
+from tempkb_tests.wikidata.items import item, read_home, said
+
+FIRST, LATER = "2020-01-01", "2021-07-01"
+
+
+@pytest.fixture
+def late(tmp_path, monkeypatch):
+    """Late edits by window of two dumps that say this of one subject: (then, now, added, removed, changed)."""
+
+    def of(before, now, days=(FIRST, LATER), **settings):
+        dumps = {
+            day: [item("Q1", "One", "One", P39=statements)] for day, statements in zip(days, (before, now), strict=True)
+        }
+        store = read_home(tmp_path, monkeypatch, dumps, **settings)
+        rows = store.read("late_edits", dump_id=f"wikidatawiki-{days[-1].replace('-', '')}").to_pylist()
+        return {
+            str(row["window_start"]): tuple(row[name] for name in
+                ("n_facts_then", "n_facts_now", "n_added", "n_removed", "n_changed", "late_edit_rate"))
+            for row in rows
+        }  # fmt: skip
+
+    return of
+
+
+def edited(windows):
+    """Windows of which anything was entered late."""
+    return [start for start, row in windows.items() if any(row[2:])]
+
+
+def test_a_tenure_that_ended_later_is_no_late_edit(late):
+    """The world went on: the statement of 2018 got an end in 2021, and its successor begins there."""
+    before = [said("Q1$1", "Q2", "2018-02-01", rank="preferred")]
+    now = [said("Q1$1", "Q2", "2018-02-01", "2021-03-01"), said("Q1$2", "Q3", "2021-03-02", rank="preferred")]
+    windows = late(before, now)
+    assert len(windows) == 14
+    assert edited(windows) == []
+    assert windows["2018-01-01"] == windows["2019-10-01"] == (1, 1, 0, 0, 0, 0.0)
+
+
+def test_an_end_inside_a_window_that_was_entered_later_is_one(late):
+    """At the first dump the tenure of somebody who had left on 15 November 2019 was still open."""
+    windows = late([said("Q1$1", "Q2", "2018-02-01")], [said("Q1$1", "Q2", "2018-02-01", "2019-11-15")])
+    assert edited(windows) == ["2019-10-01"]
+    assert windows["2019-10-01"] == (1, 1, 0, 0, 1, 1.0)
+    assert windows["2019-07-01"] == (1, 1, 0, 0, 0, 0.0)
+
+
+def test_what_was_over_before_a_window_is_removed_from_it(late):
+    windows = late([said("Q1$1", "Q2", "2018-02-01")], [said("Q1$1", "Q2", "2018-02-01", "2019-06-30")])
+    # Over at the end of June: of the second quarter no day is lost, and in the later ones it no longer holds.
+    assert edited(windows) == ["2019-07-01", "2019-10-01"]
+    assert windows["2019-07-01"] == (1, 0, 0, 1, 0, 1.0)
+
+
+@pytest.mark.parametrize("end", ["somevalue", "novalue", "2021", "2021-01-05", "2020-01-01"])
+def test_whatever_is_said_of_an_end_after_the_window(late, end):
+    windows = late([said("Q1$1", "Q2", "2019-01-10")], [said("Q1$1", "Q2", "2019-01-10", end)])
+    assert [start for start in edited(windows) if start < "2020"] == []
+
+
+def test_a_finer_date_changes_the_windows_in_which_it_matters(late):
+    windows = late([said("Q1$1", "Q2", "2019")], [said("Q1$1", "Q2", "2019-05-10")])
+    # Not yet in the first quarter; in the others of the year it may have begun later, by the first dump.
+    assert edited(windows) == ["2019-01-01", "2019-04-01", "2019-07-01", "2019-10-01"]
+    assert [windows[start][2:5] for start in edited(windows)] == [(0, 1, 0), (0, 0, 1), (0, 0, 1), (0, 0, 1)]
+    # A start that was not known may have been in any window up to now; one before all of them is sure.
+    windows = late([said("Q1$1", "Q2", end="2019-12-31")], [said("Q1$1", "Q2", "2001", "2019-12-31")])
+    assert edited(windows)[0] == "2018-01-01"
+
+
+def test_of_ranks_only_deprecated_counts(late):
+    first = [said("Q1$1", "Q2", "2018-01-01", rank="preferred")]
+    assert edited(late(first, [said("Q1$1", "Q2", "2018-01-01")])) == []
+    removed = late(first, [said("Q1$1", "Q2", "2018-01-01", rank="deprecated")])
+    assert removed["2018-01-01"] == (1, 0, 0, 1, 0, 1.0)
+
+
+def test_the_same_under_another_number_is_no_change_and_another_object_is_one(late):
+    """Statements are removed and entered anew; a stretch that is added before others numbers those anew."""
+    first = [said("Q1$1", "Q2", "2018-01-01", "2018-12-31"), said("Q1$2", "Q3", ("2019-02-01",), ("2019-03-01",))]
+    again = [
+        said("Q1$9", "Q2", "2018-01-01", "2018-12-31"),
+        said("Q1$2", "Q3", ("2017-01-01", "2019-02-01"), ("2017-02-01", "2019-03-01")),
+    ]
+    windows = late(first, again)
+    assert edited(windows) == []
+    assert windows["2018-01-01"] == (1, 1, 0, 0, 0, 0.0)
+    # Q2 was merged into Q4: the answer is another item from now on.
+    merged = [said("Q1$1", "Q4", "2018-01-01", "2018-12-31"), first[1]]
+    assert edited(late(first, merged)) == ["2018-01-01", "2018-04-01", "2018-07-01", "2018-10-01"]
+
+
+def test_the_newest_window_is_as_the_newest_dump_has_it(late):
+    windows = late([said("Q1$1", "Q2", "2018-01-01")], [said("Q1$1", "Q2", "2018-01-01", "2021-06-20")])
+    assert windows["2021-04-01"] == (1, 1, 0, 0, 0, 0.0)
+
+
+DAYS = [date(2019, 12, 2) + timedelta(n) for n in range(70)]
+
+
+def drawn(chance, guid):
+    """A statement of days, or of days and a month, with its readings: the first and the last days it may have held."""
+    kind = chance.choice(["both", "both", "open", "somevalue", "month", "novalue", "no start"])
+    begin, end = sorted(chance.sample(range(len(DAYS)), 2))
+    start, stop = DAYS[begin], DAYS[end]
+    starts, ends = [start], [stop + timedelta(1)]
+    start_text, end_text = start.isoformat(), stop.isoformat()
+    if kind in ("open", "somevalue", "novalue"):
+        end_text, ends = {"open": "", "somevalue": "somevalue", "novalue": "novalue"}[kind], [date.max]
+    if kind == "month":
+        month = date(2020, 2, 1)
+        start_text, starts = "2020-02", [month + timedelta(n) for n in range(29)]
+        end_text, ends = "", [date.max]
+    if kind == "no start":
+        start_text, starts = "", [date.min, *DAYS, date.max]
+    rank = chance.choice(["normal", "normal", "preferred", "deprecated"])
+    name = chance.choice(["Q2", "Q3"])
+    return said(guid, name, start_text, end_text, rank=rank), (name, rank, starts, ends)
+
+
+def within(told, window):
+    """What a statement says of a window: for every reading the days of it on which it held; None if it never may."""
+    name, rank, starts, ends = told
+    days = [window.start + timedelta(n) for n in range((window.end - window.start).days)]
+    readings = {tuple(day for day in days if start <= day < end) for start in starts for end in ends}
+    return (name, frozenset(readings)) if rank != "deprecated" and any(readings) else None
+
+
+def expected(before, now, window):
+    pairs = [(within(before[guid], window) if guid in before else None, within(now[guid], window) if guid in now else None)
+             for guid in sorted({*before, *now})]  # fmt: skip
+    added = [new for old, new in pairs if new and not old]
+    removed = [old for old, new in pairs if old and not new]
+    for one in list(added):
+        if one in removed:
+            added.remove(one)
+            removed.remove(one)
+    changed = sum(1 for old, new in pairs if old and new and old != new)
+    both = sum(1 for old, new in pairs if old and new)
+    replaced = sum(1 for old, new in pairs if old) - both - len(removed)
+    n = both + len(added) + len(removed) + replaced
+    rate = (len(added) + len(removed) + changed) / n if n else 0.0
+    then, later = (sum(1 for pair in pairs if pair[at]) for at in (0, 1))
+    return then, later, len(added), len(removed), changed, pytest.approx(rate)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_statements_against_an_oracle_over_days(late, seed):
+    chance = random.Random(seed)
+    before = {f"Q1${n}": drawn(chance, f"Q1${n}") for n in range(40)}
+    now = {guid: told if chance.random() < 0.5 else drawn(chance, guid) for guid, told in before.items()}
+    for guid in chance.sample(sorted(now), 8):
+        # Some go, some of these come back under another number.
+        statement, told = now.pop(guid)
+        if chance.random() < 0.5:
+            now[guid + "x"] = ({**statement, "id": guid + "x"}, told)
+    days = ("2020-02-17", "2020-03-16")
+    found = late([one for one, _ in before.values()], [one for one, _ in now.values()], days,
+                 granularity="week", first_window="2019-12-02")  # fmt: skip
+    windows = list(windows_between(date(2019, 12, 2), date(2020, 2, 17), Granularity.WEEK))
+    assert len(windows) == 11
+    for window in windows:
+        truth = expected({g: t for g, (_, t) in before.items()}, {g: t for g, (_, t) in now.items()}, window)
+        assert found[str(window.start)] == truth, window.label
+    assert sum(row[4] for row in found.values()) > 10
