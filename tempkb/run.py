@@ -23,7 +23,11 @@ from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.engine import progress
 from tempkb.errors import SettingsError
 from tempkb.failures import innermost
-from tempkb.refresh import due_dumps, stretches
+from tempkb.mentions.building import WRITERS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.refresh import due_dumps, stale_windows, stretches
+from tempkb.revisions.sitelinks import unlinked_windows
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.windows import parse_day
@@ -127,6 +131,7 @@ def build(request: Request) -> Summary:
         for stretch in stretches([one for one in windows if one not in unread]) if derived else ():
             run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
         _read_wikidata(instance, entities, selected, summary)
+        _link_items(instance, selected, summary)
     return summary
 
 
@@ -156,6 +161,22 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
         elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+
+
+def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
+    """Give windows that stand the Wikidata items that are known by now, and build anew what follows from them."""
+    from tempkb.api import open_store
+    from tempkb.automation import ONLY_ITEMS, WINDOWS_JOB
+
+    if STABLE_SNAPSHOTS.name not in selected:
+        return
+    unlinked = unlinked_windows(open_store())
+    for stretch in stretches(unlinked):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
+    following = sorted(selected & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
+    stale = [one for one in stale_windows(open_store()) if one in unlinked] if unlinked and following else []
+    for stretch in stretches(stale):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)
 
 
 def fetch(*, only_windows: bool = False) -> list[str]:

@@ -215,12 +215,18 @@ def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:
 
 
 def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
-    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon."""
-    if dump.table("page"):
+    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon.
+
+    Tables that tell of pages or of their items count (`page`, `page_props`); `redirect` by itself is
+    taken only where the dump has it and nothing else is to be had.
+    """
+    if dump.table("page") or dump.table("page_props"):
         return dump
-    complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws and one.table("page"))
-    later = (one for one in complete if one.horizon >= dump.horizon)
-    return min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
+    complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws)
+    telling = (one for one in complete if one.table("page") or one.table("page_props"))
+    later = (one for one in telling if one.horizon >= dump.horizon)
+    nearest = min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
+    return nearest or (dump if dump.table("redirect") else None)
 
 
 def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
