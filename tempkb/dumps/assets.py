@@ -30,11 +30,12 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     One row per file; key `dump_id, file_name`.
     """
     dump = present_dump(store.home, context.partition_key, context.log.info)
+    for file in dump.files:
+        file.verify()
+        file.look()
     # Wikidata's entities serve a home of any wiki.
     if dump.holds_pages:
         store.claim(dump.wiki)
-    for file in dump.files:
-        file.verify()
     rows = describe_files(dump)
     held = store.lake.current(DUMP_FILES.name, dump.dump_id)
     known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None

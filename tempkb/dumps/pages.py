@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, horizon_day
+from tempkb.dumps.looking import TABLE_COLUMNS
 from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.sql import Value, read_rows
 from tempkb.dumps.tables import PAGE_PROPS, PAGES
@@ -138,9 +139,7 @@ def _refuse_repeats(rows: Sequence[_PageRow], path: Path) -> None:
 
 def _lists(path: Path) -> Iterator[list[_PageRow]]:
     rows: list[_PageRow] = []
-    for page_id, namespace, title, is_redirect in read_rows(
-        path, ("page_id", "page_namespace", "page_title", "page_is_redirect")
-    ):
+    for page_id, namespace, title, is_redirect in read_rows(path, TABLE_COLUMNS["page"]):
         row = path.name, page_id
         rows.append((_number(page_id, row), _number(namespace, row), _text(title, row), bool(is_redirect)))
         if len(rows) == _ROWS:
@@ -174,7 +173,7 @@ def _rows_of(dump: Dump, rows: list[_PageRow], props: _Props | None, targets: di
 
 def _read_props(path: Path) -> _Props:
     props = _Props({}, set())
-    for page_id, name, value in read_rows(path, ("pp_page", "pp_propname", "pp_value")):
+    for page_id, name, value in read_rows(path, TABLE_COLUMNS["page_props"]):
         if name == b"wikibase_item":
             row = path.name, page_id
             props.entity_ids[_number(page_id, row)] = _text(value, row)
@@ -185,8 +184,7 @@ def _read_props(path: Path) -> _Props:
 
 def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
     targets = {}
-    columns = ("rd_from", "rd_namespace", "rd_title", "rd_interwiki")
-    for page_id, namespace, title, interwiki in read_rows(path, columns):
+    for page_id, namespace, title, interwiki in read_rows(path, TABLE_COLUMNS["redirect"]):
         if not interwiki:
             row = path.name, page_id
             targets[_number(page_id, row)] = (_number(namespace, row), _text(title, row))

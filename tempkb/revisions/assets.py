@@ -8,6 +8,7 @@ import dagster as dg
 
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
+from tempkb.failures import windows_in_words
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
 from tempkb.revisions.building import ALL, Log, Report, build
 from tempkb.revisions.plans import plan_windows
@@ -133,7 +134,7 @@ def revisions(
     if report.bad:
         for (name, key), told in facts.items():
             context.log_event(dg.AssetMaterialization(name, partition=key, metadata=told))
-        raise dg.Failure("; ".join(f"window {key} was not built: {why}" for key, why in sorted(report.bad.items())))
+        raise dg.Failure(windows_in_words(report.bad))
     for (name, key), told in facts.items():
         context.add_asset_metadata(told, asset_key=name, partition_key=key)
     for name in (REVISION_LOG.name, STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name):

@@ -186,8 +186,7 @@ class _Build:
     def run(self) -> None:
         items = self._items()
         if not items:
-            why = f"no file of {self.plan.dump.dump_id} holds a page of the home's list ({self.settings.pages})"
-            self.report.bad |= {window.key: why for window in self.plan.windows}
+            self._refuse_nothing()
             return
         # Asked for before the long pass, so that missing pages are told at once.
         self._refuse_missing_pages()
@@ -195,13 +194,23 @@ class _Build:
             self.staging = staging
             self.before = Before(self.store.lake, drafts.folder / "before.json")
             receipts, failures = self._read(items, drafts.folder)
+            if not failures and not any(receipt.pages.total() for receipt in receipts):
+                self._refuse_nothing()
+                return
             if failures:
-                why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
+                why = "; ".join(_failure_of(outcome) for outcome in failures)
                 for window in self.plan.windows:
                     self.report.bad[window.key] = why
                 return
             self._write(receipts)
             drafts.is_finished = True
+
+    def _refuse_nothing(self) -> None:
+        why = (
+            f"not one page of {self.plan.dump.dump_id} is in the part of the wiki that the home holds (pages = "
+            f"{self.settings.pages}); name a dump that has some, or take another home for another list or sample"
+        )
+        self.report.bad |= {window.key: why for window in self.plan.windows}
 
     def _items(self) -> list[Item]:
         settings = self.settings
@@ -409,6 +418,12 @@ def _tables_beside(plan: Plan) -> list[DumpFile]:
 def _name_of(files: Sequence[DumpFile]) -> str:
     names = [file.path.name for file in files]
     return " + ".join(names) if len(names) < 4 else f"{names[0]} + {len(names) - 1} more"
+
+
+def _failure_of(outcome: Outcome[Item, Receipt]) -> str:
+    """Why an item failed; most messages name the file themselves."""
+    name, failure = outcome.item.name, outcome.failure
+    return failure if failure.startswith(f"{name}: ") else f"{name}: {failure}"
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:
