@@ -21,7 +21,9 @@ from tempkb_tests.wikidata.items import item, said, write_lines
 MOVE = "Ada moved page [[Old mill]] to [[New mill]]"
 REDIRECT = "#REDIRECT [[New mill]]"
 # The head names the talk and category namespaces in the wiki's own language.
-SITE_HEAD = HEAD.replace('<namespace key="118">Draft', '<namespace key="14">Kategorie</namespace><namespace key="118">Draft')
+SITE_HEAD = HEAD.replace(
+    '<namespace key="118">Draft', '<namespace key="14">Kategorie</namespace><namespace key="118">Draft'
+)
 PAGES = (
     page(1, revision(1, "2020-01-05T00:00:00Z", "Water."), title="Ébène"),
     page(2, revision(2, "2020-01-06T00:00:00Z", "A mill. [[Ébène]]."),
@@ -150,7 +152,9 @@ def props(folder, *rows):
 def test_page_props_without_a_page_table_tell_the_items_of_headers(world):
     world.home("home")
     world.read_wikidata(ITEMS, date(2022, 1, 3))
-    told = props(world.folder, "(1,'wikibase_item','Q777',NULL)", "(2,'disambiguation','',NULL)", "(9,'wikibase_item','Q9',NULL)")
+    told = props(
+        world.folder, "(1,'wikibase_item','Q777',NULL)", "(2,'disambiguation','',NULL)", "(9,'wikibase_item','Q9',NULL)"
+    )
     store = world.read_history(told)
     assert items_of(store, "2022-01-01") == told_by("page_props", {**dict.fromkeys(EXPECTED), 1: "Q777"})
     pages = store.read("pages")
