@@ -1,8 +1,11 @@
 """tempkb for Python: read any table of a home as Arrow."""
 
+from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tempkb.benchmarks.dynamic_templama.tables import TABLES as DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.dynamic_templama.views import VIEWS as DYNAMIC_TEMPLAMA_VIEWS
@@ -14,14 +17,17 @@ from tempkb.benchmarks.tempel.tables import TABLES as TEMPEL
 from tempkb.benchmarks.templama.tables import TABLES as TEMPLAMA
 from tempkb.benchmarks.templama.views import VIEWS as TEMPLAMA_VIEWS
 from tempkb.dumps.tables import TABLES as DUMPS
+from tempkb.errors import SettingsError
 from tempkb.mentions.tables import TABLES as MENTIONS
 from tempkb.mentions.views import VIEWS as MENTIONS_VIEWS
+from tempkb.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
 from tempkb.revisions.tables import TABLES as REVISIONS
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
-from tempkb.store.store import Store
+from tempkb.store.store import Store, read_files
 from tempkb.wikidata.tables import TABLES as WIKIDATA
 from tempkb.wikidata.views import VIEWS as WIKIDATA_VIEWS
+from tempkb.windows import nearest_days, parse_day, window_of_key
 
 TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL, *WIKIDATA, *ECBD, *FACT_QUERIES, *TEMPLAMA, *DYNAMIC_TEMPLAMA)
 """All declarations, in the order of the data."""
@@ -57,6 +63,33 @@ def read(table: str, **equal: Any) -> pa.Table:
         equal: column name -> value, such as `cut="2021-01-01"`.
 
     Raises:
-        SettingsError: if there is no such table, column or comparable value.
+        SettingsError: if there is no such table, column or comparable value, or nothing is built at the cut.
     """
-    return open_store().read(table, **equal)
+    store = open_store()
+    rows = store.read(table, **equal)
+    if not rows.num_rows and "cut" in equal and table in store.tables:
+        asked = equal["cut"] if isinstance(equal["cut"], date) else parse_day(str(equal["cut"]))
+        built = built_cuts(store, table)
+        if asked not in built:
+            raise unbuilt_cut(table, asked, built)
+    return rows
+
+
+def built_cuts(store: Store, table: str) -> list[date]:
+    """Return the cuts at which a table with the column `cut` is built, also those without a row, oldest first."""
+    declared = store.declaration(table)
+    if declared.partitioned_by == "window":
+        # A window that was never rebuilt has no partition there, and is built all the same.
+        source = STABLE_SNAPSHOTS.name if table == REBUILD_CHANGES.name else table
+        granularity = store.home.settings.granularity
+        return [window_of_key(key, granularity).cut for key in store.lake.partitions(source)]
+    rows = read_files(store.lake.files(table), ["cut"])
+    return sorted({day for some in rows for day in pc.unique(some["cut"]).to_pylist()})
+
+
+def unbuilt_cut(table: str, asked: date, built: Sequence[date]) -> SettingsError:
+    """The error of whoever asks for a cut that is not built; it names the nearest that are."""
+    if not built:
+        return SettingsError(f"{table}: nothing of it is built yet; build it: tempkb build")
+    near = ", ".join(str(day) for day in nearest_days(built, asked))
+    return SettingsError(f"cut {asked}: {table} is not built at that cut; the nearest are {near}")

@@ -18,6 +18,8 @@ from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import DUMPS
 from tempkb.refresh import Due, due_dumps, is_ready, retirable, stale_windows, stretches, unregistered
+from tempkb.revisions.sitelinks import unlinked_windows
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb.windows import Granularity, Window
@@ -34,6 +36,9 @@ RETIRE_JOB = "retire_dumps"
 CHAINED = "tempkb/chained"
 _ASKED = "tempkb/asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+ONLY_ITEMS = {"ops": {"revisions": {"config": {"only_items": True}}}}
+"""Configuration of a run that only brings the Wikidata items of windows up to date."""
 
 _TOKENS = dg.AssetSelection.assets("answer_tokens")
 
@@ -155,6 +160,7 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
     asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale_windows(store))]
+    asked += [_of_items(stretch, day) for stretch in stretches(unlinked_windows(store))]
     for one in due:
         if not is_ready(store, one):
             continue
@@ -191,6 +197,15 @@ def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) 
         return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
     config = {"ops": {"revisions": {"config": {"only_told": True}}}}
     return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
+
+
+def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
+    """Bring the Wikidata items of windows up to date; what follows from them is stale then, and asked for as such."""
+    first, last = stretch[0].key, stretch[-1].key
+    asked = f"{WINDOWS_JOB} {first}..{last} items {day}"
+    tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
+    keys = [dg.AssetKey(STABLE_SNAPSHOTS.name)]
+    return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=ONLY_ITEMS, asset_selection=keys)
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:

@@ -35,6 +35,26 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
     return done.stdout
 
 
+def windows_in_words(bad: Mapping[str, str]) -> str:
+    """Say which windows were not built and why, windows of one reason together.
+
+    Args:
+        bad: window key -> why.
+
+    >>> windows_in_words({"2020": "the file is empty", "2021": "the file is empty"})
+    '2 windows (2020 to 2021) were not built: the file is empty'
+    """
+    by_reason: dict[str, list[str]] = {}
+    for key in sorted(bad):
+        by_reason.setdefault(bad[key], []).append(key)
+    return "; ".join(
+        f"window {keys[0]} was not built: {why}"
+        if len(keys) == 1
+        else f"{len(keys)} windows ({keys[0]} to {keys[-1]}) were not built: {why}"
+        for why, keys in by_reason.items()
+    )
+
+
 def innermost(error: Any) -> str:
     """The words of the innermost of a chain of errors, as Dagster keeps them; of ours without the class's name."""
     while error.cause is not None:

@@ -20,11 +20,18 @@ from tempkb.dumps.catalogue import (
 )
 from tempkb.dumps.entities import holds_entities, name_entities
 from tempkb.dumps.fetching import fetch_offer, mirror_of
+from tempkb.dumps.retention import remove_dump
+from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine import progress
 from tempkb.errors import SettingsError
 from tempkb.failures import innermost
+from tempkb.mentions.building import WRITERS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.refresh import due_dumps, stale_windows, stretches
 from tempkb.removal import of_dump, remove
+from tempkb.revisions.origins import setting_of
+from tempkb.revisions.sitelinks import unlinked_windows
+from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.store.store import Store
@@ -119,9 +126,11 @@ def build(request: Request) -> Summary:
         of_windows = selected - OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
         unread = windows_to_read(store, request, windows, of_windows)
         used = dumps_for(unread, named, dumps) if of_windows else [one for one in dumps if not one.flaws]
+        new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
         for dump in used:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
         if summary.failures:
+            _forget(instance, new)
             return summary
         config = {"dump_id": named.dump_id if named else "", "rebuild": request.rebuild}
         for stretch in stretches(unread):
@@ -134,6 +143,9 @@ def build(request: Request) -> Summary:
             _read_named(instance, entities[0], selected, summary)
         else:
             _read_wikidata(instance, entities, selected, summary)
+        _link_items(instance, selected, summary)
+        if summary.failures:
+            _forget(instance, new)
     return summary
 
 
@@ -146,6 +158,27 @@ def _asks_for_windows(request: Request, store: Store, dumps: Sequence[Dump], ent
     is_asked = bool(request.windows) or request.all_windows or request.rebuild
     is_served = any(dump.history and not dump.is_named for dump in dumps)
     return is_asked or is_served or not entities or bool(stale_windows(store))
+
+
+def _is_known(store: Store, dump: Dump) -> bool:
+    return store.lake.current(DUMP_FILES.name, dump.dump_id) is not None
+
+
+def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
+    """Forget named files that were new to the home and of which nothing was built, so that good ones may come."""
+    from tempkb.api import open_store
+
+    store = open_store()
+    windows = [*store.lake.versions(REVISION_LOG.name), *store.lake.versions(STABLE_SNAPSHOTS.name)]
+    used = {setting_of(version, "dump_id") for version in windows}
+    for dump in dumps:
+        if dump.dump_id in used:
+            continue
+        for table in (DUMP_FILES, PAGES, NAMESPACES):
+            store.lake.remove(table.name, dump.dump_id)
+        remove_dump(store.home.dumps, dump)
+        instance.delete_dynamic_partition(FAMILIES["register_dump"], dump.dump_id)
+    store.publish()
 
 
 def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
@@ -219,6 +252,22 @@ def _withdraw(instance: Any, dump: Dump) -> None:
         if dump.date and day > dump.date:
             write_late_edits(store, other, day)
     store.publish()
+
+
+def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
+    """Give windows that stand the Wikidata items that are known by now, and build anew what follows from them."""
+    from tempkb.api import open_store
+    from tempkb.automation import ONLY_ITEMS, WINDOWS_JOB
+
+    if STABLE_SNAPSHOTS.name not in selected:
+        return
+    unlinked = unlinked_windows(open_store())
+    for stretch in stretches(unlinked):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
+    following = sorted(selected & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
+    stale = [one for one in stale_windows(open_store()) if one in unlinked] if unlinked and following else []
+    for stretch in stretches(stale):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)
 
 
 def fetch(*, only_windows: bool = False) -> list[str]:

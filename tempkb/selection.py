@@ -7,6 +7,7 @@ from pathlib import Path
 from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
 from tempkb.errors import SettingsError, SourceError
 from tempkb.refresh import is_built, read_windows, stale_windows
+from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.settings import Home, Settings
 from tempkb.store.store import Store
 from tempkb.windows import Window, parse_range, windows_between, windows_until
@@ -54,7 +55,7 @@ def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequen
         raise SettingsError("--windows and --all exclude one another; give one of them")
     needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | OF_DUMPS))
     serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
-    if not needs_dump or (not serving and not request.rebuild and stale_windows(store)):
+    if not needs_dump or (not serving and not request.rebuild and (stale_windows(store) or unlinked_windows(store))):
         return _read_windows_in(request, store)
     _refuse_no_dump(home, serving, dumps)
     horizon = max(horizon_day(dump) for dump in serving)

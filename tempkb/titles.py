@@ -54,6 +54,15 @@ _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
 
 
+def may_be_title(text: str) -> bool:
+    """Can a page bear this name? Titles hold no brackets, braces, bars or control characters, and have a length.
+
+    >>> may_be_title("C♯ (Musik)"), may_be_title("<html>")
+    (True, False)
+    """
+    return bool(text) and not _NOT_IN_TITLES.search(text) and len(text.encode()) <= 2 * _LONGEST_TITLE
+
+
 @dataclass(frozen=True)
 class Site:
     """What `<siteinfo>` says of a wiki: its name, its namespaces and how it treats first letters."""

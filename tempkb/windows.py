@@ -7,7 +7,7 @@ A window is [start, end), UTC. Its *cut* is its end: the first instant that is
 
 import calendar
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -138,6 +138,15 @@ def parse_range(text: str) -> tuple[date, date]:
     if first >= last:
         raise SettingsError(f"windows {text!r}: {last} does not come after {first}, so no window lies between them")
     return first, last
+
+
+def nearest_days(days: Iterable[date], wanted: date, n: int = 3) -> list[date]:
+    """Return the days nearest to one, the nearest first; of two as near the earlier.
+
+    >>> nearest_days([date(2021, 1, 1), date(2022, 1, 1), date(2023, 1, 1)], date(2022, 12, 31), 2)
+    [datetime.date(2023, 1, 1), datetime.date(2022, 1, 1)]
+    """
+    return sorted(set(days), key=lambda day: (abs((day - wanted).days), day))[:n]
 
 
 def parse_day(text: str) -> date:

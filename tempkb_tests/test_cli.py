@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 import tempkb
 from tempkb.cli import main
+from tempkb.errors import SettingsError
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
 
@@ -94,7 +96,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
         (["show", "No such page"], "no page bore the title 'No such page' at that cut"),
         (
             ["show", "Harbour Clock", "--cut", "2021-10-02"],
-            "no snapshot with that cut is built; the nearest are 2021-10-01",
+            "stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2022-01-01, 2021-07-01",
         ),
         (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
         (
@@ -114,8 +116,6 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
     ],
 )
 def test_mistakes_get_one_clear_message_and_no_trace(demo_home, tmp_path, arguments, words):
-    import re
-
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)
     done = run_tempkb(home, *arguments, check=False)
@@ -173,7 +173,11 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     assert "damaged at byte" in done.stdout
     assert "window 2023-10-01" not in done.stdout
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    assert tempkb.read("stable_snapshots", cut="2024-04-01").num_rows == 0
+    with pytest.raises(
+        SettingsError, match="not built at that cut; the nearest are 2024-01-01, 2023-10-01, 2023-07-01"
+    ):
+        tempkb.read("stable_snapshots", cut="2024-04-01")
+    assert tempkb.read("stable_snapshots", cut="2024-01-01", page_id=-1).num_rows == 0
     assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
 
 
@@ -184,7 +188,8 @@ def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
     )
     # The file is one block: all of it is lost, so there is not even a last revision to reach to.
     assert done.returncode == 1
-    assert "tells its wiki" in done.stderr
+    assert re.search(r"history\.xml\.bz2: .*cut at byte \d+ \(compressed bytes\)", done.stderr)
+    assert "TEMPKB_WIKI" not in done.stderr
     plain = history.with_name("history.xml")
     plain.write_bytes(
         export(page(1, revision(1, "2019-06-01T00:00:00Z")), page(2, revision(2, "2020-06-01T00:00:00Z")))[:-200]

@@ -4,7 +4,8 @@ import dagster as dg
 import pyarrow as pa
 
 from tempkb.dumps.fetching import present_dump
-from tempkb.dumps.pages import pages_from_sql
+from tempkb.dumps.offers import HISTORY
+from tempkb.dumps.pages import pages_from_sql, pages_made_from, pages_provenance
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
@@ -29,11 +30,12 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     One row per file; key `dump_id, file_name`.
     """
     dump = present_dump(store.home, context.partition_key, context.log.info)
+    for file in dump.files:
+        file.verify()
+        file.look()
     # Wikidata's entities serve a home of any wiki.
     if dump.holds_pages:
         store.claim(dump.wiki)
-    for file in dump.files:
-        file.verify()
     rows = describe_files(dump)
     held = store.lake.current(DUMP_FILES.name, dump.dump_id)
     known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None
@@ -61,8 +63,9 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     """Pages as the dump's own day knows them, with their Wikidata items.
 
     From the SQL tables `page`, `page_props` and `redirect`; key `page_id`. A dump
-    without them has this table written from the XML headers by the pass that
-    builds its windows, without items.
+    without `page` has this table written from the XML headers by the pass that
+    builds its windows. Without `page_props` the items come from Wikidata's site
+    links when windows are built, or when a Wikidata dump was read since.
     """
     dump = present_dump(store.home, context.partition_key, context.log.info)
     if not dump.holds_pages:
@@ -71,13 +74,16 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     store.claim(dump.wiki)
     if dump.table("page") is None:
         context.log.warning(
-            f"Dump {dump.dump_id} has no SQL tables: its pages will be written from the XML headers when its "
-            "windows are built, without Wikidata items."
+            f"Dump {dump.dump_id} has no table `page`: its pages will be written from the XML headers when its "
+            "windows are built."
         )
         return
-    inputs = {file.path.name: file.sha256 for file in dump.files if file.kind != "history"}
-    provenance = Provenance(inputs, {"dump_id": dump.dump_id})
-    version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
+    version = pages_made_from(store, dump)
+    if version is not None:
+        context.log.info("The tables are those that the pages were made from already.")
+    else:
+        provenance = pages_provenance(dump, (file for file in dump.files if file.kind != HISTORY), dump.dump_id)
+        version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
     facts = facts_of(version, store.publish())
     yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from tempkb.dumps.elements import read_timestamp
 from tempkb.dumps.files import DamageError, open_dump
+from tempkb.dumps.looking import look_at
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
-from tempkb.dumps.xml import PageStream
 from tempkb.errors import SettingsError, SourceError
+from tempkb.titles import Site
 from tempkb.windows import Window, epoch_seconds, instant
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
@@ -68,6 +69,14 @@ class DumpFile:
             raise SourceError(f"{self.path}: no such file; fetch the dump again, or name files: tempkb build --dump")
         if self.checksum:
             verify(self.path, self.checksum, self.notes)
+
+    def look(self) -> Site | None:
+        """Refuse the file if its beginning shows that nothing can be read from it; give the wiki of a history.
+
+        Raises:
+            SourceError: it holds no whole page, no such table, or no entity.
+        """
+        return look_at(self.path, self.kind)
 
 
 @dataclass(frozen=True)
@@ -146,7 +155,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         wiki: database name that wins over what the files say.
 
     Raises:
-        SourceError: a file is missing, or is no export.
+        SourceError: a file is missing, or nothing can be read from it.
         SettingsError: no file tells the wiki.
     """
     files, wikis, days = [], [], []
@@ -159,7 +168,8 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         files.append(DumpFile(path, sql[1] if sql else HISTORY))
         match = _NAMED.match(path.name)
         days.append(day_in(path.name))
-        wikis.append(_wiki_in(files[-1]) or (match["wiki"] if match else None))
+        site = files[-1].look()
+        wikis.append((site.dbname if site else None) or (match["wiki"] if match else None))
     told = sorted({name for name in wikis if name})
     if wiki is None and len(told) > 1:
         raise SettingsError(
@@ -185,14 +195,19 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
 
 
 def distinct_files(paths: Sequence[Path]) -> list[Path]:
-    """Absolute paths, each once; two files of one name could not be told apart in any table."""
-    absolute = list(dict.fromkeys(path.expanduser().resolve() for path in paths))
+    """Absolute paths, each file once; two files of one name could not be told apart in any table.
+
+    A link keeps its own name, since a name tells wiki and day.
+    """
+    absolute: dict[Path, Path] = {}
+    for path in paths:
+        absolute.setdefault(path.expanduser().resolve(), path.expanduser().absolute())
     by_name: dict[str, Path] = {}
-    for path in absolute:
+    for path in absolute.values():
         if path.name in by_name:
             raise SourceError(f"--dump: {by_name[path.name]} and {path} have the same name; rename or link one of them")
         by_name[path.name] = path
-    return absolute
+    return list(by_name.values())
 
 
 def remember(root: Path, dump: Dump) -> None:
@@ -218,12 +233,18 @@ def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:
 
 
 def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
-    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon."""
-    if dump.table("page"):
+    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon.
+
+    Tables that tell of pages or of their items count (`page`, `page_props`); `redirect` by itself is
+    taken only where the dump has it and nothing else is to be had.
+    """
+    if dump.table("page") or dump.table("page_props"):
         return dump
-    complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws and one.table("page"))
-    later = (one for one in complete if one.horizon >= dump.horizon)
-    return min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
+    complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws)
+    telling = (one for one in complete if one.table("page") or one.table("page_props"))
+    later = (one for one in telling if one.horizon >= dump.horizon)
+    nearest = min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
+    return nearest or (dump if dump.table("redirect") else None)
 
 
 def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
@@ -290,15 +311,6 @@ def _remembered(root: Path) -> list[Dump]:
         given = bool(said.get("is_day_given"))
         dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True, is_day_given=given))
     return dumps
-
-
-def _wiki_in(file: DumpFile) -> str | None:
-    if file.kind != HISTORY:
-        return None
-    try:
-        return PageStream(open_dump(file.path), file.path.name).site.dbname
-    except DamageError:
-        return None
 
 
 def day_in(name: str) -> date | None:

@@ -27,7 +27,7 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
             after the last change that its entities tell of.
 
     Raises:
-        SourceError: a file is missing, or nothing tells the day.
+        SourceError: a file is missing or holds no entity, or nothing tells the day.
         SettingsError: the day has not come yet.
     """
     today = datetime.now(UTC).date()
@@ -40,6 +40,7 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
         if not path.is_file():
             raise SourceError(f"{path}: no such file; --dump takes Wikidata's JSON (.json, .json.gz, .json.bz2)")
         files.append(DumpFile(path, ENTITIES))
+        files[-1].look()
     named = [day_in(file.path.name) for file in files]
     told = max((one for one in named if one), default=None)
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)

@@ -23,6 +23,14 @@ PIECE = 1 << 17  # bytes of plain text asked for at a time: small enough to stay
 _READ = 1 << 18  # compressed bytes read at a time
 
 
+CUT = "the file ends in the middle of a stream"
+
+
+def place_of(position: int, of: str, reason: str) -> str:
+    """Say where a file is damaged and how; of one that ends early, where it was cut."""
+    return f"{'cut' if reason == CUT else 'damaged'} at byte {position} ({of}): {reason}"
+
+
 class DamageError(SourceError):
     """A file ends early or is broken from some place on; what came before it is good.
 
@@ -34,8 +42,8 @@ class DamageError(SourceError):
 
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
-            f"{file}: damaged at byte {position} ({of}): {reason}. Fetch the file again (of an export the whole pages "
-            "are kept without strict)."
+            f"{file}: {place_of(position, of, reason)}. Fetch the file again (of an export the whole pages are kept "
+            "without strict)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
@@ -166,7 +174,7 @@ def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress
             data = stream.unused_data.lstrip(b"\0") if stream.unused_data[:1] == b"\0" else stream.unused_data
             stream, begun = make(), False
     if begun:
-        raise DamageError(path.name, handle.tell(), "compressed bytes", "the file ends in the middle of a stream")
+        raise DamageError(path.name, handle.tell(), "compressed bytes", CUT)
 
 
 class _Gzip:

@@ -1,16 +1,22 @@
-"""The pages of a dump's own day, put together from its SQL tables."""
+"""The pages of a dump's own day, put together from its SQL tables, or from page headers and what tables there are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 
-from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.catalogue import Dump, DumpFile, horizon_day
+from tempkb.dumps.looking import TABLE_COLUMNS
+from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.sql import Value, read_rows
-from tempkb.dumps.tables import PAGES
+from tempkb.dumps.tables import PAGE_PROPS, PAGES
 from tempkb.errors import SourceError
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST
 
 _ROWS = 1 << 16
 
@@ -36,8 +42,71 @@ def pages_from_sql(dump: Dump) -> Iterator[pa.Table]:
     props_file, redirect_file = dump.table("page_props"), dump.table("redirect")
     props = _read_props(props_file.path) if props_file else None
     targets = _read_redirects(redirect_file.path) if redirect_file else {}
+    empty = True
     for rows in _in_order(page.path):
+        empty = False
         yield _rows_of(dump, rows, props, targets)
+    if empty:
+        raise SourceError(f"{page.path.name}: the table has no row, and every wiki has pages; fetch the file again")
+
+
+def complete_headers(headers: Iterable[pa.Table], beside: Dump) -> Iterator[pa.Table]:
+    """Fill in what `page_props` and `redirect` tell of pages that are known from the headers of an export.
+
+    Args:
+        headers: rows of `pages` in which nothing else is known.
+        beside: the dump with these tables, or with one of them.
+
+    Raises:
+        SourceError: a table is not as expected.
+    """
+    props_file, redirect_file = beside.table("page_props"), beside.table("redirect")
+    props = _read_props(props_file.path) if props_file else None
+    targets = _read_redirects(redirect_file.path) if redirect_file else {}
+    for rows in headers:
+        ids = rows["page_id"].to_pylist()
+        told: dict[str, list[object]] = {
+            "redirect_namespace": [targets[one][0] if one in targets else None for one in ids],
+            "redirect_title": [targets[one][1] if one in targets else None for one in ids],
+        }
+        if props is not None:
+            told["entity_id"] = [props.entity_ids.get(one) for one in ids]
+            told["entity_id_source"] = [PAGE_PROPS if one in props.entity_ids else None for one in ids]
+            told["is_disambiguation"] = [one in props.disambiguations for one in ids]
+        for name, values in told.items():
+            at = PAGES.schema.get_field_index(name)
+            rows = rows.set_column(at, name, pa.array(values, PAGES.schema.field(at).type))
+        yield rows
+
+
+def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Provenance:
+    """What `pages` are made from, with what the join with site links needs to know of them.
+
+    Args:
+        dump: on whose day the pages bear their titles.
+        files: that were read.
+        dump_id: partition of `pages`.
+    """
+    used = list(files)
+    has_props = any(file.kind == PAGE_PROPS for file in used)
+    settings = {"dump_id": dump_id, "day": horizon_day(dump).isoformat(), "has_page_props": has_props}
+    return Provenance({file.path.name: file.sha256 for file in used}, settings)
+
+
+def pages_made_from(store: Store, dump: Dump) -> Version | None:
+    """Return the version of `pages` that stands, if it was made from the dump's tables as they are, by today's code.
+
+    It may hold items by site links already, which a new version from the same tables would lose.
+    """
+    version = store.lake.current(PAGES.name, dump.dump_id)
+    if version is None or version.schema != PAGES.fingerprint:
+        return None
+    manifest = version.side_rows(MANIFEST.name)
+    # Inputs that are tables of ours have a blank in their names.
+    used = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input" and " " not in row["name"]}
+    ours = {file.path.name: file.sha256 for file in dump.files if file.kind != HISTORY}
+    is_of_code = all(row["code_version"].endswith(f"{PAGES.name} {PAGES.code_version}") for row in manifest)
+    return version if used == ours and is_of_code else None
 
 
 _PageRow = tuple[int, int, str, bool]
@@ -70,9 +139,7 @@ def _refuse_repeats(rows: Sequence[_PageRow], path: Path) -> None:
 
 def _lists(path: Path) -> Iterator[list[_PageRow]]:
     rows: list[_PageRow] = []
-    for page_id, namespace, title, is_redirect in read_rows(
-        path, ("page_id", "page_namespace", "page_title", "page_is_redirect")
-    ):
+    for page_id, namespace, title, is_redirect in read_rows(path, TABLE_COLUMNS["page"]):
         row = path.name, page_id
         rows.append((_number(page_id, row), _number(namespace, row), _text(title, row), bool(is_redirect)))
         if len(rows) == _ROWS:
@@ -92,6 +159,7 @@ def _rows_of(dump: Dump, rows: list[_PageRow], props: _Props | None, targets: di
                 "namespace": namespace,
                 "title": title,
                 "entity_id": props.entity_ids.get(page_id) if props else None,
+                "entity_id_source": PAGE_PROPS if props and page_id in props.entity_ids else None,
                 "is_redirect": is_redirect,
                 "redirect_namespace": targets[page_id][0] if page_id in targets else None,
                 "redirect_title": targets[page_id][1] if page_id in targets else None,
@@ -105,7 +173,7 @@ def _rows_of(dump: Dump, rows: list[_PageRow], props: _Props | None, targets: di
 
 def _read_props(path: Path) -> _Props:
     props = _Props({}, set())
-    for page_id, name, value in read_rows(path, ("pp_page", "pp_propname", "pp_value")):
+    for page_id, name, value in read_rows(path, TABLE_COLUMNS["page_props"]):
         if name == b"wikibase_item":
             row = path.name, page_id
             props.entity_ids[_number(page_id, row)] = _text(value, row)
@@ -116,8 +184,7 @@ def _read_props(path: Path) -> _Props:
 
 def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
     targets = {}
-    columns = ("rd_from", "rd_namespace", "rd_title", "rd_interwiki")
-    for page_id, namespace, title, interwiki in read_rows(path, columns):
+    for page_id, namespace, title, interwiki in read_rows(path, TABLE_COLUMNS["redirect"]):
         if not interwiki:
             row = path.name, page_id
             targets[_number(page_id, row)] = (_number(namespace, row), _text(title, row))

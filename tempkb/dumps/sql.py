@@ -5,7 +5,7 @@ years. Values are tokenised, never split: a title may hold `),(`.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ _CREATED = re.compile(rb"\n\)[^()\n]*;\s*\Z")
 _HEADER = re.compile(rb"^-- (?:MySQL|MariaDB) dump \d", re.MULTILINE)
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[Value, ...]]:
+def read_rows(path: Path, columns: Sequence[str]) -> Generator[tuple[Value, ...], None, None]:
     """Yield the asked columns of every row of the table in a `.sql` or `.sql.gz` file.
 
     Strings come as bytes, as stored: MediaWiki's titles hold underscores and

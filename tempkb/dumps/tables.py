@@ -7,6 +7,18 @@ from tempkb.store.tables import INSTANT, Column, Rule, Table
 WIKI = Column("wiki", pa.string(), "database name of the wiki, such as simplewiki")
 DUMP_ID = Column("dump_id", pa.string(), "dump the row comes from: <wiki>-<YYYYMMDD>, or <wiki>-<hash> without a date")
 
+ENTITY_ID_SOURCE = Column(
+    "entity_id_source",
+    pa.string(),
+    "what tells the item: page_props, or sitelink (the Wikidata dump nearest in time); null without an item",
+)
+PAGE_PROPS, SITELINK = "page_props", "sitelink"
+ITEM_HAS_A_SOURCE = Rule(
+    "item_has_a_source",
+    "an item comes with its source, page_props or sitelink, and without an item there is none",
+    "(entity_id IS NULL) <> (entity_id_source IS NULL) OR entity_id_source NOT IN ('page_props', 'sitelink')",
+)
+
 DUMP_FILES = Table(
     name="dump_files",
     meaning="Files of each dump that tempkb knows of, with what became of them.",
@@ -42,6 +54,7 @@ PAGES = Table(
         Column("namespace", pa.int32(), "number of the namespace on the dump's day"),
         Column("title", pa.string(), "title on the dump's day: spaces, no namespace prefix"),
         Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
+        ENTITY_ID_SOURCE,
         Column("is_redirect", pa.bool_(), "does the page redirect on the dump's day?"),
         Column("redirect_namespace", pa.int32(), "namespace of the redirect's target; null when none or unknown"),
         Column("redirect_title", pa.string(), "title of the redirect's target; null when none or unknown"),
@@ -50,6 +63,8 @@ PAGES = Table(
     key=("page_id",),
     partitioned_by="dump",
     partition_columns=("dump_id",),
+    rules=(ITEM_HAS_A_SOURCE,),
+    code_version="2",
 )
 
 NAMESPACES = Table(

@@ -8,6 +8,7 @@ import dagster as dg
 
 from tempkb.dumps.tables import NAMESPACES
 from tempkb.errors import ContractError, TempkbError
+from tempkb.failures import windows_in_words
 from tempkb.mentions.building import WRITERS, connected
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -89,7 +90,7 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
                 context.log_event(
                     dg.AssetMaterialization(table.name, partition=key, metadata=facts_of(version, publication))
                 )
-            raise dg.Failure("; ".join(f"window {key} was not built: {why}" for key, why in sorted(bad.items())))
+            raise dg.Failure(windows_in_words(bad))
         for key, version in versions.items():
             left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
             context.add_asset_metadata({**facts_of(version, publication), **left_out}, partition_key=key)

@@ -8,16 +8,18 @@ import dagster as dg
 
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
+from tempkb.failures import windows_in_words
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
-from tempkb.revisions.building import ALL, Report, build
+from tempkb.revisions.building import ALL, Log, Report, build
 from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
+from tempkb.revisions.sitelinks import link_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.windows import window_of_key
+from tempkb.windows import Window, window_of_key
 
 
 class HistoryConfig(dg.Config):
@@ -27,11 +29,14 @@ class HistoryConfig(dg.Config):
         dump_id: build the windows from this dump; empty lets the catalogue choose the earliest that reaches them.
         rebuild: build also windows that were built from another dump, and report what changed.
         only_told: take no dump that lies in the folder without its publisher's list; so do runs that nobody started.
+        only_items: read no dump; bring the Wikidata items of snapshots that stand up to what `pages` and the
+            Wikidata dumps that were read tell by now.
     """
 
     dump_id: str = ""
     rebuild: bool = False
     only_told: bool = False
+    only_items: bool = False
 
 
 def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
@@ -105,10 +110,8 @@ def revisions(
         raise ContractError("the run names no window; expected a partition key or a range of them")
     began = time.monotonic()
     windows = [window_of_key(key, store.home.settings.granularity) for key in keys]
-    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_told=config.only_told)
     wanted = frozenset(key.to_user_string() for key in context.selected_asset_keys) & ALL
-    report = build(store, plans, known, context.log.info, wanted=wanted, rebuild=config.rebuild)
-    report.bad |= missing
+    report = _built(store, windows, config, wanted, context.log.info)
     publication = store.publish()
     seconds = round(time.monotonic() - began, 2)
     for (name, partition), version in report.versions.items():
@@ -131,12 +134,22 @@ def revisions(
     if report.bad:
         for (name, key), told in facts.items():
             context.log_event(dg.AssetMaterialization(name, partition=key, metadata=told))
-        raise dg.Failure("; ".join(f"window {key} was not built: {why}" for key, why in sorted(report.bad.items())))
+        raise dg.Failure(windows_in_words(report.bad))
     for (name, key), told in facts.items():
         context.add_asset_metadata(told, asset_key=name, partition_key=key)
     for name in (REVISION_LOG.name, STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name):
         if name in wanted:
             yield dg.MaterializeResult(asset_key=name, metadata=_shared_facts(store, report, name, keys[-1], seconds))
+
+
+def _built(store: Store, windows: Sequence[Window], config: HistoryConfig, wanted: frozenset[str], log: Log) -> Report:
+    """Do what the run is for: read the dumps that serve the windows, or only bring their items up to date."""
+    if config.only_items:
+        return Report(versions=link_windows(store, windows))
+    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_told=config.only_told)
+    report = build(store, plans, known, log, wanted=wanted, rebuild=config.rebuild)
+    report.bad |= missing
+    return report
 
 
 def _version(store: Store, report: Report, table: str, key: str) -> Version | None:

@@ -5,13 +5,14 @@ Knows nothing of Dagster; the assets call `build`, and so do tests.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
-from tempkb.dumps.tables import DUMP_FILES, PAGES
+from tempkb.dumps.pages import complete_headers, pages_provenance
+from tempkb.dumps.tables import DUMP_FILES, PAGE_PROPS, PAGES
 from tempkb.engine.choose import map_items
 from tempkb.engine.items import Outcome
 from tempkb.engine.progress import Meter
@@ -27,9 +28,10 @@ from tempkb.revisions.accounts import (
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
-from tempkb.revisions.origins import is_of_other_files, setting_of
+from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
+from tempkb.revisions.sitelinks import link_pages
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE, Version
@@ -49,13 +51,21 @@ class Plan:
 
     Attributes:
         dump: whose history is read.
-        tables: the `pages` partition that tells Wikidata items; None when there are no SQL tables.
+        tables: the `pages` partition that is made from SQL tables and tells Wikidata items; None where there is no
+            `page` table: the pass then writes the dump's own pages from their headers.
         windows: those that the dump serves, oldest first.
+        beside: without a `page` table, the dump whose other tables (`page_props`, `redirect`) complete the headers.
     """
 
     dump: Dump
     tables: str | None
     windows: tuple[Window, ...]
+    beside: Dump | None = None
+
+    @property
+    def pages(self) -> str:
+        """The partition of `pages` from which the windows take their items."""
+        return self.tables or self.dump.dump_id
 
 
 @dataclass
@@ -112,7 +122,7 @@ def build(
     report = Report()
     for plan in plans:
         try:
-            for file in plan.dump.history:
+            for file in (*plan.dump.history, *_tables_beside(plan)):
                 file.verify()
         except SourceError as error:
             report.bad |= {window.key: str(error) for window in plan.windows}
@@ -120,7 +130,7 @@ def build(
         store.claim(plan.dump.wiki)
         windows = _to_build(store, plan, report, wanted, rebuild=rebuild)
         if windows:
-            chosen = Plan(plan.dump, plan.tables, windows)
+            chosen = replace(plan, windows=windows)
             _Build(store, chosen, known, wanted, report, log, rebuild=rebuild).run()
     return report
 
@@ -155,7 +165,7 @@ class _Build:
         settings = store.home.settings
         self.settings = settings
         self.provenance = Provenance(
-            inputs={file.path.name: file.sha256 for file in plan.dump.history} | self._tables_input(),
+            inputs={file.path.name: file.sha256 for file in plan.dump.history},
             settings={
                 "dump_id": plan.dump.dump_id,
                 "tables": sorted(wanted),
@@ -176,22 +186,31 @@ class _Build:
     def run(self) -> None:
         items = self._items()
         if not items:
-            why = f"no file of {self.plan.dump.dump_id} holds a page of the home's list ({self.settings.pages})"
-            self.report.bad |= {window.key: why for window in self.plan.windows}
+            self._refuse_nothing()
             return
         # Asked for before the long pass, so that missing pages are told at once.
-        self.entities = self._entity_ids()
+        self._refuse_missing_pages()
         with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
             self.staging = staging
             self.before = Before(self.store.lake, drafts.folder / "before.json")
             receipts, failures = self._read(items, drafts.folder)
+            if not failures and not any(receipt.pages.total() for receipt in receipts):
+                self._refuse_nothing()
+                return
             if failures:
-                why = "; ".join(f"{outcome.item.name}: {outcome.failure}" for outcome in failures)
+                why = "; ".join(_failure_of(outcome) for outcome in failures)
                 for window in self.plan.windows:
                     self.report.bad[window.key] = why
                 return
             self._write(receipts)
             drafts.is_finished = True
+
+    def _refuse_nothing(self) -> None:
+        why = (
+            f"not one page of {self.plan.dump.dump_id} is in the part of the wiki that the home holds (pages = "
+            f"{self.settings.pages}); name a dump that has some, or take another home for another list or sample"
+        )
+        self.report.bad |= {window.key: why for window in self.plan.windows}
 
     def _items(self) -> list[Item]:
         settings = self.settings
@@ -244,11 +263,14 @@ class _Build:
     def _write(self, receipts: Sequence[Receipt]) -> None:
         self.before.note([window.key for window in self.plan.windows], (REVISION_LOG.name, STABLE_SNAPSHOTS.name))
         try:
+            pages = self._pages(receipts)
             if PAGE_WIKITEXTS.name in self.wanted:
                 self._write_texts(receipts)
-        except ContractError as error:
+        except (ContractError, SourceError) as error:
             self.report.bad |= {window.key: str(error) for window in self.plan.windows}
             return
+        self.with_items = replace(self.provenance, inputs={**self.provenance.inputs, **pages_input(pages)})
+        entities = EntityIds(pages.paths())
         elsewhere: Counter[str] = Counter()
         for receipt in receipts:
             elsewhere.update(receipt.other_namespace)
@@ -257,12 +279,11 @@ class _Build:
                 if REVISION_LOG.name in self.wanted:
                     self._write_log(receipts, window)
                 if STABLE_SNAPSHOTS.name in self.wanted:
-                    self._write_snapshot(receipts, window, elsewhere[window.key])
+                    self._write_snapshot(receipts, window, entities, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
         if self.prefer == "new":
             self._forget_hidden_texts()
-        self._write_pages(receipts)
         self._account(receipts)
         for window in self.plan.windows:
             self._write_changes(window)
@@ -272,13 +293,11 @@ class _Build:
         version = self.store.write(REVISION_LOG, window.key, rows, self.provenance, staging=self.staging)
         self.report.versions[REVISION_LOG.name, window.key] = version
 
-    def _write_snapshot(self, receipts: Sequence[Receipt], window: Window, elsewhere: int) -> None:
-        rows = self._merged(receipts, STABLE_SNAPSHOTS, window.key)
-        if self.entities is not None:
-            rows = map(self.entities.attach, rows)
+    def _write_snapshot(self, receipts: Sequence[Receipt], window: Window, entities: EntityIds, elsewhere: int) -> None:
+        rows = map(entities.attach, self._merged(receipts, STABLE_SNAPSHOTS, window.key))
         reason = "page lay in a namespace that the home does not hold"
         exclusions = [Exclusion("other_namespace", elsewhere, reason)]
-        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.provenance, exclusions, self.staging)
+        version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.with_items, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
 
     def _write_changes(self, window: Window) -> None:
@@ -288,8 +307,8 @@ class _Build:
         rebuilt = Rebuilt(window, {name: one for name, one in old.items() if name in new}, new)
         if not rebuilt.is_changed:
             return
-        pages = self.store.lake.versions(PAGES.name, [self.plan.tables or self.plan.dump.dump_id])
-        version = write_changes(self.store, rebuilt, pages, self.provenance)
+        pages = self.store.lake.versions(PAGES.name, [self.plan.pages])
+        version = write_changes(self.store, rebuilt, pages, self.with_items)
         self.report.versions[REBUILD_CHANGES.name, window.key] = version
         counts = counts_of(version, self.store.read(REBUILD_CHANGES.name, window_start=window.key))
         if counts:
@@ -316,13 +335,21 @@ class _Build:
             if self.store.forget(PAGE_WIKITEXTS, quarter, "revision_id", hidden, self.provenance):
                 self.log(f"texts that are suppressed now were taken out of the quarter {quarter}")
 
-    def _write_pages(self, receipts: Sequence[Receipt]) -> None:
-        """Without SQL tables, the headers of the pages are what is known of them."""
-        if self.plan.tables is not None:
-            return
-        dump_id = self.plan.dump.dump_id
-        rows = self._merged(receipts, PAGES, dump_id)
-        self.report.versions[PAGES.name, dump_id] = self.store.write(PAGES, dump_id, rows, self.provenance)
+    def _pages(self, receipts: Sequence[Receipt]) -> Version:
+        """The pages that tell the windows' items: those of SQL tables, else of the headers that were read."""
+        plan, dump_id = self.plan, self.plan.pages
+        if plan.tables is None:
+            rows = self._merged(receipts, PAGES, dump_id)
+            if plan.beside is not None:
+                rows = complete_headers(rows, plan.beside)
+            files = (*plan.dump.history, *_tables_beside(plan))
+            self.store.write(PAGES, dump_id, rows, pages_provenance(plan.dump, files, dump_id))
+        version = link_pages(self.store, dump_id)
+        if version is None:
+            raise self._no_pages()
+        if plan.tables is None:
+            self.report.versions[PAGES.name, dump_id] = version
+        return version
 
     def _merged(self, receipts: Sequence[Receipt], table: Table, partition: str) -> Iterator[pa.Table]:
         runs = [
@@ -361,28 +388,42 @@ class _Build:
         versions = [one for one in self.store.lake.versions(REVISION_LOG.name) if one.partition not in written]
         return sum(version.rows for version in versions if setting_of(version, "dump_id") == self.plan.dump.dump_id)
 
-    def _tables_input(self) -> dict[str, str]:
-        version = self.store.lake.current(PAGES.name, self.plan.tables) if self.plan.tables else None
-        return {f"pages {version.partition}": version.version} if version else {}
-
-    def _entity_ids(self) -> EntityIds | None:
+    def _refuse_missing_pages(self) -> None:
+        """Ask for the pages of SQL tables before the long pass."""
         if self.plan.tables is None:
-            self.log(
-                f"dump {self.plan.dump.dump_id} has no SQL tables, so entity_id stays empty "
-                "and pages come from the XML headers"
-            )
-            return None
-        if self.store.lake.current(PAGES.name, self.plan.tables) is None:
-            raise SourceError(
-                f"pages of {self.plan.tables} are not built yet; build them first: tempkb build --select pages, "
-                f"or materialise `pages` for {self.plan.tables}"
-            )
-        return EntityIds(self.store.lake.files(PAGES.name, [self.plan.tables]))
+            if self.plan.beside is None:
+                self.log(
+                    f"dump {self.plan.dump.dump_id} has no SQL tables: pages come from the XML headers, and their "
+                    "items from Wikidata's site links as soon as a Wikidata dump was read"
+                )
+            return
+        version = self.store.lake.current(PAGES.name, self.plan.tables)
+        if version is None or version.schema != PAGES.fingerprint:
+            raise self._no_pages()
+
+    def _no_pages(self) -> SourceError:
+        return SourceError(
+            f"pages of {self.plan.pages} are not built yet; build them first: tempkb build --select pages, "
+            f"or materialise `pages` for {self.plan.pages}"
+        )
+
+
+def _tables_beside(plan: Plan) -> list[DumpFile]:
+    """The tables that complete the headers of an export: all but `page`, which is not there."""
+    if plan.tables is not None or plan.beside is None:
+        return []
+    return [table for kind in (PAGE_PROPS, "redirect") if (table := plan.beside.table(kind)) is not None]
 
 
 def _name_of(files: Sequence[DumpFile]) -> str:
     names = [file.path.name for file in files]
     return " + ".join(names) if len(names) < 4 else f"{names[0]} + {len(names) - 1} more"
+
+
+def _failure_of(outcome: Outcome[Item, Receipt]) -> str:
+    """Why an item failed; most messages name the file themselves."""
+    name, failure = outcome.item.name, outcome.failure
+    return failure if failure.startswith(f"{name}: ") else f"{name}: {failure}"
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
+from tempkb.titles import may_be_title
 
 ALL_PAGES = "all"
 
@@ -79,12 +80,18 @@ def read_list(file: Path) -> tuple[str, str]:
         the value of the setting `pages` that stands for it, and its lines as a home keeps them.
 
     Raises:
-        SettingsError: there is no such file, it is no text, or it names no page.
+        SettingsError: there is no such file, it is no text, a line can be no title, or it names no page.
     """
     try:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"--pages {file}: cannot be read ({error}); expected a text file, a page a line") from None
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#") and not may_be_title(line.strip().strip('"')):
+            raise SettingsError(
+                f"--pages {file}, line {number}: found {line.strip()[:60]!r}, which no page can bear as its title; "
+                "expected a page's number or title a line"
+            )
     wanted = sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
     if not wanted:
         raise SettingsError(f"--pages {file}: names no page; expected a page's number or title a line")

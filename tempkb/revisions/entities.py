@@ -1,4 +1,4 @@
-"""Joining Wikidata items to snapshots: two columns in memory, looked up by bisection."""
+"""Joining Wikidata items to snapshots: a few columns in memory, looked up by bisection."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,28 +8,32 @@ import pyarrow as pa
 
 from tempkb.store.store import read_files
 
+_COLUMNS = ("entity_id", "entity_id_source")
+_NOBODY = pa.schema([("page_id", pa.int64()), *((name, pa.string()) for name in _COLUMNS)]).empty_table()
+
 
 class EntityIds:
-    """Wikidata items by page number.
+    """Wikidata items by page number, with what tells them.
 
     Args:
         files: data files of `pages`, in key order.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
-        tables = [table for table in read_files(files, ["page_id", "entity_id"]) if table.num_rows]
-        empty = pa.table({"page_id": pa.array([], pa.int64()), "entity_id": pa.array([], pa.string())})
-        linked = pa.concat_tables([empty, *tables]).drop_null().combine_chunks()
+        tables = [table for table in read_files(files, ["page_id", *_COLUMNS]) if table.num_rows]
+        linked = pa.concat_tables([_NOBODY, *tables]).drop_null().combine_chunks()
         self._pages = linked["page_id"].to_numpy()
         # One null at the end, so that a page beyond the last has something to take.
-        self._items = pa.concat_arrays([*linked["entity_id"].chunks, pa.nulls(1, pa.string())])
+        self._values = {name: pa.concat_arrays([*linked[name].chunks, pa.nulls(1, pa.string())]) for name in _COLUMNS}
 
     def attach(self, rows: pa.Table) -> pa.Table:
-        """Fill the column `entity_id` of snapshot rows."""
+        """Fill the columns `entity_id` and `entity_id_source` of snapshot rows, whatever stands in them."""
         pages = rows["page_id"].to_numpy()
         at = np.searchsorted(self._pages, pages)
         inside = at < len(self._pages)
         found = inside.copy()
         found[inside] = self._pages[at[inside]] == pages[inside]
-        items = self._items.take(pa.array(np.where(found, at, 0), mask=~found))
-        return rows.set_column(rows.schema.get_field_index("entity_id"), "entity_id", items)
+        places = pa.array(np.where(found, at, 0), mask=~found)
+        for name, values in self._values.items():
+            rows = rows.set_column(rows.schema.get_field_index(name), name, values.take(places))
+        return rows

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
@@ -26,16 +27,40 @@ def is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozense
     return False
 
 
-def _history_of(version: Version) -> dict[str, str]:
-    """The history files that a version was built from, with their hashes."""
-    rows = version.side_rows(MANIFEST.name)
-    return {
-        row["name"]: row["sha256"] for row in rows if row["role"] == "input" and not row["name"].startswith("pages ")
-    }
+def inputs_of(version: Version) -> dict[str, str]:
+    """The files and tables that a version was made from, with their hashes or versions."""
+    return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+
+
+def pages_of(version: Version) -> tuple[str, str] | None:
+    """The dump whose `pages` told the items of a snapshot, and the version of them; None when none did."""
+    for name, told in inputs_of(version).items():
+        if name.startswith(_PAGES):
+            return name.removeprefix(_PAGES), told
+    return None
+
+
+def settings_of(version: Version) -> dict[str, Any]:
+    """The settings that the manifest of a version gives."""
+    for row in version.side_rows(MANIFEST.name):
+        said: dict[str, Any] = json.loads(row["settings"])
+        return said
+    return {}
 
 
 def setting_of(version: Version, name: str) -> Any:
     """What the manifest of a version says of a setting."""
-    for row in version.side_rows(MANIFEST.name):
-        return json.loads(row["settings"]).get(name)
-    return None
+    return settings_of(version).get(name)
+
+
+def pages_input(pages: Version) -> dict[str, str]:
+    """How a manifest names `pages` as what the items were taken from."""
+    return {f"{_PAGES}{pages.partition}": pages.version}
+
+
+_PAGES = f"{PAGES.name} "
+
+
+def _history_of(version: Version) -> dict[str, str]:
+    """The history files that a version was built from, with their hashes."""
+    return {name: told for name, told in inputs_of(version).items() if not name.startswith(_PAGES)}

@@ -36,7 +36,10 @@ def plan_windows(
     plans = []
     for dump, own in sorted(served.values(), key=lambda pair: pair[0].horizon):
         tables = tables_dump(dumps, dump)
-        plans.append(Plan(dump, tables.dump_id if tables else None, tuple(own)))
+        has_pages = tables is not None and tables.table("page") is not None
+        plans.append(
+            Plan(dump, tables.dump_id if tables and has_pages else None, tuple(own), None if has_pages else tables)
+        )
     last = max((horizon_day(plan.dump) for plan in plans), default=home.settings.first_window)
     return plans, windows_until(home.settings.first_window, last, home.settings.granularity), missing
 

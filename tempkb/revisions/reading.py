@@ -17,6 +17,7 @@ import numpy as np
 
 from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.looking import no_page_in
 from tempkb.dumps.xml import Damage, PageStream
 from tempkb.engine.memory import peak_megabytes
 from tempkb.errors import ContractError, SourceError
@@ -82,6 +83,7 @@ class Receipt:
         superseded: pages whose rows of the first pass do not count.
         elements: `<revision>` tags counted in the bytes of each file.
         pages: pages read from each file.
+        whole: pages that could be read from each file, whether the home holds them or not.
         kept: revisions of whole pages, each once.
         outside: of these, revisions in no window asked for.
         duplicates: revisions that came more than once, or came again from a newer dump.
@@ -97,6 +99,7 @@ class Receipt:
     superseded: list[int] = field(default_factory=list)
     elements: Counter[str] = field(default_factory=Counter)
     pages: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     outside: int = 0
     duplicates: int = 0
@@ -122,12 +125,15 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
 
     Raises:
         DamageError: in strict mode, at the first damage.
-        SourceError: a file is missing or is no export.
+        SourceError: a file is missing, is no export, or holds not one whole page.
     """
     receipt = Receipt()
     began = sum(os.times()[:4])
     first = _Pass(item, folder, report, only=None)
     first.run()
+    for file in item.files:
+        if not first.whole[file.path.name]:
+            raise no_page_in(file.path, first.damages[file.path.name])
     receipt.superseded = sorted(first.to_read_again())
     passes = [first]
     if receipt.superseded:
@@ -138,7 +144,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
         without = receipt.superseded if one is first else []
         receipt.runs += [(run, one is first) for run in one.staging.runs]
         one.tally(receipt, without)
-    receipt.elements, receipt.pages = first.elements, first.pages_read
+    receipt.elements, receipt.pages, receipt.whole = first.elements, first.pages_read, first.whole
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}
     receipt.notes, receipt.not_chosen = first.notes, first.not_chosen
     receipt.cpu_seconds = sum(os.times()[:4]) - began
@@ -165,6 +171,7 @@ class _Pass:
         self._texts = TextStore(folder)
         self.elements: Counter[str] = Counter()
         self.pages_read: Counter[str] = Counter()
+        self.whole: Counter[str] = Counter()
         self.damages: dict[str, list[Damage]] = {file.path.name: [] for file in item.files}
         self.notes: dict[str, str] = {}
         self.not_chosen = 0
@@ -232,9 +239,11 @@ class _Pass:
                 if self._is_wanted(head):
                     history = history or self._history(page_id, stream.site)
                     newest = (head, stream.site, rank)
-                    self.pages_read[stream.name] += self._gather(history, stream, rank)
+                    is_whole = self._gather(history, stream, rank)
+                    self.pages_read[stream.name] += is_whole
                 else:
-                    self.not_chosen += _skip(stream)
+                    is_whole = self._skip(stream)
+                self.whole[stream.name] += is_whole
                 heads[rank] = head = stream.next_page()
         if history is None or newest is None:
             return
@@ -266,6 +275,14 @@ class _Pass:
         except BrokenPageError:
             # The stream has noted what is lost; of this page nothing of this file is kept.
             history.take_back(before)
+            return False
+        return True
+
+    def _skip(self, stream: PageStream) -> bool:
+        """Pass over a page that the home does not hold; False if it is broken, which the stream has noted."""
+        try:
+            self.not_chosen += sum(1 for _ in stream.revisions())
+        except BrokenPageError:
             return False
         return True
 
@@ -325,14 +342,6 @@ class _Pass:
         if now - self._reported > _REPORT_SECONDS:
             self._reported = now
             self._report(float(sum(one.done for one in progress)))
-
-
-def _skip(stream: PageStream) -> int:
-    """Pass over a page and return its revisions; those of a broken one are counted by the stream, as lost."""
-    try:
-        return sum(1 for _ in stream.revisions())
-    except BrokenPageError:
-        return 0
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:

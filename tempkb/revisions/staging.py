@@ -188,6 +188,7 @@ class Staging:
                 cut=pa.repeat(pa.scalar(by_key[key].cut), len(rows)),
                 stability_rule=pa.repeat(self.rule, len(rows)),
                 entity_id=pa.nulls(len(rows), pa.string()),
+                entity_id_source=pa.nulls(len(rows), pa.string()),
                 **columns,
             )
         self._write(STABLE_SNAPSHOTS, batches)
@@ -230,6 +231,7 @@ class Staging:
             namespace=list(namespaces),
             title=list(titles),
             entity_id=pa.nulls(n, pa.string()),
+            entity_id_source=pa.nulls(n, pa.string()),
             is_redirect=list(redirects),
             redirect_namespace=pa.nulls(n, pa.int32()),
             redirect_title=pa.nulls(n, pa.string()),

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from tempkb.dumps.tables import DUMP_ID, WIKI
+from tempkb.dumps.tables import DUMP_ID, ENTITY_ID_SOURCE, ITEM_HAS_A_SOURCE, WIKI
 from tempkb.store.tables import INSTANT, Column, Rule, Table
 
 REVISION_LOG = Table(
@@ -62,6 +62,7 @@ STABLE_SNAPSHOTS = Table(
         Column("redirect_section", pa.string(), "part of that page it points to; null: the whole page, or no redirect"),
         Column("is_disambiguation", pa.bool_(), "the winning text carries a disambiguation template or magic word"),
         Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
+        ENTITY_ID_SOURCE,
     ),
     key=("page_id",),
     partitioned_by="window",
@@ -78,6 +79,7 @@ STABLE_SNAPSHOTS = Table(
              "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP"),
         Rule("counted", "counts agree with one another",
              "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions"),
+        ITEM_HAS_A_SOURCE,
     ),
     code_version="3",
 )  # fmt: skip

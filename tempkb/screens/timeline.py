@@ -1,17 +1,18 @@
 """The screen of `tempkb show`: a page's revisions around a cut, and why one text won."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
-from tempkb.api import open_store
+from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
+from tempkb.refresh import read_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
-from tempkb.windows import parse_day, window_of_key
+from tempkb.windows import Window, parse_day
 
 _AFTER = 3  # revisions shown after the cut
 _TEXT = 600  # characters of the text shown
@@ -41,19 +42,15 @@ def print_timeline(title: str, day: str | None) -> None:
             out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}", highlight=False, markup=False)
 
 
-def _window(store: Store, day: str | None) -> Any:
-    granularity = store.home.settings.granularity
-    built = [window_of_key(key, granularity) for key in store.lake.partitions(STABLE_SNAPSHOTS.name)]
-    if not built:
-        raise SettingsError("no snapshot is built yet: tempkb build")
-    if day is None:
+def _window(store: Store, day: str | None) -> Window:
+    built = read_windows(store)
+    if built and day is None:
         return built[-1]
-    cut = parse_day(day)
+    cut = parse_day(day) if day else date.max
     for window in built:
         if window.cut == cut:
             return window
-    near = sorted((str(window.cut) for window in built), key=lambda text: abs((parse_day(text) - cut).days))[:3]
-    raise SettingsError(f"--cut {day}: no snapshot with that cut is built; the nearest are {', '.join(near)}")
+    raise unbuilt_cut(STABLE_SNAPSHOTS.name, cut, [window.cut for window in built])
 
 
 def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:

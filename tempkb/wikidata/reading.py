@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from tempkb.dumps.files import DamageError, Progress, open_dump
+from tempkb.dumps.looking import no_entity_in, what_it_is
 from tempkb.errors import SourceError
 from tempkb.wikidata.decoding import BAD_JSON, Entity, entity_decoder
 
@@ -75,18 +76,37 @@ def read_entities(
         progress: kept up to date while reading.
 
     Raises:
-        SourceError: there is no such file, or it holds no entity from its beginning.
+        SourceError: there is no such file, or it holds not one entity.
     """
+    given = 0
+    for entity in _read(path, languages, wanted, tally, progress):
+        given += 1
+        yield entity
+    if not given and not tally.passed_over:
+        why = (
+            what_it_is(path)
+            or tally.reason
+            or (
+                f"line 1: {', '.join(tally.missing[:3])} is said to be missing"
+                if tally.missing
+                else "an empty list, there is no entity in it"
+            )
+        )
+        raise no_entity_in(path, why)
+
+
+def _read(
+    path: Path, languages: Sequence[str], wanted: Sequence[bytes], tally: Tally, progress: Progress | None
+) -> Iterator[Entity]:
     decode = entity_decoder(languages)
     pieces = open_dump(path, progress)
     with closing(pieces):
         lines = _lines(_whole(pieces, tally), path.name)
         first = next(lines, b"").strip()
         if not first:
-            # A compressed file that is damaged from its first byte on is damaged, not foreign.
-            if tally.damage:
-                return
-            raise SourceError(f"{path}: is empty; expected Wikidata's JSON: a list with an entity a line")
+            if not tally.damage:
+                raise no_entity_in(path, what_it_is(path) or "nothing is packed in it")
+            return
         yield from _entities(first, lines, path, decode, wanted, tally)
 
 

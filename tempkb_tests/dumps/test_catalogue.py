@@ -108,7 +108,7 @@ def test_what_cannot_be_named_says_why(tmp_path):
     assert len(name_dump([tmp_path / "history.xml", tmp_path / "history.xml"]).files) == 1
     empty = tmp_path / "empty.xml"
     empty.write_bytes(export())
-    with pytest.raises(SourceError, match="no revision with a readable time"):
+    with pytest.raises(SourceError, match="holds not one whole page .there is no <page> from byte 0 to its end"):
         name_dump([empty])
 
 

@@ -109,6 +109,8 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         digest = hashlib.sha256(tokenizer.read_bytes()).hexdigest()
     except Exception as error:  # noqa: BLE001 - the library raises plain exceptions of its own
         raise SettingsError(f"tokenizer {tokenizer}: {error}; expected a tokenizer.json") from None
+    if not read.get_vocab_size():
+        raise SettingsError(f"tokenizer {tokenizer}: its vocabulary is empty; expected a tokenizer.json with tokens")
     name = tokenizer.stem if tokenizer.stem != "tokenizer" else tokenizer.resolve().parent.name
     with in_memory() as connection:
         view_files(connection, "spells", spells.paths())

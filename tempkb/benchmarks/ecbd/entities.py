@@ -7,6 +7,7 @@ import duckdb
 from tempkb.benchmarks.ecbd.categories import MISC, categorise, class_labels
 from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
+from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion
 from tempkb.windows import Granularity, window_of
 
@@ -36,9 +37,13 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> li
 
     Needs the views `snapshot`, `texts` and `popularity` of the cut and, unless the
     design names no dump, `entities`, `origins`, `classes` and `subclass_edges` of it.
+
+    Raises:
+        DesignError: a dump is to tell origins, and no article has an item.
     """
     _make_articles(connection)
     if design.dump_id:
+        _refuse_no_items(connection, design)
         categorise(connection)
     else:
         _know_nothing(connection)
@@ -60,6 +65,19 @@ def _make_articles(connection: duckdb.DuckDBPyConnection) -> None:
         WHERE s.namespace = 0 AND s.redirect_title IS NULL AND NOT s.is_blank
         """
     )
+
+
+def _refuse_no_items(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
+    """Without a single article that has an item, no origin can be joined, and only popular entities would be left."""
+    n, linked = connection.execute("SELECT count(*), count(entity_id) FROM articles").fetchall()[0]
+    if n and not linked:
+        raise DesignError(
+            f"cut {design.cut}: none of the {n:,} articles has a Wikidata item, so no entity can be joined with its "
+            f"origin in {design.dump_id}. No page_props table told the items when the window was built, and no site "
+            "link of a Wikidata dump names one of its pages. Add <wiki>-<date>-page_props.sql.gz to the dump, or read "
+            "a Wikidata dump with site links to this wiki, then: tempkb build. For popular entities only: "
+            "--dump-id none --popular N"
+        )
 
 
 def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:

@@ -77,21 +77,32 @@ def read_templates(path: Path) -> tuple[Template, ...]:
     """
     if not path.is_file():
         raise DesignError(f"templates {path}: no such file; expected a CSV with the columns {', '.join(_COLUMNS)}")
-    found = []
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows = csv.DictReader(lines)
-        missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
-        if missing:
-            raise DesignError(
-                f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, if wanted, name"
-            )
-        for row in rows:
-            try:
-                relation, language, wording, name = ((row.get(one) or "").strip() for one in (*_COLUMNS, "name"))
-                found.append(Template(relation, language, wording, name))
-            except DesignError as error:
-                raise DesignError(f"{path}, line {rows.line_num}: {error}") from None
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            found = _templates_in(csv.DictReader(lines), path)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DesignError(
+            f"templates {path}: no CSV file ({error}); expected one in UTF-8 with the columns {', '.join(_COLUMNS)}"
+        ) from None
+    if not found:
+        raise DesignError(f"templates {path}: has no line but its head; expected a template a line")
     return tuple(found)
+
+
+def _templates_in(rows: "csv.DictReader[str]", path: Path) -> list[Template]:
+    missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
+    if missing:
+        raise DesignError(
+            f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, if wanted, name"
+        )
+    found = []
+    for row in rows:
+        try:
+            relation, language, wording, name = ((row.get(one) or "").strip() for one in (*_COLUMNS, "name"))
+            found.append(Template(relation, language, wording, name))
+        except DesignError as error:
+            raise DesignError(f"{path}, line {rows.line_num}: {error}") from None
+    return found
 
 
 def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:

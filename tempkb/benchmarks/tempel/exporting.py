@@ -142,6 +142,8 @@ def _tokenizer(path: Path) -> Pieces:
         read = BertWordPieceTokenizer(str(path)) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
     except Exception as error:  # noqa: BLE001 - the library raises plain exceptions of its own
         raise SettingsError(f"--tokenizer {path}: {error}; expected a tokenizer.json or a BERT vocab.txt") from None
+    if not read.get_vocab_size():
+        raise SettingsError(f"--tokenizer {path}: its vocabulary is empty; expected a tokenizer with tokens")
 
     def pieces(text: str) -> list[str]:
         tokens: list[str] = read.encode(text, add_special_tokens=False).tokens

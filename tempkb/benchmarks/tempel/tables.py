@@ -108,7 +108,6 @@ TEMPEL_MENTIONS = Table(
     key=("target_page_id", "anchor_page_id", "start_char"),
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
-    code_version="2",
     rules=(
         Rule("surface_fills_its_span", "a span is as long as its mention", "end_char - start_char <> length(mention)"),
         Rule("known_values", "subset and category are known ones",

@@ -13,6 +13,7 @@ from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.matching import NameFinder
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
+from tempkb.errors import DesignError
 from tempkb.store.memory import in_memory
 
 CLASSES = pa.schema([("entity_id", pa.string()), ("class_id", pa.string()), ("depth", pa.int16())])
@@ -118,6 +119,18 @@ def chosen(connection, **changes):
     left_out = choose_entities(connection, Design(**{**STUDY, **changes}))
     rows = connection.execute("SELECT page_id, subset, origin_window FROM chosen ORDER BY page_id").fetchall()
     return rows, {one.reason: one.n for one in left_out}
+
+
+def test_without_any_item_there_is_no_release_of_popular_pages_in_silence(connection):
+    """Eleven items have an origin, and the articles are there, but nothing tells which article is whose."""
+    day = (date(2021, 5, 4), date(2021, 5, 5))
+    world(connection, [page(1, None), page(2, None)], [born("Q1", *day)])
+    words = r"none of the 2 articles has a Wikidata item.*No page_props.*no site link.*tempkb build.*--dump-id none"
+    with pytest.raises(DesignError, match=words):
+        chosen(connection, popular=5)
+    assert [row[1] for row in chosen(connection, popular=5, dump_id="")[0]] == ["popular", "popular"]
+    world(connection, [page(1, "Q1"), page(2, None)], [born("Q1", *day)])
+    assert (1, "odie", "2021-Q2") in chosen(connection, popular=5)[0]
 
 
 def test_each_reason_to_leave_an_item_out(connection):

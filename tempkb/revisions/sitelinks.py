@@ -1,0 +1,194 @@
+"""Wikidata items of pages by site links, where no `page_props` tells them, and windows that follow.
+
+`pages` is filled first: an item belongs to the page that bears the title of its
+site link on the day of the page's dump, by the Wikidata dump nearest to that day.
+Snapshots take their items from `pages`. Both are functions of what the home
+holds, so that it makes no difference which of the two dumps was read first.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.dumps.sites import read_site
+from tempkb.dumps.tables import PAGES, SITELINK
+from tempkb.revisions.entities import EntityIds
+from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.store import Store, read_files
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.titles import Site
+from tempkb.wikidata.tables import WIKIDATA_ENTITIES
+from tempkb.windows import Window, window_of_key
+
+_BATCH_ROWS = 1 << 16
+_TWICE = "site link that a second item has"
+
+
+def link_pages(store: Store, dump_id: str) -> Version | None:
+    """Bring the items of `pages` of a dump up to the nearest Wikidata dump; None if there are no such pages.
+
+    Raises:
+        SourceError: there are site links, but the wiki's namespaces are not written down.
+    """
+    with store.lake.partition_lock(PAGES.name, dump_id):
+        pages = _standing(store, PAGES, dump_id)
+        if pages is None or is_linked(store, pages):
+            return pages
+        links = nearest_links(store, pages)
+        files = {name: sha for name, sha in inputs_of(pages).items() if not name.startswith(_LINKS)}
+        told = {f"{_LINKS}{links.partition}": links.version} if links else {}
+        provenance = Provenance(files | told, settings_of(pages))
+        with store.lake.staging() as folder, spilling_to(folder) as connection:
+            view_files(connection, "pages", pages.paths(), PAGES.schema)
+            repeated = _make_items(connection, store, dump_id, links)
+            rows = connection.sql(_LINKED, params={"source": SITELINK}).to_arrow_reader(_BATCH_ROWS)
+            return store.write(PAGES, dump_id, map(_table_of, rows), provenance, repeated)
+
+
+def is_linked(store: Store, pages: Version) -> bool:
+    """Are the items of a version of `pages` those of its `page_props`, or of the site links nearest in time?"""
+    if settings_of(pages).get("has_page_props"):
+        return True
+    links = nearest_links(store, pages)
+    used = {name: version for name, version in inputs_of(pages).items() if name.startswith(_LINKS)}
+    return used == ({f"{_LINKS}{links.partition}": links.version} if links else {})
+
+
+def nearest_links(store: Store, pages: Version) -> Version | None:
+    """Return the Wikidata dump whose day is nearest to that of `pages`, the earlier of two; None if none was read."""
+    day = date.fromisoformat(settings_of(pages)["day"])
+    dated = [(told, one) for one in store.lake.versions(WIKIDATA_ENTITIES.name) if (told := _day_of(one))]
+    return min(dated, key=lambda pair: (abs(pair[0] - day), pair[0], pair[1].partition), default=(day, None))[1]
+
+
+def unlinked_windows(store: Store) -> list[Window]:
+    """Return the windows of which the items in the snapshot are not those that `pages` has or should have."""
+    linked: dict[str, str | None] = {}
+    found = []
+    for snapshot in store.lake.versions(STABLE_SNAPSHOTS.name):
+        used = pages_of(snapshot)
+        if used is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
+            continue
+        dump_id, version = used
+        if dump_id not in linked:
+            pages = _standing(store, PAGES, dump_id)
+            linked[dump_id] = None if pages is None else pages.version if is_linked(store, pages) else ""
+        # Pages that were taken out of the home, or are of an older version of the code, tell of nothing.
+        if linked[dump_id] is not None and linked[dump_id] != version:
+            found.append(window_of_key(snapshot.partition, store.home.settings.granularity))
+    return found
+
+
+def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str], Version]:
+    """Take the items of the windows' snapshots from `pages` as they should be; no other column changes.
+
+    Returns:
+        the versions of `pages` and of the snapshots, by table and partition.
+    """
+    versions: dict[tuple[str, str], Version] = {}
+    entities: dict[str, EntityIds] = {}
+    for window in windows:
+        snapshot = _standing(store, STABLE_SNAPSHOTS, window.key)
+        used = pages_of(snapshot) if snapshot else None
+        if snapshot is None or used is None:
+            continue
+        dump_id = used[0]
+        if dump_id not in entities:
+            pages = link_pages(store, dump_id)
+            if pages is None:
+                continue
+            versions[PAGES.name, dump_id] = pages
+            entities[dump_id] = EntityIds(pages.paths())
+        inputs = inputs_of(snapshot) | pages_input(versions[PAGES.name, dump_id])
+        rows = map(entities[dump_id].attach, read_files(snapshot.paths()))
+        left_out = [Exclusion(row["reason"], row["n"], row["example"]) for row in snapshot.side_rows(EXCLUSIONS.name)]
+        provenance = Provenance(inputs, settings_of(snapshot))
+        versions[STABLE_SNAPSHOTS.name, window.key] = store.write(
+            STABLE_SNAPSHOTS, window.key, rows, provenance, left_out
+        )
+    return versions
+
+
+_LINKS = f"{WIKIDATA_ENTITIES.name} "
+
+# An item's page is the one that bears the title; of two of that title, as parts of a dump may name them, an article
+# goes before a redirect, then the older page, as where links are resolved.
+_LINKED = """
+    WITH found AS (
+        SELECT any_value(items.entity_id) AS entity_id, arg_min(page_id, (is_redirect, page_id)) AS page_id
+        FROM pages JOIN items USING (namespace, title) GROUP BY namespace, title
+    )
+    SELECT pages.* REPLACE (
+        found.entity_id AS entity_id, CASE WHEN found.entity_id IS NOT NULL THEN $source END AS entity_id_source
+    )
+    FROM pages LEFT JOIN found USING (page_id) ORDER BY page_id
+"""
+
+
+def _make_items(
+    connection: duckdb.DuckDBPyConnection, store: Store, dump_id: str, links: Version | None
+) -> list[Exclusion]:
+    """Make the table `items`, an item per title, and count the titles that a second item claims."""
+    connection.execute("CREATE TEMP TABLE site_links (entity_id VARCHAR, namespace INTEGER, title VARCHAR)")
+    if links is not None:
+        site = read_site(store, dump_id)
+        for rows in read_files(links.paths(), ["entity_id", "site_title"]):
+            connection.register("some_links", _normalised(rows.drop_null(), site))
+            connection.execute("INSERT INTO site_links FROM some_links")
+            connection.unregister("some_links")
+    connection.execute(
+        """
+        CREATE TEMP TABLE items AS
+        SELECT namespace, title, arg_min(entity_id, CAST(substr(entity_id, 2) AS BIGINT)) AS entity_id,
+               count(*) - 1 AS more
+        FROM site_links GROUP BY namespace, title
+        """
+    )
+    n, example = connection.execute(
+        "SELECT sum(more)::BIGINT, min(format('{}: {} counts', title, entity_id)) FROM items WHERE more > 0"
+    ).fetchall()[0]
+    return [Exclusion(_TWICE, n, example)] if n else []
+
+
+def _normalised(rows: pa.Table, site: Site) -> pa.Table:
+    """The titles of site links, which have their namespaces in front, as `pages` has them."""
+    titles = [site.normalize(text) for text in rows["site_title"].to_pylist()]
+    return pa.table(
+        {
+            "entity_id": rows["entity_id"],
+            "namespace": pa.array([one.namespace for one in titles], pa.int32()),
+            "title": pa.array([one.title for one in titles], pa.string()),
+        }
+    )
+
+
+def _table_of(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _standing(store: Store, table: Table, partition: str) -> Version | None:
+    """The version that counts, if it was written under the declaration of today."""
+    version = store.lake.current(table.name, partition)
+    return version if version is not None and version.schema == table.fingerprint else None
+
+
+def _day_of(entities: Version) -> date | None:
+    """The day of a Wikidata dump; None if no item of it has a page in the wiki."""
+    for rows in _first_rows(entities):
+        day: date = rows["dump_date"][0].as_py()
+        return day
+    return None
+
+
+def _first_rows(version: Version) -> Iterator[pa.Table]:
+    for path in version.paths():
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(1, columns=["dump_date"]):
+                yield pa.Table.from_batches([batch])

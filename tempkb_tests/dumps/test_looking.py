@@ -1,0 +1,123 @@
+"""Files that are not what their names say, in every packing: refused before anything is written down of them."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+import zstandard
+
+from tempkb.dumps.catalogue import name_dump
+from tempkb.dumps.entities import name_entities
+from tempkb.dumps.looking import look_at
+from tempkb.errors import SourceError
+from tempkb_tests.damage import seven_zip
+from tempkb_tests.dumps.test_damage import page_table, props, table
+from tempkb_tests.dumps.test_sql import CREATE
+from tempkb_tests.revisions.builds import HEAD, export, page, revision
+
+HTML = b"<!DOCTYPE html><html><head><title>404</title></head><body><pagelet>Not found</pagelet></body></html>\n"
+PACK = {
+    "": bytes, ".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress,
+    ".7z": seven_zip,
+}  # fmt: skip
+WHOLE = page(1, revision(1, "2020-01-01T00:00:00Z"))
+BROKEN = WHOLE.replace("<timestamp>2020-01-01T00:00:00Z</timestamp>", "<timestamp>yesterday</timestamp>")
+
+
+def refused(path, kind):
+    with pytest.raises(SourceError) as error:
+        look_at(path, kind)
+    assert path.name in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["history", "entities", "page", "page_props"])
+@pytest.mark.parametrize("suffix", PACK)
+def test_an_html_page_is_named_as_one_packed_or_under_the_name_of_something_packed(tmp_path, suffix, kind):
+    names = {"history": "x.xml", "entities": "x.json"}
+    path = tmp_path / f"{names.get(kind, 'x.sql')}{suffix}"
+    for data in (HTML, PACK[suffix](HTML), HTML.replace(b"<!DOCTYPE html>", b"\n")):
+        path.write_bytes(data)
+        assert "it is an HTML page from byte 0 on" in refused(path, kind)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in PACK if suffix])
+def test_an_empty_file_and_plain_text_under_the_name_of_something_packed(tmp_path, suffix):
+    for kind, name in (("history", "x.xml"), ("entities", "x.json"), ("page", "x.sql")):
+        path = tmp_path / (name + suffix)
+        path.write_bytes(b"")
+        assert "the file is empty" in refused(path, kind)
+        path.write_bytes(b"Some plain text.\n" * 9)
+        assert "byte 0" in refused(path, kind)
+        path.write_bytes(PACK[suffix](b"Some plain text.\n" * 9))
+        assert "expected" in refused(path, kind) or "the file ends" in refused(path, kind)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (export(), "there is no <page> from byte 0 to its end"),
+        (export(BROKEN, BROKEN), r"a revision cannot be read .timestamp 'yesterday'"),
+        (export(WHOLE)[: len(HEAD) + 40], "the file ends inside a page's head"),
+        (export(WHOLE)[:-60], "the file ends inside a revision"),
+        (HEAD.encode()[:90], "is not whole|holds neither|not one whole page"),
+    ],
+)
+def test_an_export_without_one_whole_page_says_what_is_there_instead(tmp_path, data, words):
+    path = tmp_path / "testwiki-20220101-x.xml"
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match=words):
+        name_dump([path], "testwiki")
+
+
+def test_one_whole_page_is_enough_wherever_it_stands(tmp_path):
+    path = tmp_path / "testwiki-20220101-x.xml"
+    path.write_bytes(export(BROKEN, BROKEN.replace("<id>1<", "<id>2<"), WHOLE)[:-13])
+    assert name_dump([path]).wiki == "testwiki"
+
+
+def test_a_packed_file_that_was_cut_says_where_it_ends_and_not_that_the_wiki_is_missing(tmp_path):
+    path = tmp_path / "history.xml.bz2"
+    whole = bz2.compress(export(WHOLE))
+    path.write_bytes(whole[:-30])
+    with pytest.raises(SourceError, match=rf"history\.xml\.bz2: .*cut at byte {len(whole) - 30} \(compressed bytes\)"):
+        name_dump([path])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[]", "an empty list, there is no entity in it"),
+        ("[\n]\n", "an empty list, there is no entity in it"),
+        ('{"a": 1}', "has an id"),
+        ('[\n{"a": 1},\n{"b": 2}\n]\n', "has an id"),
+        ("id,name\n1,Ada\n", "line 1 begins with b'id,name"),
+    ],
+)
+def test_json_without_an_entity(tmp_path, text, words):
+    for path, data in ((tmp_path / "x.json", text.encode()), (tmp_path / "x.json.gz", gzip.compress(text.encode()))):
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match=rf"holds not one entity .*{words}"):
+            name_entities([path])
+
+
+def test_tables_without_rows(tmp_path):
+    """A small wiki may have neither items nor redirects, but there is none without pages."""
+    path = tmp_path / "x-20220101-page_props.sql"
+    path.write_bytes(props(1, 0))
+    assert look_at(path, "page_props") is None
+    path.write_bytes(page_table(1, 0))
+    assert "the table has no row, and every wiki has pages" in refused(path, "page")
+    path.write_bytes(table(CREATE, "page_props", []))
+    assert "no column 'page_id' in table page_props" in refused(path, "page")
+
+
+def test_a_link_keeps_its_own_name_which_tells_the_day(tmp_path):
+    target = tmp_path / "store" / "0123abcd"
+    target.parent.mkdir()
+    target.write_bytes(export(WHOLE))
+    link = tmp_path / "testwiki-20220101-pages-meta-history.xml"
+    link.symlink_to(target)
+    dump = name_dump([link, link])
+    assert (dump.dump_id, [file.path for file in dump.files]) == ("testwiki-20220101", [link])

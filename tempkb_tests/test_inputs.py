@@ -1,0 +1,157 @@
+"""Files that are not what they say, by the command: one message, nothing is left, and the good file takes their place."""
+
+import bz2
+import gzip
+import json
+import os
+
+import pytest
+
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.dumps.test_looking import BROKEN, HTML
+from tempkb_tests.revisions.builds import export, page, revision
+from tempkb_tests.wikidata.items import item, said, write_lines
+
+YEARS = {"TEMPKB_GRANULARITY": "year", "TEMPKB_FIRST_WINDOW": "2018-01-01", "TEMPKB_WORKERS": "1"}
+GOOD = export(
+    page(1, *(revision(n, f"20{n}-06-01T00:00:00Z", f"text {n}") for n in range(18, 22))),
+    page(2, revision(30, "2021-07-01T00:00:00Z")),
+)
+CUTS = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
+PAGES = "cut,pages 2019-01-01,1 2020-01-01,1 2021-01-01,1 2022-01-01,2".split()
+
+
+def build(home, *arguments, check=True, **variables):
+    done = run_tempkb(home, "build", "--select", "stable_snapshots", "--select", "pages", "--select", "dump_files",
+                      *arguments, check=check, **YEARS, **variables)  # fmt: skip
+    assert "Traceback" not in done.stdout + done.stderr
+    return done
+
+
+def is_untouched(home):
+    """Is there nothing of a dump in the home: no table, no note of files, no partition in Dagster?"""
+    left = [path for name in ("lake", "dumps/named") for path in (home / name).rglob("*") if path.name == "CURRENT" or
+            path.suffix == ".json"]  # fmt: skip
+    return left == [] and partitions_of(home) == []
+
+
+def partitions_of(home):
+    from dagster import DagsterInstance
+
+    if not (home / "dagster" / "dagster.yaml").exists():
+        return []
+    with DagsterInstance.from_config(str(home / "dagster")) as instance:
+        return sorted(instance.get_dynamic_partitions("dumps"))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(HTML, "holds not one whole page (it is an HTML page", id="an HTML page"),
+        pytest.param(bz2.compress(HTML), "holds not one whole page (it is an HTML page", id="a packed HTML page"),
+        pytest.param(b"", "holds not one whole page (the file is empty)", id="empty"),
+        pytest.param(bz2.compress(GOOD)[:-40], "cut at byte", id="cut"),
+        pytest.param(bz2.compress(export()), "there is no <page>", id="a head without pages"),
+    ],
+)
+def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_is_built(tmp_path, data, words):
+    home, path = tmp_path / "home", tmp_path / "testwiki-20220101-pages-meta-history.xml.bz2"
+    path.write_bytes(data)
+    done = build(home, "--all", "--dump", str(path), check=False)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (home / "home.toml").exists()
+    assert is_untouched(home)
+    path.write_bytes(bz2.compress(GOOD))
+    assert "4 of 4 windows stand." in build(home, "--all", "--dump", str(path)).stdout
+    assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
+
+
+def folder_dump(home, data):
+    path = home / "dumps" / "testwiki" / "20220101" / "testwiki-20220101-pages-meta-history.xml.bz2"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
+    home = tmp_path / "home"
+    folder_dump(home, HTML)
+    done = build(home, check=False)
+    assert done.returncode == 1
+    assert done.stdout.count("failed:") == 1
+    assert "holds not one whole page (it is an HTML page" in done.stdout
+    assert not list((home / "lake").rglob("CURRENT"))
+    folder_dump(home, bz2.compress(GOOD))
+    assert "4 of 4 windows stand." in build(home).stdout
+    assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
+
+
+def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tmp_path):
+    home = tmp_path / "home"
+    damaged = export(page(1, revision(18, "2018-06-01T00:00:00Z")), BROKEN.replace("<id>1<", "<id>7<"))
+    folder_dump(home, bz2.compress(damaged))
+    done = build(home, check=False, TEMPKB_STRICT="true")
+    assert done.returncode == 1
+    failed = " ".join(done.stdout[done.stdout.index("failed:") :].split())
+    assert (
+        "4 windows (2018-01-01 to 2021-01-01) were not built: testwiki-20220101-pages-meta-history.xml.bz2: damaged"
+        in failed
+    )
+    assert failed.count("yesterday") == 1
+    done = build(home)
+    assert "is damaged: byte" in done.stdout
+    assert "4 of 4 windows stand." in done.stdout
+
+
+def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
+    home = tmp_path / "home"
+    path = folder_dump(home, bz2.compress(GOOD))
+    for kind in ("page", "page_props"):
+        table = path.with_name(f"testwiki-20220101-{kind}.sql.gz")
+        for data in (HTML, gzip.compress(HTML), gzip.compress(b"-- MariaDB dump 10.19\nCREATE TABLE `x` (\n")):
+            table.write_bytes(data)
+            done = build(home, check=False)
+            assert done.returncode == 1
+            assert table.name in done.stdout
+            assert not list((home / "lake").rglob("CURRENT"))
+        table.unlink()
+    assert "4 of 4 windows stand." in build(home).stdout
+
+
+def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_path):
+    home, path = tmp_path / "home", tmp_path / "wikidata-20220103-all.json.gz"
+    good = write_lines(tmp_path / "good.json", [item("Q1", "One", "One", P31=[said("a", "Q5")])]).read_bytes()
+    # The last has ids, which are those of other things.
+    for data, words in (
+        (HTML, "it is an HTML page"), (b"plain", "byte 0"), (gzip.compress(b"[]"), "an empty list"),
+        (gzip.compress(b'{"a": 1}'), "holds not one entity"),
+        (gzip.compress(json.dumps([{"id": "x1"}, {"id": "x2"}]).encode()), "is the id of no entity"),
+    ):  # fmt: skip
+        path.write_bytes(data)
+        done = run_tempkb(home, "build", "--dump", str(path), check=False, TEMPKB_WIKI="xwiki", **YEARS)
+        assert done.returncode == 1
+        assert words in " ".join((done.stdout + done.stderr).split())
+        assert is_untouched(home)
+    path.write_bytes(gzip.compress(good))
+    run_tempkb(home, "build", "--dump", str(path), TEMPKB_WIKI="xwiki", **YEARS)
+    query = "SELECT entity_id, site_title FROM wikidata_entities"
+    assert run_tempkb(home, "sql", query, "--csv").stdout.split() == ["entity_id,site_title", "Q1,One"]
+
+
+def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
+    home, path, listed = tmp_path / "home", tmp_path / "testwiki-20220101-x.xml", tmp_path / "pages.txt"
+    path.write_bytes(GOOD)
+    listed.write_bytes(HTML)
+    done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
+    assert done.returncode == 1
+    assert "pages.txt, line 1: found '<!DOCTYPE html>" in done.stderr
+    assert not home.exists() or not os.listdir(home)
+    listed.write_text("No such page\n", "utf-8")
+    done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
+    assert done.returncode == 1
+    assert "not one page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
+        done.stdout.split()
+    )
+    assert not list((home / "lake").rglob("stable_snapshots/*/CURRENT"))
