@@ -7,7 +7,7 @@ from tempkb.store.tables import INSTANT, Column, Rule, Table
 from tempkb.wikitext.templates import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
-CLEANER_VERSION = 1
+CLEANER_VERSION = 2
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 _QUARTER = Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved")
@@ -32,7 +32,7 @@ PAGE_TEXTS = Table(
         Column("revision_timestamp", INSTANT, "when it was saved; ages in the text are those of this day"),
         Column("text", pa.string(), "a line per heading, paragraph and list item; empty for redirects", is_bulk=True),
         Column("n_chars", pa.int32(), "code points of the text"),
-        Column("n_words", pa.int32(), "its words: stretches without white space"),
+        Column("n_words", pa.int32(), "its words: stretches without white space; in scripts without blanks each character"),
         Column("sections", pa.list_(SECTION), "the lead (level 0), then each heading with the span of its section"),
         Column("paragraphs", pa.list_(PARAGRAPH), "lines that are no headings: prose or list"),
         Column("n_unbalanced", pa.int32(), "braces and brackets without a partner, mended by guess"),

@@ -10,12 +10,14 @@ from tempkb.benchmarks.ecbd.checking import (
     BEYOND_LIMITS,
     BY_CHUNKER,
     BY_FALLBACK,
+    GIVEN_AWAY,
     IN_BOTH_SPLITS,
     MENTIONED_OFTEN,
     NOT_IN_PLACE,
     NOT_IN_TEXT,
     OUT_OF_WINDOW,
     SEVERAL_CHUNKERS,
+    UNBALANCED,
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES
 from tempkb.mentions.tables import PAGE_TEXTS
@@ -63,6 +65,18 @@ def no_entity_is_in_both_splits(store: dg.ResourceParam[Store]) -> dg.AssetCheck
 def caps_are_kept(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     """No entity and no window has more items than the design says."""
     return result_of(store, BEYOND_CAPS, _TABLES)
+
+
+@dg.asset_check(asset=ECBD_CLOZE.name)
+def kinds_are_balanced(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """Each window and split has as many noun phrases as random spans, where the design says so."""
+    return result_of(store, UNBALANCED, _TABLES)
+
+
+@dg.asset_check(asset=ECBD_CLOZE.name)
+def answers_are_whole(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    """No answer holds the mention or half a pair of quotation marks, where the design is strict."""
+    return result_of(store, GIVEN_AWAY, _TABLES)
 
 
 @dg.asset_check(asset=ECBD_CLOZE.name)

@@ -5,10 +5,12 @@ adjectives. Who uses it is told so, in a warning, in a column and in a check.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+from tempkb.benchmarks.ecbd.cutting import Token, is_cut
 from tempkb.benchmarks.ecbd.sentences import Splitter
 from tempkb.errors import ContractError, SettingsError
 
@@ -22,12 +24,14 @@ class Chunk(NamedTuple):
     Attributes:
         is_proper: is it a name?
         is_pronoun: does it consist of pronouns?
+        is_cut: does it look like a part of a larger phrase, or like none (`cutting.py`)?
     """
 
     start: int
     end: int
     is_proper: bool
     is_pronoun: bool = False
+    is_cut: bool = False
 
 
 class Chunker(Protocol):
@@ -146,13 +150,15 @@ class SpacyChunker:
 
 def _of_parse(parsed: Any) -> list[Chunk]:
     found = {}
+    tokens = [Token(token.text, token.pos_, token.idx) for token in parsed]
     for chunk in parsed.noun_chunks:
         root = chunk.root
         for span in (chunk, parsed[root.left_edge.i : root.right_edge.i + 1]):
             tags = [token.pos_ for token in span]
             found[span.start_char, span.end_char] = Chunk(
-                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags)
-            )
+                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags),
+                is_cut(tokens, span.start, span.end),
+            )  # fmt: skip
     return [found[key] for key in sorted(found)]
 
 
@@ -187,8 +193,10 @@ class TextBlobChunker:
                 raise ContractError(
                     f"textblob: gave {len(tagged)} tags for the {len(tokens)} tokens of {sentence!r}; expected one each"
                 )
-            places = [(token.start(), token.end()) for token in tokens]
-            yield [_chunk(places, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
+            universal = [
+                Token(token[0], _universal(tagged, at), token.start()) for at, token in enumerate(tokens)
+            ]  # fmt: skip
+            yield [_chunk(universal, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
 
 
 # A genitive is a token of its own, an abbreviation's point is not.
@@ -265,9 +273,58 @@ def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iter
         yield first, behind
 
 
-def _chunk(places: Sequence[tuple[int, int]], tags: Sequence[str], first: int, behind: int) -> Chunk:
+def _chunk(tokens: Sequence[Token], tags: Sequence[str], first: int, behind: int) -> Chunk:
     own = tags[first:behind]
     return Chunk(
-        places[first][0], places[behind - 1][1], own[-1].startswith("NNP"),
-        all(tag in _PRONOUNS for tag in own),
+        tokens[first].start, tokens[behind - 1].end, own[-1].startswith("NNP"), all(tag in _PRONOUNS for tag in own),
+        is_cut(tokens, first, behind),
     )  # fmt: skip
+
+
+# Penn's tags by their first letters, and what they are among the universal ones.
+_UNIVERSAL = (
+    ("NNP", "PROPN"), ("NN", "NOUN"), ("JJ", "ADJ"), ("RB", "ADV"), ("WRB", "ADV"), ("VB", "VERB"), ("MD", "VERB"),
+    ("CD", "NUM"), ("DT", "DET"), ("PDT", "DET"), ("PRP$", "DET"), ("WDT", "PRON"), ("PRP", "PRON"), ("WP", "PRON"),
+    ("EX", "PRON"), ("IN", "ADP"), ("TO", "ADP"), ("CC", "CCONJ"), ("POS", "PART"), ("RP", "PART"), ("SYM", "SYM"),
+)  # fmt: skip
+
+
+def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:
+    """The universal tag of a word; a verb where the tagger takes one for a noun ("hides and lives there")."""
+    if _is_verb_in_disguise(tagged, at):
+        return "VERB"
+    tag = tagged[at][1]
+    return next((universal for penn, universal in _UNIVERSAL if tag.startswith(penn)), "PUNCT")
+
+
+def _is_verb_in_disguise(tagged: Sequence[Sequence[str]], at: int) -> bool:
+    """A bare noun that may be a verb where a verb is likely: behind a modal, "to", a pronoun, or a form of "be"."""
+    word, tag, _ = tagged[at]
+    before, tag_before, _ = tagged[at - 1] if at else ("", "", "")
+    if tag == "NNS":
+        singulars = (word.removesuffix("s"), word.removesuffix("es"))
+        is_expected = tag_before in _BEFORE_FINITE or before.lower() in _RELATIVES
+        return is_expected and any(_may_be_verb(one) for one in singulars)
+    is_expected = tag_before in _BEFORE_BARE or before.lower() in _BEFORE_VERB
+    return tag == "NN" and is_expected and _may_be_verb(word)
+
+
+_BEFORE_FINITE = frozenset(("CC", "RB", "WDT", "WP", "PRP"))
+_BEFORE_BARE = frozenset(("MD", "TO", "WDT", "WP", "PRP"))
+_RELATIVES = frozenset(("that", "which", "who"))
+_BEFORE_VERB = _RELATIVES | frozenset(("to", "is", "are", "was", "were", "be", "been", "not"))
+
+
+@cache
+def _may_be_verb(word: str) -> bool:
+    """Does the tagger's dictionary know a verb of this form, or its past or participle?"""
+    forms = (f"{word}ed", f"{word}d", f"{word}ing", f"{word.removesuffix('e')}ing")
+    known = _lexicon()
+    return known.get(word, "").startswith("VB") or any(known.get(form, "").startswith("VB") for form in forms)
+
+
+@cache
+def _lexicon() -> Mapping[str, str]:
+    from textblob.en import parser
+
+    return parser.lexicon

@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tempkb.wikitext.counting import may_part
+
 # Signs that, with a letter or digit behind them, make one word of what is on both sides: GPT-2, R&D, v1.2.
 _JOINING = frozenset("-./@&+#_'\u2019\u2011")
 # What makes another name of a letter: C++, C#.
@@ -53,6 +55,8 @@ def _begins(text: str, start: int) -> bool:
     if not before:
         return True
     first = text[start]
+    if may_part(before, first):
+        return True
     if not first.isalnum():
         return not _is_of_word(before) and before != first
     return not _is_of_word(before) and not (before in _JOINING and start > 1 and _is_of_word(text[start - 2]))
@@ -63,6 +67,8 @@ def _ends(text: str, end: int) -> bool:
     if not after:
         return True
     last = text[end - 1]
+    if may_part(last, after):
+        return True
     if not last.isalnum():
         # A name that ends with a full stop may end its sentence.
         return not _is_of_word(after) and (after != last or last == ".")
@@ -84,10 +90,17 @@ def holds(text: str, name: str) -> bool:
     start = text.find(name)
     while start >= 0:
         end = start + len(name)
-        if not (start and text[start - 1].isalnum()) and not text[end : end + 1].isalnum():
+        if _is_edge(text, start, start - 1) and _is_edge(text, end, end):
             return True
         start = text.find(name, start + 1)
     return False
+
+
+def _is_edge(text: str, at: int, outside: int) -> bool:
+    """Does no word go on at a place of a text, on whose outer side a character is, or none?"""
+    if outside < 0 or outside >= len(text) or not text[outside].isalnum():
+        return True
+    return may_part(text[at - 1], text[at])
 
 
 def longest(matches: Iterable[Match]) -> list[Match]:
