@@ -93,12 +93,15 @@ UNBALANCED = """
     JOIN releases AS r USING (release)
     WHERE r.design->>'balance_kinds' = 'true' AND n_np_of_release > 0 AND n <> 2 * n_np
 """
-# A mark of double quotation, straight or curly, an odd number of times; and the mention in any case or number.
+# Half a pair of double quotation marks (the low one pairs with another), and the mention, perhaps in the plural; a
+# short one in its own letters only, since "US" is not "us".
 GIVEN_AWAY = f"""
     SELECT release, cloze_id, answer FROM cloze JOIN releases AS r USING (release)
     WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
-      AND ((length(answer) - length(replace(answer, '"', ''))) % 2 = 1 OR contains(answer, '\u201c') <> contains(answer, '\u201d')
-           OR regexp_matches(lower(answer), concat('(^|{_EDGE})', regexp_escape(lower(mention)), 's?($|{_EDGE})')))
+      AND ((length(answer) - length(replace(answer, '"', ''))) % 2 = 1
+           OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
+           OR regexp_matches(answer, concat('(^|{_EDGE})', CASE WHEN length(mention) > 3 THEN '(?i)' ELSE '' END,
+                                            regexp_escape(mention), 's?($|{_EDGE})')))
 """
 _HOLDS = f"""regexp_matches(lower(one.random_definition),
              concat('(^|{_EDGE})', regexp_escape(lower(one.{{}})), '($|{_EDGE})'))"""

@@ -109,7 +109,8 @@ class Reach:
 
     def _is_refused(self, first: int, last: int) -> bool:
         words = self.words[first : last + 1]
-        if parts_quotation(self._quotations, words[0].start, words[-1].end):
+        start, end = words[0].start, words[-1].end
+        if parts_quotation(self._quotations, start, end) or self.sentence.count('"', start, end) % 2:
             return True
         return says_nothing((self.text(word) for word in words), self._language)
 
