@@ -53,6 +53,7 @@ _ANY_UNSPACED = re.compile(f"[{UNSPACED}]")
 _PERHAPS_UNSPACED = re.compile("[^\x00-\u0dff\u2000-\u2bff]")
 _OF_WORD = re.compile(f"[{UNSPACED}{UNSPACED_MARKS}]")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d]")
+_HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 _RUN = re.compile(r"\S+")
 # Marks are no \w; so punctuation and marks go with the letter before them, an opening bracket with the one behind it.
 _WORD = re.compile(rf"[^\s\w]*[{UNSPACED}][^\s\w]*|[^\s{UNSPACED}]+")
@@ -71,16 +72,21 @@ def is_unspaced(sign: str) -> bool:
     return _OF_WORD.match(sign) is not None
 
 
-def may_part(left: str, right: str) -> bool:
+def may_part(left: str, right: str, language: str = "") -> bool:
     """May a name end between two neighbouring characters although both are letters?
 
     So it is where one of them is of a script without blanks; but a mark stays with its
-    letter, and Katakana, which write foreign words, are one word as far as they go.
+    letter, and Katakana, which write foreign words, are one word as far as they go. In
+    Japanese so are Han characters, since kana part the words there.
 
     >>> may_part("京", "は"), may_part("T", "は"), may_part("カ", "ン"), may_part("e", "r")
     (True, True, False, False)
+    >>> may_part("京", "在"), may_part("言", "学", "ja")
+    (True, False)
     """
     if not (is_unspaced(left) or is_unspaced(right)) or unicodedata.category(right).startswith("M"):
+        return False
+    if language == "ja" and _HAN.match(left) and _HAN.match(right):
         return False
     return not (_KATAKANA.match(left) and _KATAKANA.match(right))
 

@@ -130,7 +130,7 @@ class _Builder:
         }
         if not names:
             raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}); nothing can be asked about")
-        finder = NameFinder(sorted({name for own in names.values() for name in own}))
+        finder = NameFinder(sorted({name for own in names.values() for name in own}), self._language)
         counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
         self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles looked at for risky ones")
         told: list[dict[str, Any]] = []

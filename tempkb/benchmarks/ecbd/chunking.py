@@ -54,48 +54,59 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
     """Return the chunker that a design asks for.
 
     Args:
-        choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed the bundled one.
+        choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed or reads another language
+            the bundled one, which reads English; in other languages none, so that there are random spans only.
         model: name or folder of a spaCy pipeline.
-        language: of the texts; the bundled chunker reads English alone.
-        warn: is told when the bundled one has to do.
+        language: of the texts.
+        warn: is told when the bundled one has to do, or none.
 
     Raises:
         SettingsError: `spacy` is asked for and the model is missing, has no parser or reads another language, or the
-            bundled one is to read another language than English.
+            bundled one is asked for and is to read another language than English.
     """
     if choice == "textblob":
-        return _bundled(language)
+        if language != "en":
+            raise SettingsError(
+                f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
+                "pipeline of that language and name it: --set spacy_model=NAME"
+            )
+        return TextBlobChunker()
     try:
         return SpacyChunker(load_pipeline(model, language))
-    except _MissingModelError as missing:
+    except (_MissingModelError, _OtherLanguageError) as unfit:
         if choice == "spacy":
-            raise SettingsError(f"noun_chunker: {missing}") from None
-        chunker = _bundled(language)
+            raise SettingsError(f"noun_chunker: {unfit}") from None
+        return _stand_in(str(unfit), language, warn)
+
+
+def _stand_in(why: str, language: str, warn: Callable[[str], None]) -> Chunker:
+    if language == "en":
         warn(
-            f"noun_chunker: {missing}. Until then the bundled chunker finds the noun phrases, which is cruder; "
+            f"noun_chunker: {why}. Until then the bundled chunker finds the noun phrases, which is cruder; "
             "the column `chunker` and the check `chunker_is_spacy` say so"
         )
-        return chunker
-
-
-def _bundled(language: str) -> "TextBlobChunker":
-    if language != "en":
-        raise SettingsError(
-            f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
-            "pipeline of that language and name it: --set spacy_model=NAME"
-        )
-    return TextBlobChunker()
+        return TextBlobChunker()
+    warn(
+        f"noun_chunker: {why}. The bundled chunker reads English, and the wiki is in {language!r}: this release has "
+        "random spans only. For noun phrases install a spaCy pipeline of that language and name it: "
+        "--set spacy_model=NAME"
+    )
+    return NoChunker()
 
 
 class _MissingModelError(Exception):
     """A spaCy model that is not installed."""
 
 
+class _OtherLanguageError(Exception):
+    """A spaCy model of another language than the wiki's."""
+
+
 def load_pipeline(model: str, language: str) -> Any:
     """Load a spaCy pipeline that parses.
 
     Raises:
-        SettingsError: it has no parser, or is of another language or of one without rules for noun phrases.
+        SettingsError: it has no parser, or is of a language without rules for noun phrases.
     """
     import spacy
 
@@ -111,7 +122,7 @@ def load_pipeline(model: str, language: str) -> Any:
             f"rules for noun phrases in {pipeline.lang!r}; expected a pipeline such as en_core_web_sm"
         )
     if pipeline.lang != language:
-        raise SettingsError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
+        raise _OtherLanguageError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
     return pipeline
 
 
@@ -123,8 +134,8 @@ def spacy_splitter(model: str, language: str) -> Splitter:
     """
     try:
         pipeline = load_pipeline(model, language)
-    except _MissingModelError as missing:
-        raise SettingsError(f"sentences: {missing}; or take sentencex") from None
+    except (_MissingModelError, _OtherLanguageError) as unfit:
+        raise SettingsError(f"sentences: {unfit}; or take sentencex") from None
 
     def split(paragraph: str) -> list[tuple[int, int]]:
         return [(one.start_char, one.end_char) for one in pipeline(paragraph).sents]
@@ -165,6 +176,18 @@ def _of_parse(parsed: Any) -> list[Chunk]:
 def _is_proper(tags: Sequence[str]) -> bool:
     """A name by the released code's rule: its last word is one, whatever stands before it."""
     return tags[-1] == "PROPN"
+
+
+class NoChunker:
+    """Finds no noun phrase, in languages that neither spaCy's model nor the bundled chunker reads."""
+
+    name = f"none {FALLBACK}"
+    n_parsed = 0
+
+    def chunks(self, sentences: Iterable[str]) -> Iterator[list[Chunk]]:
+        """Yield an empty list for each sentence."""
+        for _ in sentences:
+            yield []
 
 
 class TextBlobChunker:
