@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
+from tempkb.wikitext.counting import count_words
 from tempkb.wikitext.redirects import redirect_target, words_table
 
 
@@ -120,7 +121,7 @@ def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
     columns: dict[str, Any] = {name: rows[name] for name in rows.schema.names if name != "wikitext"}
     columns["text"] = pa.array([article.text for article in articles], pa.string())
     columns["n_chars"] = pa.array([len(article.text) for article in articles], pa.int32())
-    columns["n_words"] = pa.array([len(article.text.split()) for article in articles], pa.int32())
+    columns["n_words"] = pa.array([count_words(article.text) for article in articles], pa.int32())
     columns["sections"] = _lists(
         SECTION, [len(article.sections) for article in articles], list(zip(*sections, strict=True)), _SECTION_ORDER
     )

@@ -44,6 +44,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.building import language_of_wiki
+from tempkb.wikitext.counting import count_words
 
 Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 14
@@ -119,7 +120,7 @@ class _Builder:
         # First of all: a model that is asked for and missing must not be noticed after hours.
         chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
         sources = view_sources(self.store, self.design, self.connection)
-        for one in choose_entities(self.connection, self.design):
+        for one in choose_entities(self.connection, self.design, self._language):
             self._left_out.add(ECBD_ENTITIES, one.reason, one.n, one.example)
         finder, names = self._name_entities()
         self._harvest(finder, names)
@@ -140,7 +141,7 @@ class _Builder:
         }
         if not names:
             raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}); nothing can be asked about")
-        finder = NameFinder(sorted({name for own in names.values() for name in own}))
+        finder = NameFinder(sorted({name for own in names.values() for name in own}), self._language)
         counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
         self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles looked at for risky ones")
         told: list[dict[str, Any]] = []
@@ -160,7 +161,10 @@ class _Builder:
     def _harvest(self, finder: NameFinder, names: Mapping[int, Mapping[str, Name]]) -> None:
         """Read every article; stage its definition and the sentences that are kept."""
         design = self.design
-        harvester = Harvester(finder, self._splitter(), design.min_sentence_words, design.lists, design.rules)
+        harvester = Harvester(
+            finder, self._splitter(), design.min_sentence_words, design.lists, design.rules, self._language,
+            design.strict_answers,
+        )  # fmt: skip
         (earliest,) = self.connection.execute("SELECT min(window_start) FROM snapshots").fetchall()[0]
         (total,) = self.connection.execute(
             "SELECT coalesce(sum(n_chars), 0) FROM texts SEMI JOIN chosen USING (page_id, revision_id)"
@@ -279,7 +283,7 @@ _NAMES = pa.schema(
 def _is_definition(sentences: list[str]) -> bool:
     return (
         bool(sentences)
-        and len(sentences[0].split()) >= _LEAST_WORDS_OF_DEFINITION
+        and count_words(sentences[0]) >= _LEAST_WORDS_OF_DEFINITION
         and is_whole(sentences[0], Place(0, 0))
     )
 
@@ -320,7 +324,7 @@ _ENTITIES = """
 _SENTENCES = """
     SELECT c.wiki, c.dump_id, $release AS release, $cut AS cut, c.revision_id, c.entity_id, s.*, $chunker AS chunker,
            list_transform(p.chunks, lambda one: {
-               start_char: one."start", end_char: one."end", is_proper: one.is_proper}) AS chunks
+               start_char: one."start", end_char: one."end", is_proper: one.is_proper, is_cut: one.is_cut}) AS chunks
     FROM sentences AS s JOIN chosen AS c USING (page_id) JOIN phrases AS p USING (sentence)
 """
 _CLOZE = """

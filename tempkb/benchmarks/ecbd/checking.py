@@ -18,10 +18,16 @@ _BETWEEN = (
 
 # Each edge twice, so that neighbours do not share one.
 _TWICE = f"regexp_replace({{}}, '({_EDGE})', '\\1\\1', 'g')"
+# Scripts without blanks between words: their names stand between any letters, and each letter counts as a word.
+_UNSPACED = (
+    "[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Bopomofo}\\p{Thai}\\p{Lao}\\p{Khmer}\\p{Myanmar}\\p{Tibetan}\\x{30fc}]"
+)
 MENTIONED_OFTEN = f"""
     SELECT release, page_id, sentence_start_char, mention FROM sentences
-    WHERE len(regexp_extract_all({_TWICE.format("sentence")},
-                                 concat('(^|{_EDGE})', regexp_escape({_TWICE.format("mention")}), '($|{_EDGE})'))) <> 1
+    WHERE CASE WHEN regexp_matches(mention, '^{_UNSPACED}|{_UNSPACED}$')
+               THEN length(sentence) - length(replace(sentence, mention, '')) <> length(mention)
+               ELSE len(regexp_extract_all({_TWICE.format("sentence")},
+                                 concat('(^|{_EDGE})', regexp_escape({_TWICE.format("mention")}), '($|{_EDGE})'))) <> 1 END
 """
 NOT_IN_PLACE = """
     SELECT release, cloze_id FROM cloze
@@ -34,15 +40,21 @@ NOT_IN_TEXT = """
     LEFT JOIN texts AS t ON t.page_id = s.page_id AND t.revision_id = s.revision_id
     WHERE t.text IS NULL OR substring(t.text, s.sentence_start_char + 1, length(s.sentence)) <> s.sentence
 """
-_WORDS = (
-    "len(list_filter(string_split_regex({}, '[\\s\\x{{2014}}]+'), lambda word: regexp_matches(word, '[\\pL\\pN]')))"
-)
+
+
+def _words(text: str) -> str:
+    """SQL that counts the words of a text."""
+    apart = f"regexp_replace({text}, '({_UNSPACED}\\pM*)', ' \\1 ', 'g')"
+    parts = f"string_split_regex({apart}, '[\\s\\x{{2014}}]+')"
+    return f"len(list_filter({parts}, lambda word: regexp_matches(word, '[\\pL\\pN]')))"
+
+
 _BEFORE = "substring(sentence, span_start_char + 1, mention_start_char - span_start_char)"
 BEYOND_LIMITS = f"""
     WITH measured AS (
         SELECT c.*, r.design, (r.design->>'max_distance')::INTEGER AS farthest,
-               {_WORDS.format(_BETWEEN)} AS n_between, {_WORDS.format("answer")} AS n_words,
-               {_WORDS.format(_BEFORE)} AS n_to_mention
+               {_words(_BETWEEN)} AS n_between, {_words("answer")} AS n_words,
+               {_words(_BEFORE)} AS n_to_mention
         FROM cloze AS c JOIN releases AS r USING (release)
     )
     SELECT release, cloze_id, n_between, n_to_mention, n_words FROM measured
@@ -74,6 +86,26 @@ BEYOND_CAPS = """
     WHERE (r.design->>'max_spans_per_window')::INTEGER > 0
     GROUP BY c.release, c.origin_window, c.split, c.span_kind, r.design
     HAVING count(*) > (r.design->>'max_spans_per_window')::INTEGER
+"""
+UNBALANCED = """
+    WITH counted AS (
+        SELECT release, origin_window, split, count(*) FILTER (WHERE span_kind = 'np') AS n_np, count(*) AS n,
+               sum(n_np) OVER (PARTITION BY release) AS n_np_of_release
+        FROM cloze GROUP BY release, origin_window, split
+    )
+    SELECT release, coalesce(origin_window, 'popular'), split, n_np, n - n_np AS n_random FROM counted
+    JOIN releases AS r USING (release)
+    WHERE r.design->>'balance_kinds' = 'true' AND n_np_of_release > 0 AND n <> 2 * n_np
+"""
+# Half a pair of double quotation marks (the low one pairs with another), and the mention, perhaps in the plural; a
+# short one in its own letters only, since "US" is not "us".
+GIVEN_AWAY = f"""
+    SELECT release, cloze_id, answer FROM cloze JOIN releases AS r USING (release)
+    WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
+      AND ((length(answer) - length(replace(answer, '"', ''))) % 2 = 1
+           OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
+           OR regexp_matches(answer, concat('(^|{_EDGE})', CASE WHEN length(mention) > 3 THEN '(?i)' ELSE '' END,
+                                            regexp_escape(mention), 's?($|{_EDGE})')))
 """
 _HOLDS = f"""regexp_matches(lower(one.random_definition),
              concat('(^|{_EDGE})', regexp_escape(lower(one.{{}})), '($|{_EDGE})'))"""
@@ -137,6 +169,20 @@ PROMISES = (
         "No entity and no window has more items than the design says.",
         ECBD_CLOZE,
         BEYOND_CAPS,
+        _TABLES,
+    ),
+    Promise(
+        "kinds_are_balanced",
+        "Each window and split has as many noun phrases as random spans, where the design says so.",
+        ECBD_CLOZE,
+        UNBALANCED,
+        _TABLES,
+    ),
+    Promise(
+        "answers_are_whole",
+        "No answer holds the mention or half a pair of quotation marks, where the design is strict.",
+        ECBD_CLOZE,
+        GIVEN_AWAY,
         _TABLES,
     ),
     Promise(

@@ -5,10 +5,12 @@ adjectives. Who uses it is told so, in a warning, in a column and in a check.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+from tempkb.benchmarks.ecbd.cutting import Token, is_cut
 from tempkb.benchmarks.ecbd.sentences import Splitter
 from tempkb.errors import ContractError, SettingsError
 
@@ -22,12 +24,14 @@ class Chunk(NamedTuple):
     Attributes:
         is_proper: is it a name?
         is_pronoun: does it consist of pronouns?
+        is_cut: does it look like a part of a larger phrase, or like none (`cutting.py`)?
     """
 
     start: int
     end: int
     is_proper: bool
     is_pronoun: bool = False
+    is_cut: bool = False
 
 
 class Chunker(Protocol):
@@ -50,48 +54,59 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
     """Return the chunker that a design asks for.
 
     Args:
-        choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed the bundled one.
+        choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed or reads another language
+            the bundled one, which reads English; in other languages none, so that there are random spans only.
         model: name or folder of a spaCy pipeline.
-        language: of the texts; the bundled chunker reads English alone.
-        warn: is told when the bundled one has to do.
+        language: of the texts.
+        warn: is told when the bundled one has to do, or none.
 
     Raises:
         SettingsError: `spacy` is asked for and the model is missing, has no parser or reads another language, or the
-            bundled one is to read another language than English.
+            bundled one is asked for and is to read another language than English.
     """
     if choice == "textblob":
-        return _bundled(language)
+        if language != "en":
+            raise SettingsError(
+                f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
+                "pipeline of that language and name it: --set spacy_model=NAME"
+            )
+        return TextBlobChunker()
     try:
         return SpacyChunker(load_pipeline(model, language))
-    except _MissingModelError as missing:
+    except (_MissingModelError, _OtherLanguageError) as unfit:
         if choice == "spacy":
-            raise SettingsError(f"noun_chunker: {missing}") from None
-        chunker = _bundled(language)
+            raise SettingsError(f"noun_chunker: {unfit}") from None
+        return _stand_in(str(unfit), language, warn)
+
+
+def _stand_in(why: str, language: str, warn: Callable[[str], None]) -> Chunker:
+    if language == "en":
         warn(
-            f"noun_chunker: {missing}. Until then the bundled chunker finds the noun phrases, which is cruder; "
+            f"noun_chunker: {why}. Until then the bundled chunker finds the noun phrases, which is cruder; "
             "the column `chunker` and the check `chunker_is_spacy` say so"
         )
-        return chunker
-
-
-def _bundled(language: str) -> "TextBlobChunker":
-    if language != "en":
-        raise SettingsError(
-            f"noun_chunker: the bundled chunker reads English, and the wiki is in {language!r}; install a spaCy "
-            "pipeline of that language and name it: --set spacy_model=NAME"
-        )
-    return TextBlobChunker()
+        return TextBlobChunker()
+    warn(
+        f"noun_chunker: {why}. The bundled chunker reads English, and the wiki is in {language!r}: this release has "
+        "random spans only. For noun phrases install a spaCy pipeline of that language and name it: "
+        "--set spacy_model=NAME"
+    )
+    return NoChunker()
 
 
 class _MissingModelError(Exception):
     """A spaCy model that is not installed."""
 
 
+class _OtherLanguageError(Exception):
+    """A spaCy model of another language than the wiki's."""
+
+
 def load_pipeline(model: str, language: str) -> Any:
     """Load a spaCy pipeline that parses.
 
     Raises:
-        SettingsError: it has no parser, or is of another language or of one without rules for noun phrases.
+        SettingsError: it has no parser, or is of a language without rules for noun phrases.
     """
     import spacy
 
@@ -107,7 +122,7 @@ def load_pipeline(model: str, language: str) -> Any:
             f"rules for noun phrases in {pipeline.lang!r}; expected a pipeline such as en_core_web_sm"
         )
     if pipeline.lang != language:
-        raise SettingsError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
+        raise _OtherLanguageError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
     return pipeline
 
 
@@ -119,8 +134,8 @@ def spacy_splitter(model: str, language: str) -> Splitter:
     """
     try:
         pipeline = load_pipeline(model, language)
-    except _MissingModelError as missing:
-        raise SettingsError(f"sentences: {missing}; or take sentencex") from None
+    except (_MissingModelError, _OtherLanguageError) as unfit:
+        raise SettingsError(f"sentences: {unfit}; or take sentencex") from None
 
     def split(paragraph: str) -> list[tuple[int, int]]:
         return [(one.start_char, one.end_char) for one in pipeline(paragraph).sents]
@@ -146,19 +161,33 @@ class SpacyChunker:
 
 def _of_parse(parsed: Any) -> list[Chunk]:
     found = {}
+    tokens = [Token(token.text, token.pos_, token.idx) for token in parsed]
     for chunk in parsed.noun_chunks:
         root = chunk.root
         for span in (chunk, parsed[root.left_edge.i : root.right_edge.i + 1]):
             tags = [token.pos_ for token in span]
             found[span.start_char, span.end_char] = Chunk(
-                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags)
-            )
+                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags),
+                is_cut(tokens, span.start, span.end),
+            )  # fmt: skip
     return [found[key] for key in sorted(found)]
 
 
 def _is_proper(tags: Sequence[str]) -> bool:
     """A name by the released code's rule: its last word is one, whatever stands before it."""
     return tags[-1] == "PROPN"
+
+
+class NoChunker:
+    """Finds no noun phrase, in languages that neither spaCy's model nor the bundled chunker reads."""
+
+    name = f"none {FALLBACK}"
+    n_parsed = 0
+
+    def chunks(self, sentences: Iterable[str]) -> Iterator[list[Chunk]]:
+        """Yield an empty list for each sentence."""
+        for _ in sentences:
+            yield []
 
 
 class TextBlobChunker:
@@ -187,8 +216,10 @@ class TextBlobChunker:
                 raise ContractError(
                     f"textblob: gave {len(tagged)} tags for the {len(tokens)} tokens of {sentence!r}; expected one each"
                 )
-            places = [(token.start(), token.end()) for token in tokens]
-            yield [_chunk(places, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
+            universal = [
+                Token(token[0], _universal(tagged, at), token.start()) for at, token in enumerate(tokens)
+            ]  # fmt: skip
+            yield [_chunk(universal, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
 
 
 # A genitive is a token of its own, an abbreviation's point is not.
@@ -265,9 +296,58 @@ def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iter
         yield first, behind
 
 
-def _chunk(places: Sequence[tuple[int, int]], tags: Sequence[str], first: int, behind: int) -> Chunk:
+def _chunk(tokens: Sequence[Token], tags: Sequence[str], first: int, behind: int) -> Chunk:
     own = tags[first:behind]
     return Chunk(
-        places[first][0], places[behind - 1][1], own[-1].startswith("NNP"),
-        all(tag in _PRONOUNS for tag in own),
+        tokens[first].start, tokens[behind - 1].end, own[-1].startswith("NNP"), all(tag in _PRONOUNS for tag in own),
+        is_cut(tokens, first, behind),
     )  # fmt: skip
+
+
+# Penn's tags by their first letters, and what they are among the universal ones.
+_UNIVERSAL = (
+    ("NNP", "PROPN"), ("NN", "NOUN"), ("JJ", "ADJ"), ("RB", "ADV"), ("WRB", "ADV"), ("VB", "VERB"), ("MD", "VERB"),
+    ("CD", "NUM"), ("DT", "DET"), ("PDT", "DET"), ("PRP$", "DET"), ("WDT", "PRON"), ("PRP", "PRON"), ("WP", "PRON"),
+    ("EX", "PRON"), ("IN", "ADP"), ("TO", "ADP"), ("CC", "CCONJ"), ("POS", "PART"), ("RP", "PART"), ("SYM", "SYM"),
+)  # fmt: skip
+
+
+def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:
+    """The universal tag of a word; a verb where the tagger takes one for a noun ("hides and lives there")."""
+    if _is_verb_in_disguise(tagged, at):
+        return "VERB"
+    tag = tagged[at][1]
+    return next((universal for penn, universal in _UNIVERSAL if tag.startswith(penn)), "PUNCT")
+
+
+def _is_verb_in_disguise(tagged: Sequence[Sequence[str]], at: int) -> bool:
+    """A bare noun that may be a verb where a verb is likely: behind a modal, "to", a pronoun, or a form of "be"."""
+    word, tag, _ = tagged[at]
+    before, tag_before, _ = tagged[at - 1] if at else ("", "", "")
+    if tag == "NNS":
+        singulars = (word.removesuffix("s"), word.removesuffix("es"))
+        is_expected = tag_before in _BEFORE_FINITE or before.lower() in _RELATIVES
+        return is_expected and any(_may_be_verb(one) for one in singulars)
+    is_expected = tag_before in _BEFORE_BARE or before.lower() in _BEFORE_VERB
+    return tag == "NN" and is_expected and _may_be_verb(word)
+
+
+_BEFORE_FINITE = frozenset(("CC", "RB", "WDT", "WP", "PRP"))
+_BEFORE_BARE = frozenset(("MD", "TO", "WDT", "WP", "PRP"))
+_RELATIVES = frozenset(("that", "which", "who"))
+_BEFORE_VERB = _RELATIVES | frozenset(("to", "is", "are", "was", "were", "be", "been", "not"))
+
+
+@cache
+def _may_be_verb(word: str) -> bool:
+    """Does the tagger's dictionary know a verb of this form, or its past or participle?"""
+    forms = (f"{word}ed", f"{word}d", f"{word}ing", f"{word.removesuffix('e')}ing")
+    known = _lexicon()
+    return known.get(word, "").startswith("VB") or any(known.get(form, "").startswith("VB") for form in forms)
+
+
+@cache
+def _lexicon() -> Mapping[str, str]:
+    from textblob.en import parser
+
+    return parser.lexicon

@@ -61,6 +61,9 @@ class Design:
         max_distance: words from the mention to a span's first one.
         after_mention: must spans lie after the mention?
         n_random_spans: of a sentence.
+        strict_answers: are answers refused that hold half a pair of quotation marks, consist of function words alone or
+            are cut out of a noun phrase, and sentences that mention the entity again in another form?
+        balance_kinds: are there as many items with noun phrases as random ones, in each origin window and split?
         max_spans_per_entity: of both kinds `together`, or of each by itself, as `caps` says.
         caps: see there.
         max_spans_per_window: of each kind, origin window and split; 0: all.
@@ -93,6 +96,8 @@ class Design:
     max_distance: int = 10
     after_mention: bool = True
     n_random_spans: int = 5
+    strict_answers: bool = True
+    balance_kinds: bool = True
     max_spans_per_entity: int = 100
     caps: str = "together"
     max_spans_per_window: int = 0
@@ -133,7 +138,9 @@ class Design:
     @property
     def limits(self) -> Limits:
         """What spans must keep to."""
-        return Limits(self.max_span_words, self.max_distance, self.after_mention, self.n_random_spans)
+        return Limits(
+            self.max_span_words, self.max_distance, self.after_mention, self.n_random_spans, self.strict_answers
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The design as plain values, for files and for the release's row."""
@@ -158,6 +165,7 @@ def from_json(values: Mapping[str, Any]) -> Design:
 
 _PAPER: Mapping[str, Any] = {
     "origin_granularity": Granularity.YEAR, "risky_aliases": "keep", "max_spans_per_window": 2_000,
+    "strict_answers": False, "balance_kinds": False,
 }  # fmt: skip
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "tempkb": {},

@@ -9,6 +9,7 @@ from tempkb.benchmarks.ecbd.design import Design
 from tempkb.benchmarks.ecbd.popular import RANKED
 from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion
+from tempkb.wikitext.list_titles import list_title_pattern
 from tempkb.windows import Granularity, window_of
 
 # From the finest; months do not lie in weeks as weeks do not lie in months, but each origin is sought from its own.
@@ -32,16 +33,17 @@ def origin_window(origin_from: date, origin_to: date, finest: Granularity) -> tu
     return None
 
 
-def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, language: str) -> list[Exclusion]:
     """Make the table `chosen`, a row per entity that may be asked about, and say which were left out, by reason.
 
     Needs the views `snapshot`, `texts` and `popularity` of the cut and, unless the
     design names no dump, `entities`, `origins`, `classes` and `subclass_edges` of it.
+    Titles say in the language of the wiki that a page is a list.
 
     Raises:
         DesignError: a dump is to tell origins, and no article has an item.
     """
-    _make_articles(connection)
+    _make_articles(connection, language)
     if design.dump_id:
         _refuse_no_items(connection, design)
         categorise(connection)
@@ -54,16 +56,17 @@ def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> li
     return [*left_out, *_choose_popular(connection, design)]
 
 
-def _make_articles(connection: duckdb.DuckDBPyConnection) -> None:
+def _make_articles(connection: duckdb.DuckDBPyConnection, language: str) -> None:
     """The articles of the snapshot that have a text."""
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE articles AS
         SELECT s.wiki, s.dump_id, s.page_id, s.revision_id, s.title, s.entity_id, s.page_created_at,
-               s.is_disambiguation, t.n_words, coalesce(p.n_inlinks, 0) AS n_inlinks, s.n_contributors
+               s.is_disambiguation, regexp_matches(s.title, $lists) AS is_list, t.n_words, coalesce(p.n_inlinks, 0) AS n_inlinks, s.n_contributors
         FROM snapshot AS s JOIN texts AS t USING (page_id, revision_id) LEFT JOIN popularity AS p USING (page_id)
         WHERE s.namespace = 0 AND s.redirect_title IS NULL AND NOT s.is_blank
-        """
+        """,
+        {"lists": list_title_pattern(language)},
     )
 
 
@@ -137,6 +140,7 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
                END AS suspect_old_entity,
                CASE WHEN a.page_id IS NULL THEN 'no article at the cut'
                     WHEN n.reason IS NOT NULL THEN n.reason
+                    WHEN a.is_list THEN 'list'
                     WHEN a.is_disambiguation THEN 'disambiguation'
                     WHEN d.origin_to <= $first OR d.origin_from >= $end THEN 'origin outside the study'
                     WHEN NOT is_inside THEN 'origin on an edge of the study'
@@ -200,7 +204,7 @@ _POPULAR = f"""
     LEFT JOIN named_classes AS k ON k.entity_id = a.entity_id
     ANTI JOIN chosen ON chosen.page_id = a.page_id
     ANTI JOIN chosen AS same_item ON same_item.entity_id = a.entity_id
-    WHERE a.n_words >= $min_words AND NOT a.is_disambiguation AND n.reason IS NULL
+    WHERE a.n_words >= $min_words AND NOT a.is_disambiguation AND NOT a.is_list AND n.reason IS NULL
 """
 
 

@@ -13,6 +13,7 @@ from tempkb.benchmarks.ecbd.matching import Match, NameFinder, longest
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.benchmarks.ecbd.released_mentions import released_mention
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph, why_not
+from tempkb.wikitext.counting import count_words
 from tempkb.wikitext.holes import count_inside
 
 # The definition's paragraph has more words than this, as in the released code.
@@ -95,6 +96,8 @@ class Harvester:
         min_words: of a sentence.
         lists: are items of lists sentences, too?
         rules: `tempkb` or `released`.
+        language: of the articles.
+        strict: does the mention in another form (plural, possessive, other capitals) count as a second one?
     """
 
     finder: NameFinder
@@ -102,6 +105,8 @@ class Harvester:
     min_words: int
     lists: bool
     rules: str
+    language: str
+    strict: bool
 
     def harvest(self, article: Article) -> Harvest:
         """Return an article's definition and sentences."""
@@ -159,7 +164,7 @@ class Harvester:
         sentence = article.text[place.start : place.end]
         own = longest(self._names(article, matches))
         mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
-        reason = why_not(sentence, mentions, self.min_words)
+        reason = why_not(sentence, mentions, self.min_words, self.language, forms=self.strict)
         if not reason and own[0] not in longest(matches):
             reason = "inside a longer name"
         if not reason and self._leads_elsewhere(article, own[0]):
@@ -180,7 +185,7 @@ def _within(matches: Sequence[Match], starts: Sequence[int], place: Place) -> li
 
 
 def _is_long(text: str, paragraph: Place) -> bool:
-    return len(text[paragraph.start : paragraph.end].split()) > _MORE_WORDS_THAN
+    return count_words(text[paragraph.start : paragraph.end]) > _MORE_WORDS_THAN
 
 
 def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:

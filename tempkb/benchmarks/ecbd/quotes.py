@@ -1,4 +1,4 @@
-"""Which parts of a sentence stand in quotation marks: straight, curly, guillemets, one in another. Pure.
+"""Which parts of a sentence stand in quotation marks: straight, curly, guillemets, corner brackets, nested ones. Pure.
 
 Names in quotes are often parts of other names, such as titles of books (ECBD,
 section 2.2). A mark opens where a word begins and closes where one ends, so an
@@ -6,6 +6,22 @@ apostrophe is none, and one stray mark does not turn the rest of a sentence
 inside out. What is opened and not closed goes to the sentence's end, and what
 is closed and was not opened began with it.
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Quotation(NamedTuple):
+    """A quotation, marks included: code points, half-open.
+
+    Attributes:
+        start: where it opens; None if it began before the sentence.
+        end: behind its closing mark; None if it goes on behind the sentence.
+    """
+
+    start: int | None
+    end: int | None
+
 
 _PAIRS = {
     "\u201c": "\u201d",
@@ -15,6 +31,8 @@ _PAIRS = {
     "\u201e": "\u201c\u201d",
     "\u201a": "\u2018\u2019",
     "\u00bb": "\u00ab",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
 }
 _STRAIGHT = "\"'"
 _CLOSING_MARKS = frozenset('"\u201d\u00bb\u203a')
@@ -28,21 +46,42 @@ def quoted_spans(sentence: str) -> list[tuple[int, int]]:
     [(8, 12)]
     """
     spans: list[tuple[int, int]] = []
+    for one in quotations(sentence):
+        start, end = one.start or 0, len(sentence) if one.end is None else one.end
+        if not spans or start >= spans[-1][1]:
+            spans.append((start, end))
+    return spans
+
+
+def quotations(sentence: str) -> list[Quotation]:
+    """Return all quotations in the order of their beginnings, so that an outer one goes before its inner ones."""
+    found: list[Quotation] = []
     opened: list[tuple[str, int]] = []
     for at, sign in enumerate(sentence):
         if sign not in _STRAIGHT and sign not in _PAIRS and sign not in _CLOSING:
             continue
         if opened and _closes(sentence, at, opened[-1][0]):
-            _, start = opened.pop()
-            if not opened:
-                spans.append((start, at + 1))
+            found.append(Quotation(opened.pop()[1], at + 1))
         elif _opens(sentence, at):
             opened.append((sign, at))
-        elif not opened and not spans and _closes_what_came_before(sentence, at):
-            spans.append((0, at + 1))
-    if opened:
-        spans.append((opened[0][1], len(sentence)))
-    return spans
+        elif not opened and not found and _closes_what_came_before(sentence, at):
+            found.append(Quotation(None, at + 1))
+    found += [Quotation(at, None) for _, at in opened]
+    return sorted(found, key=lambda one: -1 if one.start is None else one.start)
+
+
+def parts_quotation(quoted: Sequence[Quotation], start: int, end: int) -> bool:
+    """Does a stretch of the sentence hold one mark of a quotation without the other?
+
+    >>> sentence = 'She wrote "A Song" and "Ode".'
+    >>> some = quotations(sentence)
+    >>> parts_quotation(some, 13, 22), parts_quotation(some, 10, 22), parts_quotation(some, 11, 17)
+    (True, False, False)
+    """
+    return any(
+        (one.start is not None and start <= one.start < end) != (one.end is not None and start < one.end <= end)
+        for one in quoted
+    )
 
 
 def _opens(sentence: str, at: int) -> bool:

@@ -47,24 +47,42 @@ def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
 
 
 def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> None:
+    """Keep as many of each kind as the design has places for and, if kinds are balanced, as there are of the other.
+
+    Where a release has no noun phrase at all, since no chunker reads its language, there is nothing to balance.
+    """
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE items AS
-        SELECT * EXCLUDE (place) FROM (
+        CREATE OR REPLACE TEMP TABLE ranked AS
+        WITH placed AS (
             SELECT spans.*, stratum, split,
                    row_number() OVER (PARTITION BY stratum, split, span_kind ORDER BY rank_hash, cloze_id) AS place
             FROM spans JOIN splits USING (page_id)
+        ), counted AS (
+            SELECT stratum, split, least(count(*) FILTER (WHERE span_kind = 'np'),
+                                         count(*) FILTER (WHERE span_kind = 'random')) AS n_of_both
+            FROM placed GROUP BY stratum, split
         )
-        WHERE $most = 0 OR place <= $most
+        SELECT placed.*,
+               $balance AND place > n_of_both AND (SELECT count(DISTINCT span_kind) FROM placed) = 2 AS is_unbalanced,
+               $most > 0 AND place > $most AS is_beyond
+        FROM placed JOIN counted USING (stratum, split)
         """,
-        {"most": design.max_spans_per_window},
+        {"most": design.max_spans_per_window, "balance": design.balance_kinds},
     )
-    rows = connection.execute(
-        "SELECT stratum, count(*) FROM spans ANTI JOIN items USING (cloze_id) JOIN splits USING (page_id) "
-        "GROUP BY stratum ORDER BY stratum"
-    ).fetchall()
-    for stratum, n in rows:
-        note("beyond max_spans_per_window", n, f"window {stratum}")
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE items AS SELECT * EXCLUDE (place, is_unbalanced, is_beyond) FROM ranked "
+        "WHERE NOT is_unbalanced AND NOT is_beyond"
+    )
+    for reason, condition in (
+        ("beyond max_spans_per_window", "is_beyond"),
+        ("more of its kind than of the other (balance_kinds)", "is_unbalanced AND NOT is_beyond"),
+    ):
+        rows = connection.execute(
+            f"SELECT stratum, count(*) FROM ranked WHERE {condition} GROUP BY stratum ORDER BY stratum"
+        ).fetchall()
+        for stratum, n in rows:
+            note(reason, n, f"window {stratum}")
 
 
 def _define(connection: duckdb.DuckDBPyConnection, design: Design, folder: Path, note: Note) -> None:

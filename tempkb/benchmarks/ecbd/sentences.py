@@ -4,14 +4,18 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tempkb.benchmarks.ecbd.forms import count_forms
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
+from tempkb.wikitext.counting import count_words, is_unspaced
 
 Splitter = Callable[[str], list[tuple[int, int]]]
 """From a paragraph to its sentences' spans."""
 
 MASK = "<extra_id_0>"
-_END = re.compile(r"[.!?\u2026\u3002\u0964\u061f][\"'\u201d\u2019\u00bb\u203a)\]]*\Z")
-_OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e"
+_END = re.compile(r"[.!?\u2026\u3002\u0964\u061f\uff01\uff1f][\"'\u201d\u2019\u00bb\u203a)\]\u300d\u300f\uff09]*\Z")
+_OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e\u300c\u300e\uff08"
+_BRACKET_PAIRS = {"(": ")", "[": "]", "\uff08": "\uff09", "\u300a": "\u300b", "\u3010": "\u3011", "\u3014": "\u3015"}
+_CLOSING_BRACKETS = frozenset(_BRACKET_PAIRS.values())
 _BRACKETS = re.compile(r"(?P<blank>\s*)(?P<opening>[(\[])(?P<inside>[^()\[\]]*)(?P<closing>[)\]])")
 # A piece between commas that says nothing by itself: no word, words that lead to one, a label without what it labels.
 _LEFTOVER = re.compile(
@@ -88,17 +92,23 @@ def is_whole(sentence: str, mention: Place) -> bool:
     return begins and bool(_END.search(sentence)) and is_balanced(sentence)
 
 
-def why_not(sentence: str, mentions: Sequence[Place], least_words: int) -> str:
+def why_not(
+    sentence: str, mentions: Sequence[Place], least_words: int, language: str = "en", *, forms: bool = True
+) -> str:
     """Return why a sentence is not asked about; empty if it is.
 
     Args:
         sentence: its text.
         mentions: of the entity, in the sentence.
-        least_words: white-space words it must have.
+        least_words: words it must have.
+        language: of the sentence.
+        forms: does the mention in the plural, the possessive or with other capitals count as a second one?
     """
     if len(mentions) != 1 or _times(sentence, mentions[0]) != 1:
         return "mentions the entity more than once"
-    if len(sentence.split()) < least_words:
+    if forms and count_forms(sentence, sentence[mentions[0].start : mentions[0].end], language) != 1:
+        return "mentions the entity again in another form"
+    if count_words(sentence) < least_words:
         return f"fewer than {least_words} words"
     if MASK in sentence:
         return "holds the mask's own sign"
@@ -121,8 +131,10 @@ def _goes_on(sentence: str, mention: Place) -> bool:
 
 def _times(sentence: str, mention: Place) -> int:
     """How often the mention's text stands in a sentence as a word, in compounds (GPT-2) too."""
-    name = re.escape(sentence[mention.start : mention.end])
-    return len(re.findall(rf"(?<![^\W_]){name}(?![^\W_])", sentence))
+    text = sentence[mention.start : mention.end]
+    before = "" if is_unspaced(text[0]) else r"(?<![^\W_])"
+    behind = "" if is_unspaced(text[-1]) else r"(?![^\W_])"
+    return len(re.findall(f"{before}{re.escape(text)}{behind}", sentence))
 
 
 def _has_case(sign: str) -> bool:
@@ -133,7 +145,7 @@ def is_balanced(sentence: str) -> bool:
     """Does every bracket of a text have its partner?"""
     depth = 0
     for sign in sentence:
-        depth += (sign in "([") - (sign in ")]")
+        depth += (sign in _BRACKET_PAIRS) - (sign in _CLOSING_BRACKETS)
         if depth < 0:
             return False
     return depth == 0

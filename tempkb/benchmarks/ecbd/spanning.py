@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from tempkb.benchmarks.chance import draw
@@ -31,7 +32,7 @@ def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[
         spans = [*released_noun_spans(tokens, mention, chunks),
                  *released_random_spans(tokens, mention, design.seed, *key)]  # fmt: skip
     else:
-        reach = Reach(sentence, mention, design.limits)
+        reach = Reach(sentence, mention, design.limits, language)
         spans = [*noun_spans(reach, chunks), *random_spans(reach, design.seed, *key)]
     around = _chunk_around(mention, chunks)
     for span in spans:
@@ -54,13 +55,19 @@ def cloze_id(page_id: int, sentence: str, span: Span) -> str:
 
 
 def within_caps(spans: Sequence[Row], design: Design) -> tuple[list[Row], int]:
-    """Return the spans of an entity that are kept, in the order of their hashes, and how many are too many."""
+    """Return the spans of an entity that are kept, in the order of their hashes, and how many are too many.
+
+    Where kinds are to be balanced, they take turns, so that neither fills the places of the other.
+    """
     ordered = sorted(spans, key=lambda one: (one["rank_hash"], one["cloze_id"]))
     most = design.max_spans_per_entity
-    if design.caps == "together":
-        kept = ordered[:most]
+    by_kind = [[one for one in ordered if one["span_kind"] == kind] for kind in (NP, RANDOM)]
+    if design.caps == "separate":
+        kept = [one for own in by_kind for one in own[:most]]
+    elif design.balance_kinds:
+        kept = [one for pair in zip_longest(*by_kind) for one in pair if one is not None][:most]
     else:
-        kept = [one for kind in (NP, RANDOM) for one in [each for each in ordered if each["span_kind"] == kind][:most]]
+        kept = ordered[:most]
     return kept, len(ordered) - len(kept)
 
 

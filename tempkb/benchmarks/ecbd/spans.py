@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.ecbd.function_words import says_nothing
+from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
 from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
@@ -50,12 +52,15 @@ class Limits:
         max_distance: words from the mention to its first word at most.
         after: must it lie after the mention?
         n_random: random spans of a sentence at most.
+        strict: are answers refused that hold half a pair of quotation marks, consist of function words alone, or look
+            like a part that was cut out of a noun phrase?
     """
 
     max_words: int = 5
     max_distance: int = 10
     after: bool = True
     n_random: int = 5
+    strict: bool = True
 
 
 class Reach:
@@ -65,10 +70,12 @@ class Reach:
         sentence: its text.
         mention: where the entity is mentioned.
         limits: how far spans may lie.
+        language: of the sentence.
     """
 
-    def __init__(self, sentence: str, mention: Place, limits: Limits) -> None:
-        self.sentence, self.words, self.limits = sentence, words_of(sentence), limits
+    def __init__(self, sentence: str, mention: Place, limits: Limits, language: str = "en") -> None:
+        self.sentence, self.words, self.limits, self._language = sentence, words_of(sentence), limits, language
+        self._quotations = quotations(sentence)
         inside = [at for at, word in enumerate(self.words) if word.start < mention.end and word.end > mention.start]
         self._first, self._last = (inside[0], inside[-1]) if inside else (0, -1)
 
@@ -89,12 +96,23 @@ class Reach:
     def fit(self, first: int, last: int) -> int | None:
         """How far words [first, last] lie from the mention; None if they may not be masked.
 
-        Words that are not there may not, nor those too far away, nor half a pair of brackets.
+        Words that are not there may not, nor those too far away, nor half a pair of brackets. Where the limits are
+        strict, nor may half a pair of quotation marks, nor function words alone.
         """
         distance = self.distance(first, last) if last < len(self.words) else None
-        if distance is None or not is_balanced(self.sentence[self.words[first].start : self.words[last].end]):
+        if distance is None:
+            return None
+        start, end = self.words[first].start, self.words[last].end
+        if not is_balanced(self.sentence[start:end]) or (self.limits.strict and self._is_refused(first, last)):
             return None
         return distance
+
+    def _is_refused(self, first: int, last: int) -> bool:
+        words = self.words[first : last + 1]
+        start, end = words[0].start, words[-1].end
+        if parts_quotation(self._quotations, start, end) or self.sentence.count('"', start, end) % 2:
+            return True
+        return says_nothing((self.text(word) for word in words), self._language)
 
     def text(self, word: Word) -> str:
         """A word's text."""
@@ -104,10 +122,12 @@ class Reach:
 def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
     """Yield the noun phrases that may be masked: of five words at most, not cut through a word, not only pronouns.
 
-    Nor does one hold a bracket without its partner.
+    Nor does one hold a bracket without its partner, nor, where the limits are strict, what `Limits` says.
     """
     seen = set()
     for chunk in chunks:
+        if reach.limits.strict and chunk.is_cut:
+            continue
         at = covered(reach.words, chunk.start, chunk.end)
         if at is None or at in seen or at[1] - at[0] >= reach.limits.max_words:
             continue

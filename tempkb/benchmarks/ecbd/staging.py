@@ -21,7 +21,7 @@ STAGED_SENTENCES = pa.schema(
 )  # fmt: skip
 _CHUNK = pa.struct(
     [("start", pa.int32()), ("end", pa.int32()), ("is_proper", pa.bool_()),
-     ("is_pronoun", pa.bool_())]
+     ("is_pronoun", pa.bool_()), ("is_cut", pa.bool_())]
 )  # fmt: skip
 STAGED_PHRASES = pa.schema([("sentence", pa.string()), ("chunks", pa.list_(_CHUNK))])
 STAGED_SPANS = pa.schema(

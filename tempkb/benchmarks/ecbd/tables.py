@@ -49,7 +49,9 @@ NAME = pa.struct(
     [("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()), ("is_risky", pa.bool_())]
 )
 CLASS = pa.struct([("class_id", pa.string()), ("label", pa.string())])
-CHUNK = pa.struct([("start_char", pa.int32()), ("end_char", pa.int32()), ("is_proper", pa.bool_())])
+CHUNK = pa.struct(
+    [("start_char", pa.int32()), ("end_char", pa.int32()), ("is_proper", pa.bool_()), ("is_cut", pa.bool_())]
+)
 
 ECBD_RELEASES = Table(
     name="ecbd_releases",
@@ -133,7 +135,8 @@ ECBD_SENTENCES = Table(
         *_MENTION,
         Column("mention_kind", pa.string(), "kind of the name: title, lower, base, label, alias or redirect"),
         _CHUNKER,
-        Column("chunks", pa.list_(CHUNK), "its noun phrases, of whatever length and place"),
+        Column("chunks", pa.list_(CHUNK), "its noun phrases, of whatever length and place; is_cut: looks like a "
+               "part of a larger phrase, or like none"),
     ),
     key=("page_id", "sentence_start_char"),
     partitioned_by="release",

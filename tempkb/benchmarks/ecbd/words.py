@@ -1,12 +1,15 @@
 """Words of a sentence: the one unit in which spans and distances are measured. Pure.
 
 A word is a stretch without white space and without the punctuation around it,
-so that no answer begins with a bracket or ends with a comma.
+so that no answer begins with a bracket or ends with a comma. In scripts that are
+written without blanks each character is a word, as `counting.py` says.
 """
 
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from tempkb.wikitext.counting import UNSPACED, UNSPACED_MARKS
 
 
 class Word(NamedTuple):
@@ -22,10 +25,13 @@ class Word(NamedTuple):
 
 
 # An em dash parts words, a hyphen does not.
-_STRETCH = re.compile(r"[^\s\u2014]+")
+_STRETCH = re.compile(rf"[{UNSPACED}][{UNSPACED_MARKS}]*|[^\s\u2014{UNSPACED}]+")
 _AROUND = (
     "!\"'()*,-./:;?[]_{}`\u2010\u2011\u2012\u2013\u2015\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u2039\u203a"
     "\u00a1\u00ab\u00b7\u00bb\u00bf"
+    # The same of Chinese and Japanese, and of full width.
+    "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\u3014\u3015\u30fb"
+    "\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e"
 )
 # A full stop that belongs to the word: of an abbreviation with points inside, and of a few without.
 _WITH_POINT = re.compile(

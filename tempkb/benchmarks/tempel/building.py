@@ -21,6 +21,7 @@ from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, 
 from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
+from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.refusal import Left, refusal
 from tempkb.benchmarks.tempel.releases import Release
@@ -44,6 +45,8 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, spilling_to
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.wikidata.building import language_of_wiki
+from tempkb.wikidata.list_items import fill_list_items
 from tempkb.windows import window_ending
 
 Log = Callable[[str], None]
@@ -113,6 +116,8 @@ class _Builder:
         self.store, self.release, self.folder, self.built, self.log = store, release, folder, built, log
         self.connection = connection
         self.design, self.wiki = release.design, store.home.wiki or ""
+        # What of Wikidata told which pages are lists, by cut.
+        self._of_lists: dict[date, list[Version]] = {}
 
     def write_base(self) -> None:
         """Plan the base cuts and write them, unless they all stand."""
@@ -338,6 +343,9 @@ class _Builder:
         known = self.store.lake.partitions(PAGE_TEXTS.name)
         quarters = [key for key in known if holds_winners(self.store, key, cut)]
         view_files(self.connection, "texts", self.store.lake.files(PAGE_TEXTS.name, quarters))
+        if self.design.rules != "paper":
+            self._of_lists[cut] = fill_list_items(self.store, self.connection, cut)
+        mark_lists(self.connection, self.design, language_of_wiki(self.wiki))
         return self.connection
 
     def _over_kept(self, cuts: Sequence[date]) -> duckdb.DuckDBPyConnection:
@@ -356,7 +364,7 @@ class _Builder:
         return version
 
     def _inputs(self, cut: date) -> dict[str, str]:
-        versions = [self._need(table, cut) for table in _OF_CUT]
+        versions = [*(self._need(table, cut) for table in _OF_CUT), *self._of_lists.get(cut, [])]
         return {f"{one.table} {one.partition}": one.version for one in versions}
 
     def _own_versions(self) -> list[Version]:

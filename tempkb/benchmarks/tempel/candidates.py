@@ -11,10 +11,6 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.refusal import Left
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances
 
-# Titles of pages that list things; the paper's code knows the first form only.
-LIST_TITLES = r"^(List|Lists|Outline|Index|Timeline|Glossary|Comparison) of "
-LIST_TITLES_OF_PAPER = r"^List of "
-
 
 @dataclass(frozen=True)
 class Filter:
@@ -49,7 +45,7 @@ def filters_of(design: Design) -> list[Filter]:
 def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `usable`: mentions of a cut that a release may hold, with `key`, the surface in lower case.
 
-    Needs the views `mentions`, `snapshot` and `texts` of the cut. A mention whose text is
+    Needs the views `mentions`, `snapshot` and `texts` of the cut, and its `list_pages`. A mention whose text is
     not there (hidden since), or is not the one that the snapshot names (built again since),
     is none, so that what is planned can be found.
     """
@@ -62,19 +58,15 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
              ON source.page_id = mentions.source_page_id AND source.revision_id = mentions.source_revision_id
         SEMI JOIN texts ON texts.page_id = mentions.source_page_id AND texts.revision_id = mentions.source_revision_id
         WHERE {"via_redirect = 'no'" if is_paper else "via_redirect <> 'section' AND NOT source_is_disambiguation"}
-          AND NOT regexp_matches(source.title, '{_lists_of(design)}')
+          AND source.page_id NOT IN (SELECT page_id FROM list_pages)
         """
     )
-
-
-def _lists_of(design: Design) -> str:
-    return LIST_TITLES_OF_PAPER if design.rules == "paper" else LIST_TITLES
 
 
 def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequence[int] = ()) -> None:
     """Make the table `judged`: every (surface, entity) of a cut, with a column per filter that would drop it.
 
-    Needs the table `usable`, and the views `mention_priors`, `snapshot` and `texts` of the cut;
+    Needs the tables `usable` and `list_pages`, and the views `mention_priors`, `snapshot` and `texts` of the cut;
     `redirects` are pages that were a redirect at any cut of the release.
     """
     _define_title_distance(connection)
@@ -82,7 +74,6 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
     connection.register("redirect_pages", pa.table({"page_id": pa.array(redirects, pa.int64())}))
     # TempEL drops links through redirects, so there they count for nothing.
     counted = "n_direct" if is_paper else "n_links"
-    lists = _lists_of(design)
     connection.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE priors AS
@@ -117,12 +108,13 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
         ), described AS (
             SELECT priors.*, offered.n_usable, entity.nr_inlinks, entity.avg_men_prior, entity.ent_prior,
                    snapshot.title, snapshot.entity_id, snapshot.article_since, snapshot.page_created_at,
-                   snapshot.is_disambiguation, regexp_matches(snapshot.title, '{lists}') AS is_list,
+                   snapshot.is_disambiguation, list_pages.page_id IS NOT NULL AS is_list,
                    redirect_pages.page_id IS NOT NULL AS was_redirect, coalesce(texts.n_words, 0) AS target_words,
                    title_distance(priors.surface, snapshot.title) AS title_distance
             FROM offered JOIN priors USING (page_id, surface) JOIN entity USING (page_id) JOIN snapshot USING (page_id)
             LEFT JOIN texts ON texts.page_id = snapshot.page_id AND texts.revision_id = snapshot.revision_id
             LEFT JOIN redirect_pages ON redirect_pages.page_id = priors.page_id
+            LEFT JOIN list_pages ON list_pages.page_id = priors.page_id
         )
         SELECT *, {judged} FROM described
         """

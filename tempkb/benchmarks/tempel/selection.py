@@ -1,6 +1,5 @@
 """From a plan to the mentions themselves, and the pool of candidates. SQL over the lake, contexts in Python."""
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -8,13 +7,12 @@ from datetime import UTC, date, datetime
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.tempel.candidates import LIST_TITLES, LIST_TITLES_OF_PAPER
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances, overlap_type
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.wikitext.counting import words_in
 
 _BATCH_ROWS = 1 << 13
-_WORD = re.compile(r"\S+")
 _COMPUTED = (
     "context_left",
     "context_right",
@@ -140,10 +138,10 @@ def words_before(text: str, end: int, n: int) -> str:
     # Words are short: a piece of the text is enough, unless somebody wrote without blanks.
     begin = max(0, end - 24 * n)
     piece = text[begin:end]
-    starts = [word.start() for word in _WORD.finditer(piece)]
+    starts = [word.start() for word in words_in(piece)]
     if begin and len(starts) <= n:
         piece = text[:end]
-        starts = [word.start() for word in _WORD.finditer(piece)]
+        starts = [word.start() for word in words_in(piece)]
     return piece[starts[-n] :] if len(starts) > n else piece
 
 
@@ -153,27 +151,26 @@ def words_behind(text: str, start: int, n: int) -> str:
     >>> words_behind("host one two three", 4, 2)
     ' one two'
     """
-    end = start
-    for number, word in enumerate(_WORD.finditer(text, start)):
-        if number == n:
-            break
-        end = word.end()
-    else:
-        return text[start:]
-    return text[start:end]
+    # As above: a piece is enough if it holds one word more.
+    for piece in (text[start : start + 24 * n], text[start:]):
+        end = 0
+        for number, word in enumerate(words_in(piece)):
+            if number == n:
+                return piece[:end]
+            end = word.end()
+    return text[start:]
 
 
 def pool_sql(design: Design, release: str) -> str:
-    """The rows of `tempel_entities` for a cut: needs the views `snapshot` and `texts`, and the table `of_plan`."""
+    """The rows of `tempel_entities` for a cut: needs the views `snapshot` and `texts`, `of_plan` and `list_pages`."""
     is_paper = design.rules == "paper"
-    lists = LIST_TITLES_OF_PAPER if is_paper else LIST_TITLES
     # The released pools hold lists, disambiguations and what was a redirect once; all need an item.
     where = "entity_id IS NOT NULL" if is_paper else "NOT is_list AND NOT is_disambiguation"
     return f"""
         WITH article AS (
             SELECT snapshot.* EXCLUDE (n_revisions), texts.n_words, texts.n_chars,
-                   regexp_matches(title, '{lists}') AS is_list
-            FROM snapshot LEFT JOIN texts USING (page_id, revision_id)
+                   list_pages.page_id IS NOT NULL AS is_list
+            FROM snapshot LEFT JOIN texts USING (page_id, revision_id) LEFT JOIN list_pages USING (page_id)
             WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
         )
         SELECT wiki, dump_id, '{release}' AS release, cut, page_id, entity_id, title, revision_id, revision_timestamp,

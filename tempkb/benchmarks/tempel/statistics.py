@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from tempkb.benchmarks.tempel.similarity import normalised_distance
+from tempkb.wikitext.counting import split_words
 
 # Edit distance grows with the square of the text: this many words of each page are compared (figure 3b).
 WORDS_COMPARED = 200
@@ -85,7 +86,7 @@ def _drift_of_texts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date])
     distances: defaultdict[date, list[float]] = defaultdict(list)
     pairs: list[tuple[float, str]] = []
     for page, rows in _by_first(connection, query):
-        texts = {cut: text.split() for cut, _, text in rows}
+        texts = {cut: split_words(text) for cut, _, text in rows}
         if len(texts) < len(cuts):
             continue
         shortest = min(len(words) for words in texts.values())
@@ -115,7 +116,7 @@ def _drift_of_contexts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[dat
     for _, rows in _by_first(connection, query):
         contexts: defaultdict[date, list[tuple[list[str], list[str]]]] = defaultdict(list)
         for cut, left, right in rows:
-            contexts[cut].append((left.split(), right.split()))
+            contexts[cut].append((split_words(left), split_words(right)))
         if len(contexts) < len(cuts):
             continue
         n = min(len(own) for own in contexts.values())

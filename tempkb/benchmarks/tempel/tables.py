@@ -135,7 +135,7 @@ TEMPEL_ENTITIES = Table(
         Column("n_words", pa.int32(), "words of the text"),
         Column("n_chars", pa.int32(), "code points of the text"),
         Column("category", pa.string(), "continual or new where the release has mentions of it; else null"),
-        Column("is_list", pa.bool_(), "does its title say that it lists things?"),
+        Column("is_list", pa.bool_(), "does it list things, by its title or by Wikidata?"),
         Column("is_disambiguation", pa.bool_(), "does it only list what a name may mean?"),
     ),
     key=("page_id",),

@@ -147,7 +147,16 @@ def test_the_bundled_chunker_asks_for_no_model():
 
 def test_a_wiki_in_another_language_needs_a_pipeline_of_that_language(pipeline):
     with pytest.raises(SettingsError, match="reads 'en', and the wiki is in 'de'"):
-        open_chunker("auto", pipeline, "de", pytest.fail)
-    for choice in ("auto", "textblob"):
-        with pytest.raises(SettingsError, match="the bundled chunker reads English, and the wiki is in 'de'"):
-            open_chunker(choice, "nobodys", "de", pytest.fail)
+        open_chunker("spacy", pipeline, "de", pytest.fail)
+    with pytest.raises(SettingsError, match="the bundled chunker reads English, and the wiki is in 'de'"):
+        open_chunker("textblob", "nobodys", "de", pytest.fail)
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_without_such_a_pipeline_there_are_random_spans_only_and_a_warning_says_so(pipeline, is_installed):
+    told = []
+    chunker = open_chunker("auto", pipeline if is_installed else "nobodys", "ja", told.append)
+    assert list(chunker.chunks(["東京は都市である。"])) == [[]]
+    assert len(told) == 1
+    assert "the wiki is in 'ja': this release has random spans only" in told[0]
+    assert "--set spacy_model=NAME" in told[0]

@@ -116,7 +116,7 @@ STUDY = {"cut": date(2024, 1, 1), "first": date(2021, 1, 1), "end": date(2023, 1
 
 
 def chosen(connection, **changes):
-    left_out = choose_entities(connection, Design(**{**STUDY, **changes}))
+    left_out = choose_entities(connection, Design(**{**STUDY, **changes}), "en")
     rows = connection.execute("SELECT page_id, subset, origin_window FROM chosen ORDER BY page_id").fetchall()
     return rows, {one.reason: one.n for one in left_out}
 

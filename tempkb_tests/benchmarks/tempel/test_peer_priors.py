@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tempkb.benchmarks.tempel.candidates import judge, use_mentions
+from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
@@ -99,6 +100,7 @@ def judged(store, window):
         connection.execute(
             f"CREATE VIEW texts AS FROM read_parquet({[str(path) for path in store.lake.files('page_texts')]})"
         )
+        mark_lists(connection, design, "en")
         use_mentions(connection, design)
         judge(connection, design)
         return connection.sql("FROM judged").to_arrow_table().to_pylist()

@@ -1,0 +1,147 @@
+"""Is a noun phrase a part that was cut out of a larger one, or none at all? By the words and tags around it. Pure.
+
+Chunkers part phrases at conjunctions and take verbs for nouns: "breathing" of
+"breathing or decompression mix", "the Teacher" of "Teacher in Space program", "lives"
+of "he hides and lives there". Nobody could guess such an answer. The rules lose some
+good phrases with the bad ones.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """A word or mark of a sentence.
+
+    Attributes:
+        text: as it stands.
+        tag: universal part of speech (NOUN, PROPN, ADJ, CCONJ, ...).
+        start: where it begins in the sentence.
+    """
+
+    text: str
+    tag: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """First code point behind it."""
+        return self.start + len(self.text)
+
+
+NOUNS = frozenset(("NOUN", "PROPN"))
+_HEADS = frozenset(("NOUN", "PROPN", "NUM", "PRON", "SYM"))
+_BEFORE_NOUN = frozenset(("ADJ", "NUM", "DET"))
+_BEFORE_PARTICIPLE = frozenset(("ADJ", "ADP", "ADV", "DET", "NUM"))
+_NO_NAME = frozenset(("ADP", "CCONJ", "DET", "PRON", "SCONJ", "VERB", "AUX"))
+_BEGINS = frozenset(("DET", "PRON"))
+_IN_NAMES = frozenset(("of", "in", "for", "on", "the", "to", "de", "du", "la"))
+_RELATIVES = frozenset(("which", "who", "whom", "what"))
+_MAY_FOLLOW = frozenset(",.;:)]}!?'\"\u2019\u201d\u00bb\u203a\u2026\u2013\u2014%") | {"'s", "\u2019s"}
+_TO_BE = frozenset(("is", "are", "was", "were", "be", "been"))
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
+_YEAR = re.compile(r"\d{4}")
+_NOTHING = Token("", "PUNCT", -1)
+
+
+def is_cut(tokens: Sequence[Token], first: int, behind: int) -> bool:
+    """Is the phrase of tokens [first, behind) cut out of a larger one, or no noun phrase?"""
+    own = tokens[first:behind]
+    before, after = tokens[max(first - 3, 0) : first], tokens[behind : behind + 4]
+    return (
+        _is_no_phrase(own)
+        or _is_idiom(before, own, after)
+        or _lacks_its_beginning(before, own, first)
+        or _lacks_its_end(own, after)
+        or _is_left_of_coordination(own, after)
+        or _is_right_of_coordination(before, own)
+        or _is_cut_of_name(own, after)
+    )
+
+
+def _is_no_phrase(own: Sequence[Token]) -> bool:
+    """Does it begin with a verb, end without a noun, hold an article in its middle, or consist of an ordinal?"""
+    if own[-1].tag not in _HEADS or own[0].tag == "VERB" or _ORDINAL.fullmatch(own[-1].text):
+        return True
+    if own[0].text.lower() in _RELATIVES and len(own) > 1:
+        return True
+    return any(one.tag == "DET" and before.tag not in ("ADP", "DET", "CCONJ", "PUNCT") for before, one in pairwise(own))
+
+
+def _is_idiom(before: Sequence[Token], own: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Is it half of "at least seven", or the adjective of "is equivalent to"?"""
+    left, right = before[-1].text.lower() if before else "", after[0].text if after else ""
+    if left == "at" and own[0].text in ("least", "most"):
+        return True
+    return len(own) == 1 and own[0].tag == "NOUN" and left in _TO_BE and right == "to" and not _is_plural(own[0])
+
+
+def _lacks_its_beginning(before: Sequence[Token], own: Sequence[Token], first: int) -> bool:
+    """Does an adjective, number, article or participle go before it, or the first part of a name?"""
+    left = before[-1] if before else _NOTHING
+    if own[0].tag in _BEGINS or not _touch(left, own[0]):
+        return False
+    if left.tag in _BEFORE_NOUN or left.text.lower() in ("most", "more", "many", "such"):
+        return not _YEAR.fullmatch(left.text)
+    if left.tag == "VERB" and left.text.endswith("ed") and len(before) > 1 and before[-2].tag in _BEFORE_PARTICIPLE:
+        return True
+    return first > 1 and left.tag not in _NO_NAME and _is_capital(left) and _is_capital(own[0])
+
+
+def _lacks_its_end(own: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Does its noun stand behind it, or the year of its date, or what a hyphen or another sign ties to it?"""
+    right = after[0] if after else _NOTHING
+    if right.start == own[-1].end and right.text not in _MAY_FOLLOW:
+        return True
+    if right.text == "," and own[-1].text.isdigit() and len(after) > 1 and _YEAR.fullmatch(after[1].text):
+        return True
+    if right.text == "\u00d7":
+        return True
+    return _touch(own[-1], right) and (right.tag in NOUNS or right.tag == "NUM")
+
+
+def _is_left_of_coordination(own: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Does it share the noun behind a conjunction: the "heart" of "a heart and lung transplant"?"""
+    if len(after) > 1 and after[0].text == "(" and after[1].tag == "CCONJ":
+        return True
+    if len(after) < 3 or after[0].tag != "CCONJ" or _is_plural(own[-1]) or after[2].tag not in NOUNS:
+        return False
+    return after[1].tag in NOUNS or (after[1].tag == "ADJ" and len(own) == 1 and own[0].tag == "NOUN")
+
+
+def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> bool:
+    """Does a word before a conjunction belong to its noun: the "social" of "social and communication skills"?"""
+    if len(before) < 2 or before[-1].tag != "CCONJ" or own[0].tag in _BEGINS:
+        return False
+    shared = before[-3] if before[-2].text == "," and len(before) > 2 else before[-2]
+    if shared.tag == "ADJ":
+        return True
+    return shared.tag in NOUNS and not _is_plural(shared) and len(own) > 1 and own[0].tag in NOUNS
+
+
+def _is_cut_of_name(own: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Does a name go on behind it: "the Teacher" of "Teacher in Space", "the University" of "University of Oxford"?"""
+    if not _is_capital(own[-1]) or own[-1].tag not in NOUNS or not after:
+        return False
+    if _touch(own[-1], after[0]) and _is_capital(after[0]):
+        return True
+    behind = 0
+    while behind < len(after) and after[behind].text in _IN_NAMES:
+        behind += 1
+    goes_on = 0 < behind < len(after) and _is_capital(after[behind])
+    return goes_on and (after[0].text == "of" or (own[0].tag == "DET" and len(own) == 2))
+
+
+def _touch(left: Token, right: Token) -> bool:
+    """Do two words stand side by side, with a blank between them and no more?"""
+    return left.start >= 0 and right.start == left.end + 1 and left.text[-1:].isalnum() and right.text[:1].isalnum()
+
+
+def _is_capital(token: Token) -> bool:
+    return token.text[:1].isupper()
+
+
+def _is_plural(token: Token) -> bool:
+    return token.text.endswith("s") and not token.text.endswith(("ss", "us", "is"))

@@ -1,0 +1,52 @@
+"""Which items are about pages that list things: Wikimedia list articles and what Wikidata puts below these."""
+
+from datetime import date
+
+import duckdb
+
+from tempkb.store.lake import Version
+from tempkb.store.memory import view_files
+from tempkb.store.store import Store
+from tempkb.wikidata.classes import close
+from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
+
+LIST_CLASS = "Q13406463"
+"""Wikimedia list article."""
+
+
+def fill_list_items(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> list[Version]:
+    """Make the table `list_items(entity_id)` from the first Wikidata dump at or after a cut, else from the last one.
+
+    Returns:
+        the versions that were read; none, and a table without rows, where the home has read no Wikidata dump.
+    """
+    connection.execute("CREATE OR REPLACE TEMP TABLE list_items (entity_id VARCHAR)")
+    dump_id = _dump_for(store, connection, cut)
+    versions = [store.lake.current(table.name, dump_id) for table in (ENTITY_CLASSES, SUBCLASSES)] if dump_id else []
+    read = [one for one in versions if one is not None]
+    if len(read) < 2:
+        return []
+    for name, version in zip(("item_classes", "subclass_edges"), read, strict=True):
+        view_files(connection, name, version.paths())
+    connection.execute(
+        "CREATE OR REPLACE TEMP VIEW subclasses AS SELECT class_id AS below, above_id AS above FROM subclass_edges"
+    )
+    close(connection, [LIST_CLASS])
+    connection.execute(
+        """
+        INSERT INTO list_items SELECT DISTINCT c.entity_id FROM item_classes AS c
+        JOIN below AS b ON b.entity_id = c.class_id WHERE c.depth = 0
+        """
+    )
+    return read
+
+
+def _dump_for(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> str | None:
+    paths = [str(path) for path in store.lake.files(ENTITY_CLASSES.name)]
+    if not paths:
+        return None
+    rows = connection.execute(
+        "SELECT DISTINCT dump_date, dump_id FROM read_parquet($paths) ORDER BY dump_date, dump_id", {"paths": paths}
+    ).fetchall()
+    reaching = [dump_id for day, dump_id in rows if day is not None and day >= cut]
+    return str((reaching or [rows[-1][1]])[0]) if rows else None
