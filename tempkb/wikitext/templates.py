@@ -108,9 +108,11 @@ class Expansion:
         bare = [without_holes(one) for one in arguments]
         plain = renderer(read_call(bare, name, day, language=language, aside=aside))
         marked = renderer(read_call(arguments, name, day, language=language, aside=aside))
-        if plain is None or marked is None:
-            return plain
-        return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
+        if plain is None:
+            return None
+        if marked is not None and without_holes(marked) == plain:
+            return marked
+        return plain + "".join(map(markers, arguments))
 
     def _name(self, braces: Braces) -> str:
         start = braces.start + 2
