@@ -85,11 +85,10 @@ def flag_with_name(call: Call) -> str:
     return call.get("1") if "nome" in call.positional()[1:] else ""
 
 
-def catalan_century(call: Call) -> str:
-    """`{{segle|XIII|s}}`: segle XIII; `{{segle|I|-}}`: I aC; without `s` the number alone."""
+def catalan_century(call: Call) -> str | None:
+    """`{{segle|XIII|s}}`: segle XIII; how years before Christ are marked is not known here."""
     number, *marks = [*call.positional(), ""]
-    shown = f"{number} aC" if any(mark.startswith("-") for mark in marks) else number
-    return f"segle {shown}" if "s" in marks else f"Segle {shown}" if "S" in marks else shown
+    return f"segle {number}" if number and not any(mark.startswith("-") for mark in marks) else None
 
 
 def age_at_death(call: Call) -> str | None:

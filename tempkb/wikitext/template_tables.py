@@ -11,13 +11,12 @@ _HERE = Path(__file__).parent
 
 @cache
 def table_version() -> str:
-    """Version of all tables that decide what templates show: texts that were cleaned with others are stale.
+    """Version of all tables of this room: texts that were cleaned with others are stale.
 
     It is a digest of their rows, so that nobody has to raise it; comments do not count.
     """
     digest = hashlib.sha256()
-    common = [_HERE / f"{name}.toml" for name in ("templates", "units", "formulas")]
-    for path in (*common, *sorted(_HERE.glob("languages/*.toml"))):
+    for path in sorted(_HERE.glob("**/*.toml")):
         rows = (line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#"))
         digest.update("\n".join((path.name, *rows, "")).encode())
     return digest.hexdigest()[:8]

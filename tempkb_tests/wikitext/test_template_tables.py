@@ -1,15 +1,50 @@
-"""Tables of template names: which win, what is silent, and that no row is in vain."""
+"""Tables of template names: what each shows, which win, what is silent, and that no row is in vain."""
 
+import tomllib
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import tempkb.wikitext
-from tempkb.wikitext import template_tables
+from tempkb.titles import Site
+from tempkb.wikitext import english, foreign, pronunciation, template_tables
+from tempkb.wikitext.article import read_article
 from tempkb.wikitext.template_tables import common_table, is_silent, own_table, table_version
 
+CASES = tomllib.loads((Path(__file__).parent / "cases_of_languages.toml").read_text("utf-8"))["case"]
 LANGUAGES = sorted(path.stem for path in (Path(tempkb.wikitext.__file__).parent / "languages").glob("*.toml"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['language']}: {case['name']}" for case in CASES])
+def test_readers_see(case):
+    article = read_article(case["wikitext"], Site(f"{case['language']}wiki"), date(2013, 6, 1))
+    assert article.text == case["text"]
+    assert [[link.surface, link.target] for link in article.links] == case.get("links", [])
+    assert [hole.name for hole in article.holes] == case.get("holes", [])
+
+
+def test_every_language_with_a_table_has_a_case():
+    assert set(LANGUAGES) <= {case["language"] for case in CASES}
+
+
+@pytest.mark.parametrize("module", [english, foreign, pronunciation], ids=lambda module: module.__name__)
+def test_every_function_shows_some_template(module):
+    used = {
+        key
+        for table in (common_table(), *map(own_table, LANGUAGES))
+        for rows in (table, table.get("family", {}))
+        for key in rows.get("render", {})
+    }
+    functions = {name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__}
+    assert {name for name in functions if not name.startswith("_")} <= used
+
+
+def test_a_wiki_s_own_row_wins_over_the_common_one():
+    said = "a {{s|XII}} b {{m|1|c|m}} c"
+    shown = [read_article(said, Site(f"{language}wiki")).text for language in ("fr", "it", "ru")]
+    assert shown == ["a XIIe siècle b c", "a b 1 cm c", "a XII b c"]
 
 
 def names(table):
