@@ -109,7 +109,7 @@ class Expansion:
         plain = renderer(read_call(bare, name, day, language=language, aside=aside))
         marked = renderer(read_call(arguments, name, day, language=language, aside=aside))
         if plain is None or marked is None:
-            return plain
+            return None
         return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
 
     def _name(self, braces: Braces) -> str:
