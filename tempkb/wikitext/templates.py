@@ -100,7 +100,8 @@ class Expansion:
         """What a template shows, with the holes that its arguments have brought along; None when nobody can say.
 
         Holes do not change what is shown: where a renderer would read them as part of
-        a number or a word, they stand behind what it shows without them.
+        a number or a word, they stand behind what it shows without them. A sum of
+        which one number is missing is none: the renderer says so, and the whole is dropped.
         """
         language, day = self._language, self._day
         if not any(HOLE in one for one in arguments):

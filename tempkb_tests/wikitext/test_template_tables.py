@@ -79,7 +79,7 @@ def test_silent_names(name, language, expected):
 
 def test_the_version_is_another_when_a_row_changes_and_the_same_when_a_comment_does(tmp_path, monkeypatch):
     (tmp_path / "languages").mkdir()
-    for name in ("templates.toml", "units.toml", "languages/de.toml"):
+    for name in ("templates.toml", "units.toml", "formulas.toml", "languages/de.toml"):
         (tmp_path / name).write_text('[text]\n"a" = ["b"]\n')
     monkeypatch.setattr(template_tables, "_HERE", tmp_path)
 
