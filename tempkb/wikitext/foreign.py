@@ -30,7 +30,7 @@ def si_quantity(call: Call) -> str:
 
 
 def day_in_order(call: Call) -> str:
-    """French `{{date|1|mars|1879|en sciences}}` and `{{date-|14 mars 1879}}`: day, month and year as given, 1er for 1."""
+    """French `{{date|1|mars|1879|en sciences}}`, `{{date-|14 mars 1879}}`: day, month and year; 1er for the first."""
     values = call.positional()
     is_whole = bool(values and values[0] and not _DAY.fullmatch(values[0]))
     said = values[0] if is_whole else " ".join(value for value in values[:3] if value)
