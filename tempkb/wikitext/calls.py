@@ -57,6 +57,9 @@ def read_call(parts: list[str], name: str, day: date | None, *, language: str, a
 
 
 _LONGEST_ASIDE = 300
+# Braces are those of other templates, which stand beside it.
+_BEFORE_ASIDE = ("(", "（", ",", ";", "，", "；", "、", "}")
+_BEHIND_ASIDE = (")", "）", ",", ";", "，", "；", "、", "{")
 
 
 def is_aside(text: str, start: int, end: int) -> bool:
@@ -70,4 +73,4 @@ def is_aside(text: str, start: int, end: int) -> bool:
     opened = max(before.rfind("("), before.rfind("（"))
     if opened < 0 or opened < max(before.rfind(")"), before.rfind("）")):
         return False
-    return before.rstrip(" '")[-1:] in "(（,;，；、}" and text[end : end + 20].lstrip(" '")[:1] in ")）,;，；、{"
+    return before.rstrip(" '").endswith(_BEFORE_ASIDE) and text[end : end + 20].lstrip(" '").startswith(_BEHIND_ASIDE)

@@ -73,11 +73,12 @@ def etymology(call: Call) -> str | None:
 
 def gauge(call: Call) -> str | None:
     """`{{track gauge|1435mm}}`: 1,435 mm (4 ft 8+1⁄2 in), from the rows of `[gauges]`."""
-    row = own_table("en")["gauges"].get(call.get("1").lower().replace(" ", ""))
+    asked = call.get("1").lower().replace(" ", "")
+    row = own_table("en")["gauges"].get(f"{asked}mm" if asked.isdigit() else asked)
     if row is None:
         return None
     metric, imperial, name = row
-    first, second = (metric, imperial) if call.get("1")[-1:].lower() in ("m", "g") else (imperial, metric)
+    first, second = (imperial, metric) if asked.endswith(("in", "ft")) else (metric, imperial)
     said = first if call.get("disp") == "1" else f"{first} ({second})"
     is_named = call.get("al", "allk") == "on" or not call.get("1")[:1].isdigit()
     return f"{said} {name}" if is_named and name else said
@@ -114,14 +115,3 @@ def lines(call: Call) -> str | None:
     """`{{columns-list|...}}`: its last argument, on lines of its own."""
     values = call.positional()
     return f"\n{values[-1]}\n" if values else None
-
-
-def this_year(call: Call) -> str | None:
-    """`{{CURRENTYEAR}}`: the year in which the revision was saved."""
-    return str(call.day.year) if call.day else None
-
-
-def if_given(call: Call) -> str:
-    """`{{#if:a|b|c}}`: b, or c when there is nothing before the first stroke."""
-    test, yes, no = [*(value.strip() for value in call.unnamed), "", "", ""][:3]
-    return yes if test else no

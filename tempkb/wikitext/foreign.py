@@ -30,11 +30,11 @@ def si_quantity(call: Call) -> str:
 
 
 def day_in_order(call: Call) -> str:
-    """French `{{date|14|mars|1879|en sciences}}` and `{{date-|14 mars 1879}}`: day, month and year as given."""
+    """French `{{date|1|mars|1879|en sciences}}`, `{{date-|14 mars 1879}}`: day, month and year; 1er for the first."""
     values = call.positional()
-    if values and not _DAY.fullmatch(values[0]) and values[0]:
-        return values[0]
-    return " ".join(value for value in values[:3] if value)
+    is_whole = bool(values and values[0] and not _DAY.fullmatch(values[0]))
+    said = values[0] if is_whole else " ".join(value for value in values[:3] if value)
+    return f"1er{said[1:]}" if said.startswith("1 ") else said
 
 
 def day_in_words(call: Call) -> str | None:

@@ -114,7 +114,7 @@ def take_out(line: str, edges: Sequence[int]) -> tuple[str, list[int], list[tupl
 
 def _trimmed(line: str, edges: list[int]) -> list[int]:
     """Edges of links without the blanks that stood beside a marker inside the link."""
-    trimmed = []
+    trimmed: list[int] = []
     for left, right in zip(edges[::2], edges[1::2], strict=True):
         surface = line[left:right]
         left += len(surface) - len(surface.lstrip())

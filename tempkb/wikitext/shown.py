@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
-from tempkb.wikitext import convert, dates, english, foreign, pronunciation, renderers
+from tempkb.wikitext import convert, dates, english, foreign, parser_functions, pronunciation, renderers
 from tempkb.wikitext.calls import Call
 from tempkb.wikitext.template_tables import common_table, is_silent_by_name, own_table
 
@@ -15,12 +15,12 @@ Renderer = Callable[[Call], str | None]
 # A row of `render` names one of these modules' functions.
 _FUNCTIONS: Mapping[str, Renderer] = {"convert": convert.convert} | {
     name: function
-    for module in (renderers, dates, pronunciation, english, foreign)
+    for module in (renderers, dates, pronunciation, english, foreign, parser_functions)
     for name, function in vars(module).items()
     if getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
 # Names before a colon, whose arguments begin behind it.
-PARSER_FUNCTIONS = frozenset(("formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap", "#if"))
+PARSER_FUNCTIONS = frozenset(("formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap", "#if", "#ifeq", "#expr"))
 _KEPT_NAMES = 1 << 15
 _MIXED_CASE = {"hcl": "HCl", "naoh": "NaOH"}
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)

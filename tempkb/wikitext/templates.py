@@ -100,7 +100,8 @@ class Expansion:
         """What a template shows, with the holes that its arguments have brought along; None when nobody can say.
 
         Holes do not change what is shown: where a renderer would read them as part of
-        a number or a word, they stand behind what it shows without them.
+        a number or a word, they stand behind what it shows without them. A sum of
+        which one number is missing is none: the renderer says so, and the whole is dropped.
         """
         language, day = self._language, self._day
         if not any(HOLE in one for one in arguments):
@@ -109,7 +110,7 @@ class Expansion:
         plain = renderer(read_call(bare, name, day, language=language, aside=aside))
         marked = renderer(read_call(arguments, name, day, language=language, aside=aside))
         if plain is None or marked is None:
-            return plain
+            return None
         return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
 
     def _name(self, braces: Braces) -> str:

@@ -15,9 +15,13 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(not os.environ.get("TEMPKB_REAL_DATA"), reason="TEMPKB_REAL_DATA names no folder"),
 ]
-# Sentences with a hole, in per cent, when holes were first counted: the table of templates of version 1, which knew
-# hardly any template of other wikis and none that shows nothing.
-BEFORE: dict[str, float] = {}
+# Sentences with a hole, in per cent, with what was shown before holes were known: no formula, and of templates those
+# that the table named on 2026-11-21. Silent templates are left out of this count, too.
+BEFORE = {
+    "ar": 8.96, "ca": 3.40, "cs": 0.83, "de": 0.32, "el": 0.0, "en": 0.85, "es": 2.07, "fi": 0.20, "fr": 17.38,
+    "he": 0.37, "hu": 0.63, "id": 0.0, "it": 5.03, "ja": 12.11, "ko": 22.78, "nl": 0.18, "pl": 0.0, "pt": 7.56,
+    "ro": 2.14, "ru": 1.15, "sv": 0.0, "tr": 4.56, "uk": 0.38, "vi": 0.31, "zh": 2.88, "all": 1.15,
+}  # fmt: skip
 
 
 @dataclass
@@ -60,14 +64,16 @@ def test_few_sentences_have_a_hole():
     print()
     for language, one in sorted(damage.items()):
         worst = ", ".join(f"{name or kind} {n}" for (kind, name), n in one.names.most_common(8))
-        before = f", before {BEFORE[language]:.2f} %" if language in BEFORE else ""
-        print(f"{language}: {one.n_sentences:,} sentences, with a hole {one.share:.2%}{before}; worst: {worst}")
+        said = f"with a hole before {BEFORE[language]:.2f} %, now {one.share:.2%}"
+        print(f"{language}: {one.n_sentences:,} sentences, {said}; worst: {worst}")
     everything = Counter[tuple[str, str]]()
     for one in damage.values():
         everything.update(one.names)
     n_sentences = sum(one.n_sentences for one in damage.values())
     n_damaged = sum(one.n_damaged for one in damage.values())
-    print(f"all: {n_sentences:,} sentences, with a hole {n_damaged / n_sentences:.2%}; worst:")
+    print(
+        f"all: {n_sentences:,} sentences, with a hole before {BEFORE['all']} %, now {n_damaged / n_sentences:.2%}; worst:"
+    )
     for key, n in everything.most_common(25):
         example = next(one.examples[key] for one in damage.values() if key in one.examples)
         print(f"  {key[0]} {key[1]}: {n}, {example[:120]}")

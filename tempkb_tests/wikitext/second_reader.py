@@ -5,11 +5,11 @@ import re
 from collections import Counter
 
 import mwparserfromhell
-from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Wikilink
+from mwparserfromhell.nodes import Argument, Comment, ExternalLink, Heading, Tag, Template, Text, Wikilink
 
 from tempkb.titles import Site
 from tempkb.wikitext.article import language_of, words_of
-from tempkb.wikitext.extensions import DROPPED, strip_extensions
+from tempkb.wikitext.extensions import DROPPED, MARK, Stripped, strip_extensions
 from tempkb.wikitext.holes import without_holes
 from tempkb.wikitext.inline import Inline
 from tempkb.wikitext.mending import mend
@@ -64,14 +64,15 @@ def _kept(node, inline: Inline, day, language: str):
     if isinstance(node, Template):
         stripped = strip_extensions(str(node))
         text = Expansion(stripped.text, day, language=language, holes=stripped.holes).expand(mend)
-        shown = mwparserfromhell.parse(without_holes(text))
+        shown = mwparserfromhell.parse(_with_literals(without_holes(text), stripped))
         _delete(shown, inline, day, language)
         return shown.nodes
     before = []
     if isinstance(node, Tag):
         name = str(node.tag).strip().lower()
         if name in DROPPED:
-            return []
+            # A formula is what the cleaner makes of it: the library knows no TeX.
+            return [Text(one) for one in strip_extensions(str(node)).literals]
         before = mwparserfromhell.parse(" ").nodes if name in ("br", "li", "dd", "dt") else []
         inside = node.contents
     elif isinstance(node, Wikilink):
@@ -88,6 +89,10 @@ def _kept(node, inline: Inline, day, language: str):
     if inside is not None:
         _delete(inside, inline, day, language)
     return [*before, node]
+
+
+def _with_literals(text: str, stripped: Stripped) -> str:
+    return re.sub(f"{MARK}([0-9]+){MARK}", lambda found: stripped.literal(found[1]), text)
 
 
 def word_f1(left: str, right: str) -> float:

@@ -64,9 +64,9 @@ def test_other_languages_have_their_own_names_and_trails():
 
 def test_dropped_templates_are_counted_by_name():
     article = read_article(
-        "{{Cite web|a}} {{cite_web}} {{Infobox x|{{flagicon|y}}}} {{#expr:1+1}} {{nowrap|c}}", ENGLISH
+        "{{Cite web|a}} {{cite_web}} {{Infobox x|{{flagicon|y}}}} {{#switch:a}} {{nowrap|c}}", ENGLISH
     )
-    assert article.dropped_templates == {"cite web": 2, "infobox x": 1, "#expr": 1}
+    assert article.dropped_templates == {"cite web": 2, "infobox x": 1, "#switch": 1}
     assert article.unbalanced == 0
 
 

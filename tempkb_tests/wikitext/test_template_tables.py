@@ -9,7 +9,7 @@ import pytest
 
 import tempkb.wikitext
 from tempkb.titles import Site
-from tempkb.wikitext import english, foreign, pronunciation, template_tables
+from tempkb.wikitext import english, foreign, parser_functions, pronunciation, template_tables
 from tempkb.wikitext.article import read_article
 from tempkb.wikitext.template_tables import common_table, is_silent, own_table, table_version
 
@@ -29,7 +29,9 @@ def test_every_language_with_a_table_has_a_case():
     assert set(LANGUAGES) <= {case["language"] for case in CASES}
 
 
-@pytest.mark.parametrize("module", [english, foreign, pronunciation], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [english, foreign, parser_functions, pronunciation], ids=lambda module: module.__name__
+)
 def test_every_function_shows_some_template(module):
     used = {
         key
@@ -77,7 +79,7 @@ def test_silent_names(name, language, expected):
 
 def test_the_version_is_another_when_a_row_changes_and_the_same_when_a_comment_does(tmp_path, monkeypatch):
     (tmp_path / "languages").mkdir()
-    for name in ("templates.toml", "units.toml", "languages/de.toml"):
+    for name in ("templates.toml", "units.toml", "formulas.toml", "languages/de.toml"):
         (tmp_path / name).write_text('[text]\n"a" = ["b"]\n')
     monkeypatch.setattr(template_tables, "_HERE", tmp_path)
 
