@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## write the demo world's dumps, build everything and four releases, and show a page
 	TEMPKB_HOME=data/demo $(BIN)/tempkb demo
 	TEMPKB_HOME=data/demo $(BIN)/tempkb build
-	TEMPKB_HOME=data/demo $(BIN)/tempkb release tempel 2022-01-01,2023-01-01 --preset small --name demo
+	TEMPKB_HOME=data/demo $(BIN)/tempkb release tempel 2022-01-01..2024-01-01/yearly --preset small --name demo
 	TEMPKB_HOME=data/demo $(BIN)/tempkb release templama 2021-01-01..2024-01-01 --name demo-years
 	TEMPKB_HOME=data/demo $(BIN)/tempkb release dynamic-templama 2021-01-01..2024-01-01 --name demo-quarters
 	TEMPKB_HOME=data/demo $(BIN)/tempkb release ecbd 2021-01-01..2024-01-01 --preset small --popular 3 --name demo-cloze

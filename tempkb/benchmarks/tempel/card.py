@@ -31,7 +31,8 @@ candidates of each snapshot with their texts. `parquet/` holds the same as table
 {table}
 
 Lengths (`target_len`, `anchor_len`) are in words between white space; `*_len_chars` in Unicode code points, which is
-what the files of TempEL 1.0 hold. `target_title` has underscores, as there. A mention's surface stands at
+what the files of TempEL 1.0 hold. Titles (`target_title`, `anchor_title`) have underscores for blanks in the lines, as
+there, and blanks in `parquet/`. A mention's surface stands at
 [`start_char`, `end_char`) in the readable text of revision `anchor_revision_id`.
 
 ## Collection process

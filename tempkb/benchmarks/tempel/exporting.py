@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.export import export_folder, verified_files
+from tempkb.benchmarks.register import is_built
 from tempkb.benchmarks.tempel.card import card_of
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.frozen import partition_of
@@ -22,6 +23,8 @@ from tempkb.store.store import Store
 _BATCH_ROWS = 1 << 12
 # Word pieces on either side of a mention, and of the target, in the released files.
 _CONTEXT_PIECES, _TARGET_PIECES = 100, 200
+# Titles in the lines have underscores, as in the released files; tables and their Parquet files have blanks.
+_TITLES = ("target_title", "anchor_title")
 Pieces = Callable[[str], list[str]]
 
 
@@ -29,7 +32,8 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
     """Write a release below `folder`, in a folder of its name, and return that.
 
     `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
-    have the names of the released files; `parquet/` holds the tables as they are.
+    have the names of the released files, and titles with underscores as there;
+    `parquet/` holds the tables as they are, titles with blanks.
 
     Args:
         store: where the release's tables are.
@@ -47,6 +51,8 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
             raise DesignError(
                 f"release {release.name!r}: snapshot {cut} is not built; build it first: tempkb release ..."
             )
+    if not is_built(store.home, release.name):
+        raise DesignError(f"release {release.name!r}: its last run ended before it was whole; build it again")
     target = folder / release.name
     with export_folder(target) as out:
         for cut in release.cuts:
@@ -70,6 +76,8 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
 def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
     """Yield the mentions of an exported release, after comparing every file with its check sum.
 
+    Titles come back as the tables have them, with blanks, whichever way the lines write them.
+
     Args:
         folder: what `export_release` gave.
         subset: train, validation or test.
@@ -85,7 +93,8 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
     for name in sorted(names):
         with (folder / name).open(encoding="utf-8") as lines:
             for line in lines:
-                yield json.loads(line)
+                row = json.loads(line)
+                yield row | {name: row[name].replace("_", " ") for name in _TITLES if row.get(name)}
 
 
 def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:
@@ -100,8 +109,8 @@ def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces
         for batch in reader:
             for row in batch.to_pylist():
                 row["current_snapshot"] = row["snapshot"]
-                row["target_title"] = row["target_title"].replace(" ", "_")
-                yield row | (_tokens(row, pieces) if pieces else {})
+                tokens = _tokens(row, pieces) if pieces else {}
+                yield row | {name: row[name].replace(" ", "_") for name in _TITLES} | tokens
 
 
 def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
@@ -110,7 +119,7 @@ def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
         "context_left_bert": pieces(row["context_left"])[-_CONTEXT_PIECES:],
         "context_right_bert": pieces(row["context_right"])[:_CONTEXT_PIECES],
         "target_bert": pieces(row["target"])[:_TARGET_PIECES],
-        "target_title_bert": pieces(row["target_title"].replace("_", " ")),
+        "target_title_bert": pieces(row["target_title"]),
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import tempkb
 from tempkb.api import open_store
+from tempkb.benchmarks import withdrawal
 from tempkb.benchmarks.ecbd import building, checking, releases
 from tempkb.benchmarks.ecbd.building import build_release
 from tempkb.benchmarks.ecbd.design import make_design
@@ -188,9 +189,13 @@ def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
         written.append(table.name)
         return real(table, *rest)
 
+    # A process that is killed undoes nothing.
+    undo = withdrawal._undo
+    monkeypatch.setattr(withdrawal, "_undo", lambda *_args: "")
     monkeypatch.setattr(store, "write", write)
     with pytest.raises(KilledError):
         make(store, "other")
+    monkeypatch.setattr(withdrawal, "_undo", undo)
     monkeypatch.setattr(store, "write", real)
     assert store.lake.current("ecbd_entities", "other") is not None
     assert store.lake.current("ecbd_releases", "other") is None

@@ -37,7 +37,8 @@ def test_a_release_goes_out_and_comes_back(built, tmp_path):
     by_place = {(row["snapshot"][:10], row["anchor_page_id"], row["start_char"]): row for row in rows}
     for row in there:
         mine = by_place[str(row["cut"]), row["anchor_page_id"], row["start_char"]]
-        assert (mine["mention"], mine["target_title"]) == (row["mention"], row["target_title"].replace(" ", "_"))
+        names = ("mention", "target_title", "anchor_title")
+        assert [mine[name] for name in names] == [row[name] for name in names]
         assert mine["current_snapshot"] == f"{row['snapshot']:%Y-%m-%dT%H:%M:%SZ}"
     one_cut = list(load_export(folder, "test", CUTS[1]))
     assert {row["snapshot"] for row in one_cut} == {"2023-01-01T00:00:00Z"}
@@ -51,6 +52,38 @@ def test_a_release_goes_out_and_comes_back(built, tmp_path):
     assert pq.read_table(folder / "parquet/tempel_mentions/2022-01-01.parquet").num_rows == sum(
         row["cut"] == CUTS[0] for row in store.read("tempel_mentions", release="r").to_pylist()
     )
+
+
+def test_titles_are_written_in_one_way_in_the_lines_and_in_one_in_the_tables(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path / "out")
+    files = [*folder.glob("t*/*.jsonl"), *folder.glob("validation/*.jsonl"), *folder.glob("entities/*.jsonl")]
+    assert len(files) == 4 * len(CUTS)
+    titles = set()
+    for path in files:
+        for line in path.read_text("utf-8").splitlines():
+            titles |= {value for name, value in json.loads(line).items() if name in ("target_title", "anchor_title")}
+    assert {"Grand_Harbour", "Songs_of_Varland,_book_1"} <= titles
+    assert not [title for title in titles if " " in title]
+    for path in folder.glob("parquet/tempel_*/*.parquet"):
+        table = pq.read_table(path)
+        for name in {"title", "target_title", "anchor_title"} & set(table.column_names):
+            assert not [title for title in table[name].to_pylist() if "_" in title]
+
+
+def test_the_reader_takes_titles_either_way(built, tmp_path):
+    store, release = built
+    folder = export_release(store, release, tmp_path / "out")
+    read = list(load_export(folder, "test"))
+    # A file that writes blanks, as exports before did for one of the two.
+    sums = folder / "SHA256SUMS"
+    for path in folder.glob("test/*.jsonl"):
+        old = hashlib.sha256(path.read_bytes()).hexdigest()
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        lines = [json.dumps({**row, "anchor_title": row["anchor_title"].replace("_", " ")}) for row in rows]
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        sums.write_text(sums.read_text("utf-8").replace(old, hashlib.sha256(path.read_bytes()).hexdigest()), "utf-8")
+    assert list(load_export(folder, "test")) == read
 
 
 def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_path):
@@ -131,7 +164,7 @@ def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built
     folder = export_release(store, release, tmp_path / "out", vocabulary)
     rows = list(load_export(folder, "train"))
     assert set(rows[0]) >= RELEASED | TOKENS
-    port = next(row for row in rows if row["mention"] == "the old port" and row["target_title"] == "Grand_Harbour")
+    port = next(row for row in rows if row["mention"] == "the old port" and row["target_title"] == "Grand Harbour")
     assert (port["mention_bert"], port["target_title_bert"]) == (["the", "old", "port"], ["grand", "harbour"])
     assert all(len(row["context_left_bert"]) <= 100 and len(row["target_bert"]) <= 200 for row in rows)
     (tmp_path / "odd.json").write_text("{}", "utf-8")

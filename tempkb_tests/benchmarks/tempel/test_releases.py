@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.promises import broken
-from tempkb.benchmarks.tempel import checking, releases
+from tempkb.benchmarks.tempel import building, checking, releases
 from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.frozen import partition_of
@@ -196,12 +196,34 @@ def test_a_release_is_frozen_once_built(home):
 def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(home):
     store, _, _ = make_release()
     extended = releases.extend(store.home, "r", [LATER])
+    releases.keep(store.home, extended)
     with pytest.raises(
         DesignError, match=r"falls short of the frozen plan by 7.7% \(12 of 13 entities in continual train\)"
-    ):
+    ) as refused:
         build_release(store, extended, lambda line: None)
+    assert str(refused.value).endswith(". Release 'r' stays exactly as it was")
     assert store.lake.current("tempel_mentions", partition_of("r", LATER)) is None
     assert releases.load(store.home, "r").added == ()
+
+
+def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, monkeypatch):
+    store, _, _ = make_release()
+    pointers = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
+    entry = (home / "releases" / "r.json").read_bytes()
+    extended = releases.extend(store.home, "r", [date(2023, 7, 1), LATER])
+    releases.keep(store.home, extended)
+    written = []
+
+    def short_at_the_last(plan, frozen, design, cut):
+        written.append(store.lake.current("tempel_mentions", partition_of("r", date(2023, 7, 1))) is not None)
+        return (1.0, "everything") if cut == LATER else (0.0, "nothing lacks")
+
+    monkeypatch.setattr(building, "shortfall_of", short_at_the_last)
+    with pytest.raises(DesignError, match="2024-01-01 falls short .* Release 'r' stays exactly as it was$"):
+        build_release(store, extended, lambda line: None)
+    assert written == [False, True], "the first of the two was written before the second failed"
+    assert {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")} == pointers
+    assert (home / "releases" / "r.json").read_bytes() == entry
 
 
 def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
@@ -353,5 +375,6 @@ def test_chance_depends_on_the_seed_and_on_nothing_else(home, tmp_path):
     refused = run_tempkb(home, "release", "extend", "a", "2024-01-01", check=False)
     assert refused.returncode == 1
     assert "tempkb: a: snapshot 2024-01-01 falls short of the frozen plan by 7.7%" in refused.stderr
+    assert refused.stderr.endswith("Release 'a' stays exactly as it was\n")
     assert "Traceback" not in refused.stderr
     assert releases.load(store.home, "a").added == ()

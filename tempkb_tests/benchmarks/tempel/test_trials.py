@@ -22,7 +22,14 @@ def history_home(tmp_path_factory):
 @pytest.mark.slow
 def test_presets_give_equal_cells_or_are_refused_whole(history_home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(history_home))
-    told = {(preset, n): trial(preset, CUTS[-n:], seed=13) for preset in ("tempkb", "paper", "small") for n in (3, 6)}
-    for (preset, n), said in told.items():
+    low = {"min_nr_inlinks": "2", "min_men_prior_rank": "1", "max_men_prior": "1.0"}
+    designs = [("tempkb", {}), ("paper", {}), ("small", {}), ("paper", low), ("tempkb", low)]
+    told = [
+        (preset, n, trial(preset, CUTS[-n:], 13 + at, **changes))
+        for at, (preset, changes) in enumerate(designs)
+        for n in (3, 6)
+    ]
+    for preset, n, said in told:
         print(f"{preset}, {n} cuts: {said}")
-    assert any(said.startswith("equal") for said in told.values())
+    assert {preset for preset, _, said in told if said.startswith("equal")} == {"tempkb", "paper", "small"}
+    assert any(said.startswith("refused") for _, _, said in told)
