@@ -106,7 +106,8 @@ def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
         counted = connection.execute(
-            f"SELECT change, window_start, coalesce(sum(n_times) FILTER (WHERE {ARRIVALS}), 0) FROM changes GROUP BY ALL"
+            f"""SELECT change, window_start, coalesce(sum(n_times) FILTER (WHERE {ARRIVALS}), 0)
+                FROM changes GROUP BY ALL"""
         ).fetchall()
     starts = sorted({row[1] for row in counted})
     by_key = {(change, start): int(n) for change, start, n in counted}
