@@ -78,8 +78,10 @@ _NUMBER = """CASE granularity WHEN 'week' THEN ({0} - DATE '0001-01-01') // 7
              WHEN 'quarter' THEN date_diff('quarter', DATE '1970-01-01', {0})
              ELSE date_diff('year', DATE '1970-01-01', {0}) END"""
 _NEVER, _EVER = "DATE '4000000-01-01 (BC)'", "DATE '5000000-01-01'"
-_SPAN = """CASE {0} WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'year' THEN INTERVAL 1 YEAR
-           WHEN 'decade' THEN INTERVAL 10 YEAR WHEN 'century' THEN INTERVAL 100 YEAR END"""
+# What a date of a day and a precision spans, from its month on, backward with another sign.
+_SPAN = """CAST(date_trunc('month', {0}.day) {1} CASE {0}.precision
+           WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'year' THEN INTERVAL 1 YEAR
+           WHEN 'decade' THEN INTERVAL 10 YEAR WHEN 'century' THEN INTERVAL 100 YEAR END AS DATE)"""
 # Of dates that are fine enough for a window: a quarter is told by a month.
 _FINE = """({0} = 'day' OR ({0} = 'month' AND granularity <> 'week') OR ({0} = 'year' AND granularity = 'year'))"""
 
@@ -117,9 +119,9 @@ NOT_NEAREST = f"""
     ), dated AS (
         SELECT *, start.day AS start_from,
                CASE WHEN start.precision IS NULL THEN {_EVER} WHEN start.precision = 'day' THEN start.day
-                    ELSE CAST(start.day + {_SPAN.format("start.precision")} AS DATE) - 1 END AS start_to,
+                    ELSE {_SPAN.format("start", "+")} - 1 END AS start_to,
                CASE WHEN finish.precision IS NULL OR finish.precision = 'day' THEN finish.day - 1
-                    ELSE CAST(finish.day - {_SPAN.format("finish.precision")} AS DATE) END AS end_from,
+                    ELSE {_SPAN.format("finish", "-")} END AS end_from,
                finish.day - 1 AS end_to,
                coalesce({_FINE.format("start.precision")}, false) AND {_NUMBER.format("start.day")} = first AS may_come,
                coalesce({_FINE.format("finish.precision")}, false)

@@ -99,7 +99,8 @@ def _may_precede(stays: Stays, one: Numbers, other: Numbers) -> Numbers:
 def _days_between(stays: Stays, arriving: Numbers, leaving: Numbers) -> Numbers:
     gap = stays.starts[0][arriving] - stays.ends[1][leaving]
     overlap = stays.ends[0][leaving] - stays.starts[1][arriving]
-    return np.maximum(np.maximum(gap, overlap), 0)
+    days: Numbers = np.maximum(np.maximum(gap, overlap), 0)
+    return days
 
 
 def _best_first(arriving: Numbers, leaving: Numbers, n_stays: int) -> list[tuple[Numbers, Numbers]]:

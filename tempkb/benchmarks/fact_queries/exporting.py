@@ -37,7 +37,7 @@ subjects and relations, by {granularity}, from {study_from} to {study_to} (not i
 `train.jsonl`, `val.jsonl` and `test.jsonl` hold a question a line, in the released format: `_X_` stands for the answer,
 `answer` lists every object that held in the window. A subject is in one split only. `parquet/` holds the tables with
 dates, statements and all that was chosen; `design.json` the whole design.
-
+{changes}
 | relation | subjects | questions |
 | --- | ---: | ---: |
 {relations}
@@ -66,6 +66,26 @@ The release is frozen. Built again from the same dump with the same design it ha
 """
 
 
+_CHANGES = """
+`parquet/dynamic_templama_changes/` says what became of each answer from one window to the next, by the rule `{rule}`.
+{told}
+
+| change | role | rows |
+| --- | --- | ---: |
+{counts}
+"""
+_RULES = {
+    "handover": """\
+An update has two rows: one of the object that arrives, in the window in which it does, and one of the object that
+leaves for it, in the first window without it. Each names the other and its window; where that is the first window of
+the study or lies outside, the other has no row. Count updates by the rows that arrive.""",
+    "sets": """\
+What came where others went in the same window is updated; what only came is new, what only went is deleted.""",
+    "released": """\
+It compares texts and names, as the released code does, and does not see who leaves while others stay.""",
+}
+
+
 def export_facts(store: Store, release: Release, folder: Path) -> Path:
     """Write a release of TempLAMA or DynamicTempLAMA below `folder`, in a folder of its name, and return that.
 
@@ -80,12 +100,13 @@ def export_facts(store: Store, release: Release, folder: Path) -> Path:
     with export_folder(target) as out:
         for split in SPLITS:
             out.write_json_lines(f"{split}.jsonl", records_of(_query_rows(store, release, queries, split)))
-        for version in (*shared, *queries, *_changes(store, release)):
+        changes = _changes(store, release)
+        for version in (*shared, *queries, *changes):
             declared = store.declaration(version.table)
             batches = (pq.read_table(path) for path in version.paths())
             out.write_parquet(f"parquet/{version.table}/{version.partition}.parquet", declared.schema, batches)
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", _card(store, release, shared, queries))
+        out.write_text("README.md", _card(store, release, shared, queries, changes))
     return target
 
 
@@ -140,7 +161,9 @@ def _with_most(group: list[dict[str, Any]], popular: dict[str, int]) -> list[dic
     return [{**row, "most_frequent_answer": named[frequent], "most_recent_answer": named[recent]} for row in group]
 
 
-def _card(store: Store, release: Release, shared: Sequence[Version], queries: Sequence[Version]) -> str:
+def _card(
+    store: Store, release: Release, shared: Sequence[Version], queries: Sequence[Version], changes: Sequence[Version]
+) -> str:
     row = plain_rows(pq.read_table(shared[0].paths()))[0]
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
@@ -153,6 +176,7 @@ def _card(store: Store, release: Release, shared: Sequence[Version], queries: Se
         version=tempkb.__version__, dump_id=release.design.dump_id, dump_date=row["dump_date"],
         n_queries=sum(one.rows for one in queries), n_subjects=sum(n for _, n, _ in counted),
         granularity=row["granularity"], study_from=row["study_from"], study_to=row["study_to"],
+        changes=_told_of(changes, release.design.changes),
         relations="\n".join(f"| {relation} | {n:,} | {m:,} |" for relation, n, m in counted),
         files="\n".join(f"| {one['dump_id']} | {one['file_name']} | {one['checksum']} |" for one in files),
         answers="possibly" if release.design.answers == "possible" else "certainly", rules=release.design.rules,
@@ -160,3 +184,16 @@ def _card(store: Store, release: Release, shared: Sequence[Version], queries: Se
             release.design.ambiguous
         ],
     )  # fmt: skip
+
+
+def _told_of(changes: Sequence[Version], rule: str) -> str:
+    """What a card says of changes; nothing where a release has none."""
+    if not changes:
+        return ""
+    with in_memory() as connection:
+        view_files(connection, "changes", [path for one in changes for path in one.paths()])
+        counted = connection.execute(
+            "SELECT change, coalesce(role, ''), count(*) FROM changes GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+    counts = "\n".join(f"| {change} | {role} | {n:,} |" for change, role, n in counted)
+    return _CHANGES.format(rule=rule, told=_RULES[rule], counts=counts)

@@ -61,8 +61,25 @@ def test_presets_are_those_of_the_papers():
     ours, paper = design(), design(preset="paper")
     assert (ours.max_subjects, ours.ranks, ours.rules, ours.close_at_death) == (1_000, "not_deprecated", "tempkb", True)
     assert (paper.max_subjects, paper.ranks, paper.rules, paper.close_at_death) == (1_000, "all", "paper", False)
+    rules = {name: design(DYNAMIC, name, granularity="quarter").changes for name in ("tempkb", "small", "paper")}
+    assert rules == {"tempkb": "handover", "small": "handover", "paper": "released"}
     dynamic = design(DYNAMIC, "paper", granularity="quarter")
     assert (dynamic.max_subjects, dynamic.shares, len(dynamic.templates)) == (5_000, (0.0, 0.0), 17)
+
+
+def test_the_released_dates_know_the_released_changes_only():
+    with pytest.raises(DesignError, match="found 'handover' with rules 'paper'.*: --set changes=released"):
+        design(rules="paper")
+    with pytest.raises(DesignError, match="found 'sets' with rules 'paper'"):
+        design(preset="paper", changes="sets")
+    assert design(changes="released", rules="paper") == design(rules="paper", changes="released")
+    assert design(changes="sets").rules == "tempkb"
+
+
+def test_a_design_of_an_earlier_version_is_not_filled_in():
+    earlier = {name: value for name, value in design().to_json().items() if name != "changes"}
+    with pytest.raises(DesignError, match="has no changes, since an earlier version"):
+        from_json(earlier)
 
 
 def test_a_design_is_read_back_and_names_itself():

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.export import verified_files
@@ -86,6 +87,17 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
     (record,) = [one for one in records_of(read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")]).to_pylist())
                  if one["id"] == "Q1_P54_2019-Q3"]  # fmt: skip
     assert list(record) == ["query", "answer", "date", "id", "relation"]
+    card = (folder / "README.md").read_text()
+    # Forty players changed their club once: forty updates, with a row of either club.
+    assert "by the rule `handover`" in card
+    assert "| updated | arriving | 40 |\n| updated | leaving | 40 |" in card
+    parquet = [pq.read_table(folder / name) for name in names if name.startswith("parquet/dynamic_templama_changes/")]
+    (arriving,) = [
+        row for table in parquet for row in table.to_pylist() if row["role"] == "arriving" and row["subject_id"] == "Q1"
+    ]
+    assert (arriving["object_id"], arriving["paired_object_id"]) == ("Q102", "Q101")
+    by_year = release(store, TEMPLAMA, granularity="year")
+    assert "handover" not in (export_facts(store, by_year, tmp_path / "years") / "README.md").read_text()
 
 
 def test_what_is_not_built_cannot_be_exported(store, tmp_path):
