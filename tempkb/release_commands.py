@@ -242,6 +242,8 @@ def _release_facts(
     design = make_design(benchmark, preset, dump_id, windows, granularity, templates, asked)
     release = releases.create(load_home(), benchmark, preset, design, name)
     summary = build_facts(release)
+    for note in summary.notes:
+        click.echo(f"note: {note}", err=True)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_fact_release(release.name, benchmark)

@@ -12,10 +12,12 @@ from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.building import build_spells
 from tempkb.benchmarks.fact_queries.checking import PROMISES
 from tempkb.benchmarks.fact_queries.design import make_design
+from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.partitions import RELEASES
+from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, sample_of
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -112,6 +114,10 @@ def fact_queries(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
             )
             told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+        warning = _unasked(versions[FACT_SUBJECTS.name])
+        if warning:
+            context.log.warning(warning)
+            told[FACT_SUBJECTS.name]["warning"] = warning
         told[FACT_RELEASES.name]["design"] = plain_rows(pq.read_table(version.paths()))[0]["design"]
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
@@ -126,3 +132,9 @@ def _write_down(context: dg.AssetExecutionContext, config: FactReleaseConfig, st
             config.changes,
         )  # fmt: skip
         releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))
+
+
+def _unasked(subjects: Version) -> str:
+    """Which relations of the templates are not asked about, and why; empty if all are."""
+    found = {row["reason"]: row["example"] for row in subjects.side_rows(EXCLUSIONS.name)}
+    return "; ".join(f"not asked about: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found)

@@ -14,7 +14,7 @@ from tempkb.benchmarks.fact_queries.design import Design
 from tempkb.benchmarks.fact_queries.queries import make_queries, partition_of
 from tempkb.benchmarks.fact_queries.released import join_as_released
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.selection import name_entities, select_facts, use_templates
+from tempkb.benchmarks.fact_queries.selection import name_entities, relations_without, select_facts, use_templates
 from tempkb.benchmarks.fact_queries.spells import join_spells
 from tempkb.benchmarks.fact_queries.study import Study, read_study
 from tempkb.benchmarks.fact_queries.subjects import choose_subjects
@@ -60,6 +60,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
             view_files(connection, name, version.paths())
         dump_date = _day_of(connection, design)
         use_templates(connection, design)
+        relations_left_out = relations_without(connection, design)
         name_entities(connection, design)
         if design.popularity == "inlinks":
             _count_inlinks(store, connection)
@@ -69,6 +70,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
         else:
             join_spells(connection)
             subjects_left_out = choose_subjects(connection, design)
+        subjects_left_out += relations_left_out
         log(_summary(connection, release.name))
         _refuse_nothing(connection, facts_left_out, subjects_left_out, release)
         for table, query, left_out in (

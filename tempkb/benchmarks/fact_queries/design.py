@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -111,7 +111,11 @@ class Design:
             )
         number_templates(self.templates)
         if not any(one.language == self.language for one in self.templates):
-            raise DesignError(f"language: none of the templates is in {self.language!r}; add some with --templates")
+            there = ", ".join(sorted({one.language for one in self.templates}))
+            raise DesignError(
+                f"language: none of the templates is in {self.language!r}, they are in {there}; add some with "
+                f"--templates, or ask in another language, as --set language={there.split(', ')[0]}"
+            )
 
     def windows(self) -> list[Window]:
         """The windows of the study, oldest first."""
@@ -138,6 +142,11 @@ class Design:
                 )
             found[name] = int(match[2])
         return found
+
+    def unworded(self) -> list[str]:
+        """Relations that the templates have in other languages only, and that are therefore not asked about."""
+        asked = {one.relation for one in self.asked()}
+        return list(dict.fromkeys(one.relation for one in self.templates if one.relation not in asked))
 
     def to_json(self) -> dict[str, Any]:
         """The design as plain values, for files and for the release's row."""
@@ -213,16 +222,16 @@ def make_design(
     first, end = parse_range(windows)
     named = tuple(templates) or (_TEMPLATES[benchmark],)
     worded = tuple(one for name in named for one in _templates(name))
-    design = Design(dump_id, Granularity(granularity), first, end, worded, **presets[preset])
     fixed = {"dump_id", "granularity", "first", "end", "templates"}
-    known = {one.name for one in fields(Design)} - fixed
-    values: dict[str, Any] = {}
+    parts: dict[str, Any] = {one.name: one.default for one in fields(Design) if one.name not in fixed}
+    parts.update(presets[preset])
+    known = set(parts)
     for name, text in (changes or {}).items():
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        values[name] = read_value(name, text, getattr(design, name))
-    # At once, since some parts go together.
-    return replace(design, **values)
+        parts[name] = read_value(name, text, parts[name])
+    # Only the whole can be judged: templates in German are none for a design whose language is not changed yet.
+    return Design(dump_id, Granularity(granularity), first, end, worded, **parts)
 
 
 def _templates(name: str) -> tuple[Template, ...]:

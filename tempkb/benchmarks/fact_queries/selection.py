@@ -13,6 +13,8 @@ from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
 PRECISIONS = "['century', 'decade', 'year', 'month', 'day']"
 FINENESS = f"coalesce(list_position({PRECISIONS}, {{}}), 0)"
 _ANY_LANGUAGE = "mul"
+NO_STATEMENT = "relation that no dated statement has"
+NO_WORDING = "relation without a wording in the language"
 
 
 def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
@@ -33,8 +35,8 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
     if languages and design.language not in languages:
         wanted = ",".join([*sorted(languages - {_ANY_LANGUAGE}), design.language])
         raise DesignError(
-            f"language {design.language!r}: the home holds names in {', '.join(sorted(languages))}; "
-            f"read them as well: TEMPKB_LANGUAGES={wanted} tempkb build"
+            f"language {design.language!r}: the home holds names in {', '.join(sorted(languages))} only; read Wikidata "
+            f"with that language as well, into a new home: TEMPKB_HOME=data/... TEMPKB_LANGUAGES={wanted} tempkb build"
         )
     connection.execute(
         f"""
@@ -51,6 +53,26 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
         """,
         {"language": design.language},
     )
+
+
+def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
+    """Name the relations that a release cannot ask about: no dated statement has them, or no wording in its language.
+
+    Raises:
+        DesignError: that is so of all of them.
+    """
+    rows = connection.execute("SELECT DISTINCT relation FROM asked ANTI JOIN facts USING (relation)").fetchall()
+    lacking = sorted((row[0] for row in rows), key=lambda name: int(name[1:]))
+    if len(lacking) == len({one.relation for one in design.asked()}):
+        raise DesignError(
+            f"templates: no statement of {', '.join(lacking)} in {design.dump_id} has a date and names an item, so "
+            "nothing can be asked; ask about other relations with --templates, or take another dump"
+        )
+    unworded = design.unworded()
+    return [
+        Exclusion(NO_STATEMENT, len(lacking), ", ".join(lacking)),
+        Exclusion(NO_WORDING, len(unworded), ", ".join(unworded)),
+    ]
 
 
 def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:

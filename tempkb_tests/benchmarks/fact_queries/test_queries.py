@@ -99,6 +99,63 @@ def test_an_open_end_is_closed_by_death(home):
     assert len(answers(store)) == 7 + 12 - 7
 
 
+GERMAN = "relation,language,wording\nP54,de,<subject> spielt für <object>.\n"
+
+
+def german_players():
+    entities = players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")])
+    for one, name in zip(entities, ("Ried", "Salz", "Moos", "Ada"), strict=True):
+        one["labels"]["de"] = {"language": "de", "value": name}
+    return entities
+
+
+def test_templates_in_another_language_need_no_more_than_that_language(home, tmp_path):
+    store = home(german_players(), languages="en,de")
+    file = tmp_path / "de.csv"
+    file.write_text(GERMAN, "utf-8")
+    release(store, templates=[str(file)], language="de", windows="2019-01-01..2020-01-01")
+    assert answers(store) == {
+        ("Ada spielt für _X_.", "2019-Q1"): ["Ried"], ("Ada spielt für _X_.", "2019-Q2"): ["Ried"],
+        ("Ada spielt für _X_.", "2019-Q3"): ["Salz"], ("Ada spielt für _X_.", "2019-Q4"): ["Salz"],
+    }  # fmt: skip
+    # Beside a set of ours, which is in English, only the German wordings are asked; the others are named.
+    made = release(store, templates=["templama", str(file)], language="de", windows="2019-01-01..2020-01-01")
+    assert {query for query, _ in answers(store, release=made.name)} == {"Ada spielt für _X_."}
+    unworded = store.read("exclusions", recorded_in="fact_subjects", partition=made.name,
+                          reason="relation without a wording in the language").to_pylist()  # fmt: skip
+    assert [(row["n"], row["example"]) for row in unworded] == [(8, "P39, P108, P102, P286, P69, P488, P6, P127")]
+
+
+def test_a_language_that_is_not_there_is_named(home, tmp_path):
+    file = tmp_path / "de.csv"
+    file.write_text(GERMAN, "utf-8")
+    store = home(german_players())
+    with pytest.raises(DesignError, match="none of the templates is in 'en', they are in de; .*--set language=de"):
+        release(store, templates=[str(file)])
+    with pytest.raises(DesignError, match="none of the templates is in 'de', they are in en"):
+        release(store, language="de")
+    with pytest.raises(DesignError, match="the home holds names in en only; .* TEMPKB_LANGUAGES=en,de tempkb build"):
+        release(store, templates=[str(file)], language="de")
+
+
+def test_relations_that_no_statement_has_are_named(home, tmp_path):
+    store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
+    file = tmp_path / "mine.csv"
+    lines = [
+        "P54,en,<subject> plays for <object>.",
+        "P9998,en,<subject> likes <object>.",
+        "P101,en,<subject> does <object>.",
+    ]
+    file.write_text("\n".join(["relation,language,wording", *lines]), "utf-8")
+    made = release(store, templates=[str(file)], windows="2019-01-01..2020-01-01")
+    assert {query for query, _ in answers(store)} == {PLAYS.format("Ada")}
+    missing = store.read("exclusions", partition=made.name, reason="relation that no dated statement has").to_pylist()
+    assert [(row["table_name"], row["n"], row["example"]) for row in missing] == [("fact_subjects", 2, "P101, P9998")]
+    file.write_text("\n".join(["relation,language,wording", *lines[1:]]), "utf-8")
+    with pytest.raises(DesignError, match=f"no statement of P101, P9998 in {DUMP} has a date and names an item"):
+        release(store, templates=[str(file)])
+
+
 def ages(store, name, **equal):
     """Age in days of each answer of a player, by date."""
     rows = store.read("dynamic_templama_queries", **equal).to_pylist()
