@@ -181,6 +181,20 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
 
 
+def test_a_cut_that_is_not_built_names_the_nearest_in_every_table(read):
+    with pytest.raises(
+        SettingsError, match="cut 2021-05-01: mentions is not built at that cut; the nearest are 2021-04-01,"
+    ):
+        read("mentions", cut="2021-05-01")
+    with pytest.raises(
+        SettingsError, match="cut 2021-05-01: ecbd_cloze is not built at that cut; the nearest are 2024-01-01$"
+    ):
+        read("ecbd_cloze", cut="2021-05-01")
+    with pytest.raises(SettingsError, match="tempel_mentions: nothing of it is built yet"):
+        read("tempel_mentions", cut="2021-04-01")
+    assert read("rebuild_changes", cut="2021-04-01").num_rows == 0, "the window stands, and was never rebuilt"
+
+
 def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
     history.write_bytes(history.read_bytes()[:-30])
     done = run_tempkb(
