@@ -170,7 +170,7 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     done = run_tempkb(home, "build", "--windows", "2023-10-01..2024-04-01", TEMPKB_STRICT="true", check=False)
     assert done.returncode == 1
     assert "window 2024-01-01 was not built" in done.stdout
-    assert "damaged at byte" in done.stdout
+    assert "cut at byte" in done.stdout
     assert "window 2023-10-01" not in done.stdout
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     with pytest.raises(
