@@ -265,6 +265,11 @@ def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
     for stretch in stretches(unlinked):
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
     following = sorted(selected & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
+    if unlinked:
+        summary.notes.append(
+            f"{len(unlinked)} windows that stand were given the Wikidata items that are known by now; nothing else of "
+            "them has changed, and no dump was read for it"
+        )
     stale = [one for one in stale_windows(open_store()) if one in unlinked] if unlinked and following else []
     for stretch in stretches(stale):
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)

@@ -170,7 +170,7 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
     done = run_tempkb(home, "build", "--windows", "2023-10-01..2024-04-01", TEMPKB_STRICT="true", check=False)
     assert done.returncode == 1
     assert "window 2024-01-01 was not built" in done.stdout
-    assert "damaged at byte" in done.stdout
+    assert "cut at byte" in done.stdout
     assert "window 2023-10-01" not in done.stdout
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     with pytest.raises(
@@ -179,6 +179,20 @@ def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(d
         tempkb.read("stable_snapshots", cut="2024-04-01")
     assert tempkb.read("stable_snapshots", cut="2024-01-01", page_id=-1).num_rows == 0
     assert tempkb.read("stable_snapshots", cut="2024-01-01").num_rows > 100
+
+
+def test_a_cut_that_is_not_built_names_the_nearest_in_every_table(read):
+    with pytest.raises(
+        SettingsError, match="cut 2021-05-01: mentions is not built at that cut; the nearest are 2021-04-01,"
+    ):
+        read("mentions", cut="2021-05-01")
+    with pytest.raises(
+        SettingsError, match="cut 2021-05-01: ecbd_cloze is not built at that cut; the nearest are 2024-01-01$"
+    ):
+        read("ecbd_cloze", cut="2021-05-01")
+    with pytest.raises(SettingsError, match="tempel_mentions: nothing of it is built yet"):
+        read("tempel_mentions", cut="2021-04-01")
+    assert read("rebuild_changes", cut="2021-04-01").num_rows == 0, "the window stands, and was never rebuilt"
 
 
 def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):

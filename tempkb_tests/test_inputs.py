@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import json
-import os
 
 import pytest
 
@@ -18,7 +17,7 @@ GOOD = export(
     page(2, revision(30, "2021-07-01T00:00:00Z")),
 )
 CUTS = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
-PAGES = "cut,pages 2019-01-01,1 2020-01-01,1 2021-01-01,1 2022-01-01,2".split()
+PAGES = ["cut,pages", "2019-01-01,1", "2020-01-01,1", "2021-01-01,1", "2022-01-01,2"]
 
 
 def build(home, *arguments, check=True, **variables):
@@ -147,7 +146,7 @@ def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
     done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
     assert done.returncode == 1
     assert "pages.txt, line 1: found '<!DOCTYPE html>" in done.stderr
-    assert not home.exists() or not os.listdir(home)
+    assert not list(home.glob("*"))
     listed.write_text("No such page\n", "utf-8")
     done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
     assert done.returncode == 1

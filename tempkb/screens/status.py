@@ -8,6 +8,7 @@ from tempkb.api import open_store
 from tempkb.dumps.catalogue import find_dumps, horizon_day
 from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
 from tempkb.screens.console import console, grid
@@ -151,12 +152,19 @@ def _pending(store: Store) -> list[Pending] | None:
 
 
 def _stale(store: Store) -> list[tuple[str, str]]:
-    """Partitions that were written under another declaration, version of the code or setting than today's."""
+    """Partitions that were written under another declaration, version of the code or setting than today's.
+
+    Also snapshots whose Wikidata items are not those that are known by now.
+    """
+    unlinked = {(STABLE_SNAPSHOTS.name, window.key) for window in unlinked_windows(store)}
     return [
         (table.name, version.partition)
         for table in store.tables.values()
         for version in store.lake.versions(table.name)
-        if version.schema != table.fingerprint or not _is_of(version, table) or not _has_settings(store, version)
+        if version.schema != table.fingerprint
+        or not _is_of(version, table)
+        or not _has_settings(store, version)
+        or (table.name, version.partition) in unlinked
     ]
 
 

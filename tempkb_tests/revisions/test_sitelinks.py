@@ -1,7 +1,8 @@
 """Wikidata items by site links, where no page_props tells them: rows by hand, whichever was read first."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
+import dagster as dg
 import pyarrow.compute as pc
 import pytest
 
@@ -84,11 +85,12 @@ class _World:
         assert report.bad == {}
         return store
 
-    def read_wikidata(self, items, day):
+    def read_wikidata(self, items, day, *, link=True):
         path = write_lines(self.folder / f"wikidata-{day:%Y%m%d}-all.json", items)
         read_dump(open_store(), name_entities([path]), lambda _line: None)
         store = open_store()
-        link_windows(store, unlinked_windows(store))
+        if link:
+            link_windows(store, unlinked_windows(store))
         return store
 
 
@@ -143,6 +145,34 @@ def test_the_wikidata_dump_nearest_in_time_counts_and_nothing_else_changes(world
     assert versions(store) == standing, "a dump further away changes nothing"
 
 
+def test_the_sensor_asks_for_the_items_of_windows_that_stand_and_the_status_counts_them(world, capsys, monkeypatch):
+    from tempkb import automation
+    from tempkb.screens.status import print_status
+
+    monkeypatch.setattr(automation, "now", lambda: datetime(2022, 1, 5, tzinfo=UTC))
+    world.home("home")
+    world.read_history()
+    store = world.read_wikidata(ITEMS, date(2022, 1, 3), link=False)
+    with dg.DagsterInstance.ephemeral() as instance:
+        (request,) = (one for one in automation.requests(store, instance)[0] if "items" in one.run_key)
+    assert (request.job_name, [key.to_user_string() for key in request.asset_selection], request.run_config) == (
+        "build_windows", ["stable_snapshots"], {"ops": {"revisions": {"config": {"only_items": True}}}},
+    )  # fmt: skip
+    assert request.tags["dagster/asset_partition_range_start"] == "2020-01-01"
+    assert request.tags["dagster/asset_partition_range_end"] == "2021-01-01"
+
+    def stale():
+        print_status()
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if "stable_snapshots" in line)
+        return [cell.strip() for cell in line.split("│")[1:-1]][4]
+
+    assert stale() == "2"
+    link_windows(store, unlinked_windows(store))
+    assert stale() == "0"
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert not [one for one in automation.requests(store, instance)[0] if "items" in one.run_key]
+
+
 def props(folder, *rows):
     path = folder / "testwiki-20220101-page_props.sql"
     path.write_bytes(table(CREATE_PROPS, "page_props", list(rows)))
@@ -175,6 +205,7 @@ def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too
     run_tempkb(home, "build", "--dump", str(items), *_wikidata())
     done = run_tempkb(home, "build")
     assert "failed" not in done.stdout
+    assert "2 windows that stand were given the Wikidata items" in done.stdout
     assert run_tempkb(home, "sql", mentions, "--csv").stdout.split()[1:] == [f"{one},Q20" for one in links]
     told = "SELECT page_id, entity_id, entity_id_source FROM stable_snapshots WHERE cut = '2022-01-01' ORDER BY page_id"
     assert run_tempkb(home, "sql", told, "--csv").stdout.split()[1:] == [
