@@ -45,14 +45,10 @@ def test_generated_histories(tmp_path, monkeypatch, seed):
 
 
 def test_a_demo_world_of_ten_times_the_size(tmp_path, monkeypatch):
-    run_tempkb(tmp_path, "demo", "--pages", "3600", "--quarters", "24")
-    run_tempkb(tmp_path, "build", "--dump", *map(str, sorted(tmp_path.glob("dumps/demowiki/*/*history*"))))
+    run_tempkb(tmp_path, "demo", "--pages", "3600")
+    run_tempkb(tmp_path, "build")
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
-    from tempkb.api import open_store
-
-    built = sorted({row["cut"] for row in open_store().read("entity_popularity").to_pylist()})
-    cuts = [cut for cut in built if cut.month == 1]
+    cuts = [date(year, 1, 1) for year in (2022, 2023, 2024)]
     for preset in PRESETS:
-        for n in (3, len(cuts)):
-            for seed in (13, 14):
-                print(f"\ndemo, {preset}, {n} cuts, seed {seed}: {trial(preset, cuts[-n:], seed)}", end="")
+        for seed in (13, 14, 15):
+            print(f"\ndemo, {preset}, 3 cuts, seed {seed}: {trial(preset, cuts, seed)}", end="")
