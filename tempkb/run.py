@@ -155,7 +155,8 @@ def _asks_for_windows(request: Request, store: Store, dumps: Sequence[Dump], ent
     It is about Wikidata alone where that is here and no dump in the home's folder serves windows by itself: those that
     were named serve what they were named for.
     """
-    is_asked = bool(request.windows) or request.all_windows or request.rebuild
+    of_windows = set(request.select) - _OF_WIKIDATA - OF_DUMPS
+    is_asked = bool(request.windows or of_windows) or request.all_windows or request.rebuild
     is_served = any(dump.history and not dump.is_named for dump in dumps)
     return is_asked or is_served or not entities or bool(stale_windows(store))
 

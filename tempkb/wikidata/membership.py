@@ -20,7 +20,7 @@ dissolved closes an end that is not known (a setting of a release). Nothing hold
 on or after the dump's date.
 """
 
-MAX_DAY, MIN_DAY = "DATE '5000000-01-01'", "DATE '4000000-01-01 (BC)'"
+MAX_DAY, MIN_DAY = "DATE '5800000-01-01'", "DATE '5800000-01-01 (BC)'"
 
 POSSIBLE_FROM = f"coalesce(valid_from, {MIN_DAY})"
 """First day of a row of `facts` on which it may hold."""
