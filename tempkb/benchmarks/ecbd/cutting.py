@@ -34,7 +34,6 @@ class Token(NamedTuple):
 NOUNS = frozenset(("NOUN", "PROPN"))
 _HEADS = frozenset(("NOUN", "PROPN", "NUM", "PRON", "SYM"))
 _BEFORE_NOUN = frozenset(("ADJ", "NUM", "DET"))
-_BEFORE_PARTICIPLE = frozenset(("ADJ", "ADP", "ADV", "DET", "NUM"))
 _NO_NAME = frozenset(("ADP", "CCONJ", "DET", "PRON", "SCONJ", "VERB", "AUX"))
 _BEGINS = frozenset(("DET", "PRON"))
 _IN_NAMES = frozenset(("of", "in", "for", "on", "the", "to", "de", "du", "la"))
@@ -85,9 +84,14 @@ def _lacks_its_beginning(before: Sequence[Token], own: Sequence[Token], first: i
         return False
     if left.tag in _BEFORE_NOUN or left.text.lower() in ("most", "more", "many", "such"):
         return not _YEAR.fullmatch(left.text)
-    if left.tag == "VERB" and left.text.endswith("ed") and len(before) > 1 and before[-2].tag in _BEFORE_PARTICIPLE:
+    if left.tag == "VERB" and left.text.endswith("ed") and len(before) > 1 and _is_before_participle(before[-2]):
         return True
     return first > 1 and left.tag not in _NO_NAME and _is_capital(left) and _is_capital(own[0])
+
+
+def _is_before_participle(token: Token) -> bool:
+    """Is what follows an adjective rather than a sentence's verb: "of planned", "a planned", "centrally planned"?"""
+    return token.tag in ("ADJ", "ADP", "DET", "NUM") or (token.tag == "ADV" and token.text.endswith("ly"))
 
 
 def _lacks_its_end(own: Sequence[Token], after: Sequence[Token]) -> bool:
