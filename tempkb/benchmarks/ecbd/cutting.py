@@ -61,7 +61,7 @@ def is_cut(tokens: Sequence[Token], first: int, behind: int) -> bool:
 
 
 def _is_no_phrase(own: Sequence[Token]) -> bool:
-    """Does it begin with a verb, end without a noun, hold an article in its middle, or consist of an ordinal?"""
+    """Does it begin with a verb, end without a noun, hold an article or adverb behind one, or end with an ordinal?"""
     if own[-1].tag not in _HEADS or own[0].tag == "VERB" or _ORDINAL.fullmatch(own[-1].text):
         return True
     if own[0].text.lower() in _RELATIVES and len(own) > 1:
@@ -117,8 +117,10 @@ def _is_left_of_coordination(own: Sequence[Token], after: Sequence[Token]) -> bo
 
 def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> bool:
     """Does a word before a conjunction belong to its noun: the "social" of "social and communication skills"?"""
-    if len(before) < 2 or before[-1].tag != "CCONJ" or own[0].tag in _BEGINS:
+    if len(before) < 2 or own[0].tag in _BEGINS:
         return False
+    if before[-1].tag != "CCONJ":
+        return before[-1].text == "," and before[-2].tag == "ADJ" and len(own) == 1
     shared = before[-3] if before[-2].text == "," and len(before) > 2 else before[-2]
     if shared.tag == "ADJ":
         return True
