@@ -355,4 +355,5 @@ def _may_be_verb(word: str) -> bool:
 def _lexicon() -> Mapping[str, str]:
     from textblob.en import parser
 
-    return parser.lexicon
+    lexicon: Mapping[str, str] = parser.lexicon
+    return lexicon

@@ -96,7 +96,7 @@ def test_no_random_answer_is_of_function_words_alone_or_half_a_quotation():
         ("It relieves social and communication problems.", {"communication problems"}, set()),
         ("She joined the Teacher in Space program.", {"the Teacher"}, set()),
         ("He hides and lives among daughters.", {"lives"}, {"daughters"}),
-        ("It was founded on March 15, 1921.", {"March 15"}, {"March 15, 1921"}),
+        ("It was founded on March 15, 1921.", {"March 15"}, set()),
         ("It is used by the University of Varl.", {"the University"}, {"the University of Varl"}),
         ("It can be equivalent to a mile.", {"equivalent"}, {"a mile"}),
         ("The animals will visit to eat.", {"visit"}, {"The animals"}),
