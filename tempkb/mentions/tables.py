@@ -33,7 +33,9 @@ PAGE_TEXTS = Table(
         Column("revision_timestamp", INSTANT, "when it was saved; ages in the text are those of this day"),
         Column("text", pa.string(), "a line per heading, paragraph and list item; empty for redirects", is_bulk=True),
         Column("n_chars", pa.int32(), "code points of the text"),
-        Column("n_words", pa.int32(), "its words: stretches without white space; in scripts without blanks each character"),
+        Column(
+            "n_words", pa.int32(), "its words: stretches without white space; in scripts without blanks each character"
+        ),
         Column("sections", pa.list_(SECTION), "the lead (level 0), then each heading with the span of its section"),
         Column("paragraphs", pa.list_(PARAGRAPH), "lines that are no headings: prose or list"),
         Column(

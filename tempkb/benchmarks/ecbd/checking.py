@@ -16,18 +16,22 @@ _BETWEEN = (
     "'^[^\\s\\x{2014}]+', '')"
 )
 
-# Each edge twice, so that neighbours do not share one.
-_TWICE = f"regexp_replace({{}}, '({_EDGE})', '\\1\\1', 'g')"
 # Scripts without blanks between words: their names stand between any letters, and each letter counts as a word.
 _UNSPACED = (
     "[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Bopomofo}\\p{Thai}\\p{Lao}\\p{Khmer}\\p{Myanmar}\\p{Tibetan}\\x{30fc}]"
 )
+# Every sign between a mark of both its sides: a name between two marks stands between the edges of words. Patterns are
+# the same for all rows, since one made for each row takes a hundred times as long.
+_MARKED = f"concat(chr(57344), regexp_replace({{}}, '({_EDGE})', chr(57344) || '\\1' || chr(57344), 'g'), chr(57344))"
 MENTIONED_OFTEN = f"""
-    SELECT release, page_id, sentence_start_char, mention FROM sentences
-    WHERE CASE WHEN regexp_matches(mention, '^{_UNSPACED}|{_UNSPACED}$')
-               THEN length(sentence) - length(replace(sentence, mention, '')) <> length(mention)
-               ELSE len(regexp_extract_all({_TWICE.format("sentence")},
-                                 concat('(^|{_EDGE})', regexp_escape({_TWICE.format("mention")}), '($|{_EDGE})'))) <> 1 END
+    WITH marked AS (
+        SELECT *, regexp_matches(mention, '^{_UNSPACED}|{_UNSPACED}$') AS is_unspaced,
+               CASE WHEN is_unspaced THEN sentence ELSE {_MARKED.format("sentence")} END AS said,
+               CASE WHEN is_unspaced THEN mention ELSE {_MARKED.format("mention")} END AS name
+        FROM sentences
+    )
+    SELECT release, page_id, sentence_start_char, mention FROM marked
+    WHERE length(said) - length(replace(said, name, '')) <> length(name)
 """
 NOT_IN_PLACE = """
     SELECT release, cloze_id FROM cloze
@@ -97,18 +101,24 @@ UNBALANCED = """
     JOIN releases AS r USING (release)
     WHERE r.design->>'balance_kinds' = 'true' AND n_np_of_release > 0 AND n <> 2 * n_np
 """
+_BARE = f"concat(' ', regexp_replace({{}}, '{_EDGE}+', ' ', 'g'), ' ')"
 # Half a pair of double quotation marks (the low one pairs with another), and the mention, perhaps in the plural; a
 # short one in its own letters only, since "US" is not "us".
 GIVEN_AWAY = f"""
-    SELECT release, cloze_id, answer FROM cloze JOIN releases AS r USING (release)
-    WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
-      AND ((length(answer) - length(replace(answer, '"', ''))) % 2 = 1
-           OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
-           OR regexp_matches(answer, concat('(^|{_EDGE})', CASE WHEN length(mention) > 3 THEN '(?i)' ELSE '' END,
-                                            regexp_escape(mention), 's?($|{_EDGE})')))
+    WITH strict AS (
+        SELECT release, cloze_id, answer, CASE WHEN length(mention) > 3 THEN lower(answer) ELSE answer END AS said,
+               CASE WHEN length(mention) > 3 THEN lower(mention) ELSE mention END AS name
+        FROM cloze JOIN releases AS r USING (release)
+        WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
+    )
+    SELECT release, cloze_id, answer FROM strict
+    WHERE (length(answer) - length(replace(answer, '"', ''))) % 2 = 1
+       OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
+       OR contains({_BARE.format("said")}, {_BARE.format("name")})
+       OR contains({_BARE.format("said")}, {_BARE.format("concat(name, 's')")})
 """
-_HOLDS = f"""regexp_matches(lower(one.random_definition),
-             concat('(^|{_EDGE})', regexp_escape(lower(one.{{}})), '($|{_EDGE})'))"""
+_DEFINITION = _MARKED.format("lower(one.random_definition)")
+_HOLDS = f"contains({_DEFINITION}, {_MARKED.format('lower(one.{})')})"
 OUT_OF_WINDOW = f"""
     SELECT c.release, c.cloze_id FROM cloze AS c JOIN releases AS r USING (release)
     WHERE c.subset = 'odie' AND (c.origin_from < r.study_from OR c.origin_to > r.study_to)

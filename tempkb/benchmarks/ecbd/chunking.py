@@ -316,8 +316,13 @@ def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:
     """The universal tag of a word; a verb where the tagger takes one for a noun ("hides and lives there")."""
     if _is_verb_in_disguise(tagged, at):
         return "VERB"
-    tag = tagged[at][1]
-    return next((universal for penn, universal in _UNIVERSAL if tag.startswith(penn)), "PUNCT")
+    word, tag, _ = tagged[at]
+    # The tagger takes numbers of one digit for anything.
+    return (
+        "NUM"
+        if word.isdigit()
+        else next((universal for penn, universal in _UNIVERSAL if tag.startswith(penn)), "PUNCT")
+    )
 
 
 def _is_verb_in_disguise(tagged: Sequence[Sequence[str]], at: int) -> bool:
@@ -350,4 +355,5 @@ def _may_be_verb(word: str) -> bool:
 def _lexicon() -> Mapping[str, str]:
     from textblob.en import parser
 
-    return parser.lexicon
+    lexicon: Mapping[str, str] = parser.lexicon
+    return lexicon

@@ -34,7 +34,6 @@ class Token(NamedTuple):
 NOUNS = frozenset(("NOUN", "PROPN"))
 _HEADS = frozenset(("NOUN", "PROPN", "NUM", "PRON", "SYM"))
 _BEFORE_NOUN = frozenset(("ADJ", "NUM", "DET"))
-_BEFORE_PARTICIPLE = frozenset(("ADJ", "ADP", "ADV", "DET", "NUM"))
 _NO_NAME = frozenset(("ADP", "CCONJ", "DET", "PRON", "SCONJ", "VERB", "AUX"))
 _BEGINS = frozenset(("DET", "PRON"))
 _IN_NAMES = frozenset(("of", "in", "for", "on", "the", "to", "de", "du", "la"))
@@ -62,7 +61,7 @@ def is_cut(tokens: Sequence[Token], first: int, behind: int) -> bool:
 
 
 def _is_no_phrase(own: Sequence[Token]) -> bool:
-    """Does it begin with a verb, end without a noun, hold an article in its middle, or consist of an ordinal?"""
+    """Does it begin with a verb, end without a noun, hold an article or adverb behind one, or end with an ordinal?"""
     if own[-1].tag not in _HEADS or own[0].tag == "VERB" or _ORDINAL.fullmatch(own[-1].text):
         return True
     if own[0].text.lower() in _RELATIVES and len(own) > 1:
@@ -85,9 +84,14 @@ def _lacks_its_beginning(before: Sequence[Token], own: Sequence[Token], first: i
         return False
     if left.tag in _BEFORE_NOUN or left.text.lower() in ("most", "more", "many", "such"):
         return not _YEAR.fullmatch(left.text)
-    if left.tag == "VERB" and left.text.endswith("ed") and len(before) > 1 and before[-2].tag in _BEFORE_PARTICIPLE:
+    if left.tag == "VERB" and left.text.endswith("ed") and len(before) > 1 and _is_before_participle(before[-2]):
         return True
     return first > 1 and left.tag not in _NO_NAME and _is_capital(left) and _is_capital(own[0])
+
+
+def _is_before_participle(token: Token) -> bool:
+    """Is what follows an adjective rather than a sentence's verb: "of planned", "a planned", "centrally planned"?"""
+    return token.tag in ("ADJ", "ADP", "DET", "NUM") or (token.tag == "ADV" and token.text.endswith("ly"))
 
 
 def _lacks_its_end(own: Sequence[Token], after: Sequence[Token]) -> bool:
@@ -113,8 +117,10 @@ def _is_left_of_coordination(own: Sequence[Token], after: Sequence[Token]) -> bo
 
 def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> bool:
     """Does a word before a conjunction belong to its noun: the "social" of "social and communication skills"?"""
-    if len(before) < 2 or before[-1].tag != "CCONJ" or own[0].tag in _BEGINS:
+    if len(before) < 2 or own[0].tag in _BEGINS:
         return False
+    if before[-1].tag != "CCONJ":
+        return before[-1].text == "," and before[-2].tag == "ADJ" and len(own) == 1
     shared = before[-3] if before[-2].text == "," and len(before) > 2 else before[-2]
     if shared.tag == "ADJ":
         return True

@@ -62,7 +62,8 @@ def _make_articles(connection: duckdb.DuckDBPyConnection, language: str) -> None
         """
         CREATE OR REPLACE TEMP TABLE articles AS
         SELECT s.wiki, s.dump_id, s.page_id, s.revision_id, s.title, s.entity_id, s.page_created_at,
-               s.is_disambiguation, regexp_matches(s.title, $lists) AS is_list, t.n_words, coalesce(p.n_inlinks, 0) AS n_inlinks, s.n_contributors
+               s.is_disambiguation, regexp_matches(s.title, $lists) AS is_list, t.n_words,
+               coalesce(p.n_inlinks, 0) AS n_inlinks, s.n_contributors
         FROM snapshot AS s JOIN texts AS t USING (page_id, revision_id) LEFT JOIN popularity AS p USING (page_id)
         WHERE s.namespace = 0 AND s.redirect_title IS NULL AND NOT s.is_blank
         """,

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-
 _NAMES = "names_when_capital"
 
 

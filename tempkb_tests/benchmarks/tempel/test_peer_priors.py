@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tempkb.benchmarks.tempel.candidates import judge, use_mentions
-from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.similarity import overlap_type
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
