@@ -105,6 +105,7 @@ ITEM = {
 RELEASE = {
     "release": "r", "chunker": "c", "study_from": date(2021, 1, 1), "study_to": date(2022, 1, 1),
     "design": '{"rules": "tempkb", "max_span_words": 5, "max_distance": 10, "after_mention": true, "caps": "together",'
+    ' "strict_answers": true, "balance_kinds": true,'
     ' "max_spans_per_entity": 2, "max_spans_per_window": 0}',
 }  # fmt: skip
 ENTITIES = [
@@ -178,6 +179,9 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
+        ("UNBALANCED", {"cloze": [ITEM, {**ITEM, "cloze_id": "2"}, {**ITEM, "cloze_id": "3", "span_kind": "random"}]}),
+        ("GIVEN_AWAY", item(answer="the Idas Street")),
+        ("GIVEN_AWAY", item(answer='the "Lamp Street')),
         ("MENTIONED_OFTEN", sentence("Ida and Ida met.")),
         ("MENTIONED_OFTEN", sentence("Idaho and all.")),
         ("MENTIONED_OFTEN", sentence("Ida Ida met.")),
