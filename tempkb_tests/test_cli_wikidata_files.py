@@ -110,7 +110,7 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
 
 def test_an_older_home_is_held_to_what_its_tables_were_made_with(tmp_path, home):
     first = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
-    later = write_lines(tmp_path / "wikidata-20200701-all.json", WORLD)
+    later = write_lines(tmp_path / "wikidata-20200701-all.json", players(Ada=[("Q101", "2018-01-01", "")]))
     run_tempkb(home, "build", "--dump", str(first), **WIKI)
     record = home / "home.toml"
     lines = record.read_text("utf-8").splitlines()

@@ -236,13 +236,20 @@ def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
 
 
 def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Sequence[Path]) -> None:
+    absent = {column.name: f'CAST(NULL AS {column.sql_type}) AS "{column.name}"' for column in table.columns}
     if paths:
         files = ", ".join(_quoted(str(path)) for path in paths)
-        source = f"SELECT * FROM read_parquet([{files}], union_by_name = true)"
+        source = f"read_parquet([{files}], union_by_name = true)"
+        connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS FROM {source}')
+        query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ?"
+        for (name,) in connection.execute(query, [table.name]).fetchall():
+            absent.pop(name, None)
+        # Files of an earlier declaration lack the columns that came since; these read as null.
+        made = f"SELECT *, {', '.join(absent.values())} FROM {source}" if absent else ""
     else:
-        columns = ", ".join(f'CAST(NULL AS {column.sql_type}) AS "{column.name}"' for column in table.columns)
-        source = f"SELECT {columns} WHERE false"
-    connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {source}')
+        made = f"SELECT {', '.join(absent.values())} WHERE false"
+    if made:
+        connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {made}')
     _comment(connection, table, "VIEW")
 
 

@@ -131,6 +131,10 @@ def spoiled(demo_home, tmp_path_factory):
             rows = pa.parquet.read_table(version.paths()[0])
             spoilt = pa.array(["deleted"] * rows.num_rows)
             rows = rows.set_column(rows.schema.get_field_index(column), column, spoilt)
+            # Rows without a pair, so that only the release's own checks can find the fault.
+            for paired in {"role", "paired_object_id", "paired_window_start"} & set(rows.schema.names):
+                at = rows.schema.get_field_index(paired)
+                rows = rows.set_column(at, paired, pa.nulls(rows.num_rows, rows.schema.field(at).type))
             store.write(store.tables[table], version.partition, [rows], Provenance())
     return home
 

@@ -6,6 +6,7 @@ import sys
 import textwrap
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tempkb.errors import TempkbError
@@ -98,6 +99,19 @@ def test_a_view_over_nothing_has_its_columns(store):
     bulk.lake.remove("towns", "north")
     bulk.publish()
     assert query(bulk, "SELECT region, n_people FROM towns") == []
+
+
+def test_a_view_over_files_of_an_earlier_declaration_has_the_later_columns_too(store):
+    # A home was built before a column came; its files stay as they are until their windows are built again.
+    write(store, "north", 2, table=dataclasses.replace(TOWNS, persist="view"))
+    later = dataclasses.replace(
+        TOWNS, persist="view", columns=(*TOWNS.columns, Column("holes", pa.list_(pa.int32()), "where"))
+    )
+    grown = with_table(store, later)
+    assert grown.publish().left == 0
+    assert query(grown, "SELECT name, n_people, holes FROM towns ORDER BY town_id") == [
+        ("Town 0", 1, None), ("Town 1", 1, None),
+    ]  # fmt: skip
 
 
 def test_a_changed_declaration_rebuilds_the_table_from_the_lake(store):

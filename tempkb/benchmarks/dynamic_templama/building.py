@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.dynamic_templama.changes import make_changes
-from tempkb.benchmarks.dynamic_templama.checking import HALF_PAIRS
 from tempkb.benchmarks.dynamic_templama.handovers import find_handovers
 from tempkb.benchmarks.dynamic_templama.released_changes import Asked, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -34,8 +33,7 @@ def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
     """Write the changes of every window but the first that do not stand, and return all.
 
     Raises:
-        ContractError: the queries of a window are not built, or an update has not exactly one row on either side;
-            then what was written now is taken back.
+        ContractError: the queries of a window are not built.
     """
     windows = release.design.windows()
     standing = {
@@ -63,26 +61,7 @@ def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
             )
             log(f"{window.label}: {version.rows:,} changes")
         versions.append(version)
-    _refuse_half_pairs(store, release, [window for window, version in standing.items() if version is None])
     return versions
-
-
-def _refuse_half_pairs(store: Store, release: Release, written: Sequence[Window]) -> None:
-    """Take back the changes of some windows if the release has an update that is not told on either side."""
-    keys = [partition_of(release.name, window) for window in release.design.windows()[1:]]
-    with in_memory() as connection:
-        view_files(connection, "changes", store.lake.files(DYNAMIC_TEMPLAMA_CHANGES.name, keys))
-        view_files(connection, "releases", store.lake.files(FACT_RELEASES.name, [release.name]))
-        found = connection.execute(f"{HALF_PAIRS} ORDER BY ALL").fetchall()
-    if found:
-        for window in written:
-            store.lake.remove(DYNAMIC_TEMPLAMA_CHANGES.name, partition_of(release.name, window))
-        _, start, subject, relation, one, role, other = found[0]
-        raise ContractError(
-            f"release {release.name!r}: {len(found)} updates are not told on either side, the first of {subject} "
-            f"{relation} in the window of {start}: {one} ({role}) with {other}; expected one row of either, with the "
-            "two swapped. What was written now is taken back; build the release again under another --name"
-        )
 
 
 def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:

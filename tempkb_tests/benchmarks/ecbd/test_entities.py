@@ -3,6 +3,7 @@
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -128,7 +129,8 @@ def test_without_any_item_there_is_no_release_of_popular_pages_in_silence(connec
     words = r"none of the 2 articles has a Wikidata item.*No page_props.*no site link.*tempkb build.*--dump-id none"
     with pytest.raises(DesignError, match=words):
         chosen(connection, popular=5)
-    assert [row[1] for row in chosen(connection, popular=5, dump_id="")[0]] == ["popular", "popular"]
+    wiki(other := duckdb.connect(), [page(1, None), page(2, None)], {}, {})
+    assert [row[1] for row in chosen(other, popular=5, dump_id="")[0]] == ["popular", "popular"]
     world(connection, [page(1, "Q1"), page(2, None)], [born("Q1", *day)])
     assert (1, "odie", "2021-Q2") in chosen(connection, popular=5)[0]
 

@@ -236,7 +236,9 @@ def test_a_sentence_with_a_hole_is_left_out_and_counted():
     def harvest(rules, *holes):
         finder = NameFinder(list(names))
         article = Article(1, "Ida", text, paragraphs, [], frozenset(("Ida",)), names, holes)
-        return Harvester(finder, sentencex_splitter("en"), 5, lists=False, rules=rules).harvest(article)
+        return Harvester(
+            finder, sentencex_splitter("en"), 5, lists=False, rules=rules, language="en", strict=True
+        ).harvest(article)
 
     # Behind the full stop of the first sentence of the paragraph, and between "of" and "and" of the second.
     note, hole = whole.start + len(kept), text.index("and is")

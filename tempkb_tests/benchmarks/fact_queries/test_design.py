@@ -76,10 +76,12 @@ def test_the_released_dates_know_the_released_changes_only():
     assert design(changes="sets").rules == "tempkb"
 
 
-def test_a_design_of_an_earlier_version_is_not_filled_in():
-    earlier = {name: value for name, value in design().to_json().items() if name != "changes"}
-    with pytest.raises(DesignError, match="has no changes, since an earlier version"):
-        from_json(earlier)
+@pytest.mark.parametrize(("rules", "changes"), [("tempkb", "sets"), ("paper", "released")])
+def test_a_design_of_an_earlier_version_is_read_as_what_it_meant_then(rules, changes):
+    written = {**design().to_json(), "rules": rules}
+    earlier = {name: value for name, value in written.items() if name not in ("changes", "max_open_years")}
+    read = from_json(earlier)
+    assert (read.changes, read.max_open_years) == (changes, "none")
 
 
 def test_a_design_is_read_back_and_names_itself():

@@ -454,7 +454,14 @@ def test_the_most_mentioned_by_choice(home):
     for key, inlinks in (("2020-07-01", (90, 1, 1)), ("2020-10-01", (3, 5, 4))):
         for table, columns in (
             (ENTITY_POPULARITY, {"page_id": [1, 2, 3], "n_inlinks": list(inlinks)}),
-            (STABLE_SNAPSHOTS, {"page_id": [1, 2, 3], "entity_id": ["Q1", "Q2", None]}),
+            (
+                STABLE_SNAPSHOTS,
+                {
+                    "page_id": [1, 2, 3],
+                    "entity_id": ["Q1", "Q2", None],
+                    "entity_id_source": ["page_props", "page_props", None],
+                },
+            ),
         ):
             rows = [{name: values[at] for name, values in columns.items()} for at in range(3)]
             given = [{name: row.get(name, FILLER.get(name)) for name in table.column_names()} for row in rows]

@@ -113,10 +113,13 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
 
 
-def test_holes_in_mention_and_contexts_are_counted(home):
+def test_holes_in_mention_and_contexts_are_counted(home, world):
     """With a hole before each word, a mention has as many as its contexts and itself begin words."""
     store, _, _ = make_release()
-    assert set(store.read("tempel_mentions", release="r")["n_holes"].to_pylist()) == {0}
+    # One page of the demo world has markup that nobody can read, twice.
+    holed = store.read("tempel_mentions", release="r", n_holes=2)["anchor_page_id"].to_pylist()
+    assert set(holed) == {world.story("markup").page_id}
+    assert set(store.read("tempel_mentions", release="r")["n_holes"].to_pylist()) == {0, 2}
     for quarter in store.lake.partitions("page_texts"):
         rows = store.lake.current("page_texts", quarter)
         table = pa.concat_tables(pq.read_table(path) for path in rows.paths())

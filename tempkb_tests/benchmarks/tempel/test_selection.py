@@ -20,7 +20,9 @@ SNAPSHOT = """
 """
 TEXTS = """
     CREATE TABLE texts AS
-    SELECT page_id, revision_id, 'one two reed rush three' AS text, 5 AS n_words, 23 AS n_chars FROM snapshot
+    SELECT page_id, revision_id, 'one two reed rush three' AS text, 5 AS n_words, 23 AS n_chars,
+           [{'offset_char': 9, 'kind': 'template', 'name': 'odd'}] AS holes
+    FROM snapshot
 """
 KEPT = """
     CREATE TABLE kept AS
