@@ -22,6 +22,7 @@ from tempkb.wikitext.mending import mend
 from tempkb.wikitext.redirects import words_table
 from tempkb.wikitext.templates import Expansion
 from tempkb.wikitext.tidy import tidy
+from tempkb.wikitext.variants import settle_variants
 
 
 class Link(NamedTuple):
@@ -111,7 +112,7 @@ def read_article(
     language = language_of(site)
     stripped = strip_extensions(_with_plain_blanks(wikitext))
     expansion = Expansion(stripped.text, day, language=words_of(language), holes=stripped.holes)
-    shown = drop_media(expansion.expand(mend), site, stripped.holes)
+    shown = drop_media(settle_variants(expansion.expand(mend), language), site, stripped.holes)
     inline = Inline(site, stripped.literal, language)
     dropped = dropped_headings() if dropped_sections is None else frozenset(dropped_sections)
     writer = _Writer(dropped)

@@ -62,7 +62,7 @@ def print_counts(language: str) -> dict[str, int]:
         damaged = connection.execute(
             """
             SELECT count(*) FROM ecbd_sentences AS s JOIN page_texts AS t USING (page_id, revision_id)
-            WHERE len(list_filter(t.holes, lambda h: h.offset_char > s.start_char AND h.offset_char < s.end_char)) > 0
+            WHERE len(list_filter(t.holes, lambda h: h.offset_char > s.sentence_start_char AND h.offset_char < s.sentence_end_char)) > 0
             """
         ).fetchall()[0][0]
     print(f"\n{language}: before, now")
