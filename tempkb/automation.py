@@ -159,8 +159,11 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
     due, said = _due(store, day)
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
-    asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale_windows(store))]
-    asked += [_of_items(stretch, day) for stretch in stretches(unlinked_windows(store))]
+    # Items go first: what follows from them would be made anew by them.
+    unlinked = unlinked_windows(store)
+    stale = [window for window in stale_windows(store) if window not in unlinked]
+    asked += [_of_windows(stretch, day, derived=True) for stretch in stretches(stale)]
+    asked += [_of_items(stretch, day) for stretch in stretches(unlinked)]
     for one in due:
         if not is_ready(store, one):
             continue

@@ -14,7 +14,7 @@ from tempkb.dumps.http import HttpMirror
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import WIKIDATA, Offer, offers_of
 from tempkb.dumps.retention import superfluous
-from tempkb.dumps.tables import DUMP_FILES
+from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import SettingsError
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.building import is_current as is_mentions_current
@@ -109,9 +109,12 @@ def read_windows(store: Store) -> list[Window]:
 def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
     """Does every selected table hold the window? Texts lie by quarter, so the window's other tables tell of them."""
     wanted = set(select) or ALL | WRITERS.keys()
-    if PAGE_WIKITEXTS.name in wanted:
+    if wanted & {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name}:
         snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
-        if snapshot is None or PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
+        # A snapshot of an earlier declaration lacks columns that later tables are made from.
+        if snapshot is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
+            return False
+        if PAGE_WIKITEXTS.name in wanted and PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
             return False
     logged = wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}
     derived = set(wanted & WRITERS.keys())
@@ -123,8 +126,11 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
 
 
 def is_registered(store: Store, dump: Dump) -> bool:
-    """Are the dump's files written down as they are now?"""
+    """Are the dump's files written down as they are now, and its pages by today's declaration?"""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
+        return False
+    pages = store.lake.current(PAGES.name, dump.dump_id)
+    if dump.table("page") and (pages is None or pages.schema != PAGES.fingerprint):
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {

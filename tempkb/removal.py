@@ -97,10 +97,11 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
 
 def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed."""
-    for name in removal.releases:
-        strike(store.home, name)
     for table, partition in removal.partitions:
         store.lake.remove(table, partition)
+    # Entries go last: rows without one would be taken for those of a new release of that name.
+    for name in removal.releases:
+        strike(store.home, name)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     store.publish()
     return freed

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +110,13 @@ def build(request: Request) -> Summary:
 
     home = load_home()
     of_entities = [path for path in request.dump_files if holds_entities(path)]
-    named = _name(home, [path for path in request.dump_files if path not in of_entities])
+    of_history = tuple(path for path in request.dump_files if path not in of_entities)
+    # What can be refused is refused before a named dump decides what the home is of.
+    entities, selected = _entity_dumps(home, request, of_entities), _select(request.select)
+    named = _name(home, of_history)
     home = home.claim(named.wiki) if named else home
-    entities = _entity_dumps(home, request, of_entities)
     dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
-    selected, store = _select(request.select), open_store()
+    store = open_store()
     windows = (
         windows_of(store, request, named, dumps) if named or _asks_for_windows(request, store, dumps, entities) else []
     )
@@ -124,7 +126,7 @@ def build(request: Request) -> Summary:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
         of_windows = selected - OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
-        unread = windows_to_read(store, request, windows, of_windows)
+        unread = windows_to_read(store, replace(request, dump_files=of_history), windows, of_windows)
         used = dumps_for(unread, named, dumps) if of_windows else [one for one in dumps if not one.flaws]
         new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
         for dump in used:
@@ -139,12 +141,13 @@ def build(request: Request) -> Summary:
         derived = sorted(of_windows - OF_HISTORY)
         for stretch in stretches([one for one in windows if one not in unread]) if derived else ():
             run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
+        is_history_bad = bool(summary.failures)
         if of_entities:
             _read_named(instance, entities[0], selected, summary)
         else:
             _read_wikidata(instance, entities, selected, summary)
         _link_items(instance, selected, summary)
-        if summary.failures:
+        if is_history_bad:
             _forget(instance, new)
     return summary
 
@@ -185,7 +188,16 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
 def _entity_dumps(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
     """Dumps of Wikidata's entities that this build is about, oldest first; named files go before what lies there."""
     if files:
-        return [name_entities(files, parse_day(request.day) if request.day else None)]
+        dump = name_entities(files, parse_day(request.day) if request.day else None)
+        sums = {file.sha256 for file in dump.entities}
+        for other in find_dumps(home.dumps):
+            is_same_id = other.dump_id == dump.dump_id and not other.is_named
+            if is_same_id and other.entities and {file.sha256 for file in other.entities} != sums:
+                raise SettingsError(
+                    f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
+                    "leave out --dump to use those, or take another home for these"
+                )
+        return [dump]
     if request.day:
         raise SettingsError("--day: tells the day of files of Wikidata's entities; name them with --dump")
     if request.dump_files:
@@ -214,12 +226,13 @@ def _read_named(instance: Any, dump: Dump, selected: set[str], summary: Summary)
     If it cannot be read, nothing of it is remembered, and what was read before stays.
     """
     from tempkb.api import open_store
-    from tempkb.automation import DUMPS_JOB
     from tempkb.wikidata.building import is_current
 
     root = load_home().dumps
     others = [one for one in find_dumps(root) if one.is_named and one.entities]
     before = next((one for one in others if one.dump_id == dump.dump_id), None)
+    described = open_store().lake.current(DUMP_FILES.name, dump.dump_id)
+    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
     remember(root, dump)
     _read_wikidata(instance, [dump], selected, summary)
     if not selected & _OF_WIKIDATA:
@@ -235,7 +248,12 @@ def _read_named(instance: Any, dump: Dump, selected: set[str], summary: Summary)
                 summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
     elif before is not None:
         remember(root, before)
-        run_job(instance, DUMPS_JOB, [before.dump_id], {}, ["dump_files"], Summary())
+        if described is not None:
+            store = open_store()
+            store.lake.restore(described)
+            store.publish()
+    elif is_in_folder:
+        remove_dump(root, dump)
     else:
         _withdraw(instance, dump)
 
@@ -266,12 +284,14 @@ def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
     for stretch in stretches(unlinked):
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
     following = sorted(selected & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
-    if unlinked:
+    left = unlinked_windows(open_store()) if unlinked else []
+    linked = [window for window in unlinked if window not in left]
+    if linked:
         summary.notes.append(
-            f"{len(unlinked)} windows that stand were given the Wikidata items that are known by now; nothing else of "
+            f"{len(linked)} windows that stand were given the Wikidata items that are known by now; nothing else of "
             "them has changed, and no dump was read for it"
         )
-    stale = [one for one in stale_windows(open_store()) if one in unlinked] if unlinked and following else []
+    stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
     for stretch in stretches(stale):
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import TABLES, VIEWS
+from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
@@ -98,7 +99,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | tables
         | set(Settings.model_fields)
         | {"lake_partition", "page_props", "published", "declared"}
-        | {one.name for one in (*fields(Design), *fields(FactDesign))}
+        | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
         | {view.name for view in VIEWS}
         # Columns of views, fields of the released files, benchmarks.
         | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer", "dynamic_templama"}

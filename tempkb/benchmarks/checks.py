@@ -43,5 +43,7 @@ def _releases_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[s
         return [tags[_PARTITION]]
     if _FIRST in tags:
         keys = list(context.instance.get_dynamic_partitions(RELEASES.name or ""))
-        return keys[keys.index(tags[_FIRST]) : keys.index(tags[_LAST]) + 1]
+        ends = [tags[_FIRST], tags[_LAST]]
+        # A step before may have withdrawn an end of the range.
+        return keys[keys.index(ends[0]) : keys.index(ends[1]) + 1] if {*ends} <= {*keys} else ends
     return release_names(store.home)

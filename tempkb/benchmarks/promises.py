@@ -4,7 +4,7 @@ A promise looks at the rows of the releases that it is asked about, and at no
 others: what is wrong with one release is no affair of another's run.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,11 @@ class Promise:
 
 
 def broken(
-    store: Store, promise: Promise, releases: Sequence[str], given: Mapping[str, pa.Table] | None = None
+    store: Store,
+    promise: Promise,
+    releases: Sequence[str],
+    given: Mapping[str, pa.Table] | None = None,
+    only: Collection[str] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the rows of some releases that break a promise.
 
@@ -54,18 +58,24 @@ def broken(
         promise: what is asked.
         releases: whose rows are looked at; tables that are of no release are looked at whole.
         given: rows that are not written yet, by the names that the query uses.
+        only: partitions of these releases that are looked at; None: all.
     """
 
     def partitions(table: Table) -> list[str] | None:
         if not is_of_releases(table):
             return None
-        return [key for name in releases for key in partitions_of_release(store.lake, table, name)]
+        found = [key for name in releases for key in partitions_of_release(store.lake, table, name)]
+        return [key for key in found if only is None or key in only]
 
     return promises.broken(store, promise.query, promise.tables, partitions, given or {}, promise.prepare)
 
 
 def require(
-    store: Store, declared: Iterable[Promise], release: str, given: Mapping[str, pa.Table] | None = None
+    store: Store,
+    declared: Iterable[Promise],
+    release: str,
+    given: Mapping[str, pa.Table] | None = None,
+    fresh: Collection[str] | None = None,
 ) -> None:
     """Refuse a release that breaks a promise; warnings are left to the asset checks.
 
@@ -74,6 +84,8 @@ def require(
         declared: what it promises.
         release: its name.
         given: rows that are not written yet, by the names that the queries use.
+        fresh: its partitions that were written just now; those that stood before are not held to promises that
+            may fade. None: all were.
 
     Raises:
         ContractError: names the check, how many rows break it, and one of them.
@@ -81,7 +93,7 @@ def require(
     for promise in declared:
         if promise.is_warning:
             continue
-        rows = broken(store, promise, [release], given)
+        rows = broken(store, promise, [release], given, fresh if promise.may_fade else None)
         if rows:
             raise ContractError(
                 f"release {release!r}: fails its own check {promise.about.name}.{promise.name} "

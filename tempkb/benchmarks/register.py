@@ -39,6 +39,11 @@ def is_built(home: Home, name: str) -> bool:
     return bool(entry[_BUILT] == _asked(entry))
 
 
+def was_built(home: Home, name: str) -> bool:
+    """Was a release ever built whole, if perhaps not all that is asked for by now?"""
+    return is_registered(home, name) and _read(home, name)[_BUILT] is not None
+
+
 def take_back(home: Home, name: str) -> bool:
     """Put an entry back to what was last built; False, and the entry is gone, when nothing was."""
     built = _read(home, name)[_BUILT] if is_registered(home, name) else None

@@ -8,7 +8,7 @@ a new one nothing stays: no register entry, no rows in the lake or in DuckDB.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tempkb.benchmarks.register import partitions_of_release, take_back
+from tempkb.benchmarks.register import partitions_of_release, take_back, was_built
 from tempkb.errors import TempkbError
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
@@ -44,13 +44,15 @@ def withdraw_unbuilt(store: Store, name: str) -> None:
 
 
 def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
-    stays = take_back(store.home, name)
+    stays = was_built(store.home, name)
     for table, partition in _versions(store, name):
         if not stays or (table, partition) not in before:
             store.lake.remove(table, partition)
     if stays:
         for version in before.values():
             store.lake.restore(version)
+    # The entry goes last: rows without one would be taken for those of a new release of that name.
+    take_back(store.home, name)
     store.publish()
     return f"Release {name!r} stays exactly as it was" if stays else f"Nothing was kept of release {name!r}"
 

@@ -29,7 +29,7 @@ def _shown(markup: re.Match[str]) -> str:
     inside = markup[1]
     flags = _FLAGS.match(inside)
     if flags is not None:
-        if _HIDDEN & set(flags[1].upper()):
+        if _HIDDEN & {one.strip().upper() for one in flags[1].split(";")}:
             return ""
         inside = inside[flags.end() :]
     forms: dict[str, str] = {}

@@ -16,6 +16,7 @@ from tempkb.wikitext.variants import settle_variants
     pytest.param("-{R|Spree}-", "Spree", id="the same with a flag"),
     pytest.param("-{A|zh-hans:一; zh-hant:二}-", "一", id="a rule that is also shown"),
     pytest.param("-{H|zh-hans:一; zh-hant:二}-三", "三", id="a hidden rule"),
+    pytest.param("甲-{zh-hans;zh-hant|乙}-丁", "甲乙丁", id="words for readers of some scripts"),
     pytest.param("-{T|zh:一}-三", "三", id="a rule for the title"),
     pytest.param("a-{b", "a-{b", id="never closed"),
 ])  # fmt: skip

@@ -55,8 +55,9 @@ def dynamic_templama_queries(
     told: dict[str, Any] = {}
     for name in context.partition_keys:
         began = time.monotonic()
+        release = releases.load(store.home, name)
         with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
-            versions = build_queries(store, releases.load(store.home, name), DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
+            versions = build_queries(store, release, DYNAMIC_TEMPLAMA_QUERIES, context.log.info)
             require(store, OF_QUERIES, name)
         facts = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(facts, partition_key=name)
@@ -78,8 +79,8 @@ def dynamic_templama_changes(
     told: dict[str, Any] = {}
     for name in context.partition_keys:
         began = time.monotonic()
+        release = releases.load(store.home, name)
         with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
-            release = releases.load(store.home, name)
             versions = build_changes(store, release, context.log.info)
             require(store, OF_CHANGES, name)
             n = len(release.design.windows())

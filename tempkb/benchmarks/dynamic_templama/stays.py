@@ -55,7 +55,7 @@ def find_stays(study: Study, design: Design) -> Stays:
     until = np.maximum.reduceat(last, heads)
     # The latest end among the spells of the last window.
     by_end = np.lexsort((study.ends[spell], last, stay))
-    tails = by_end[np.append(heads[1:], len(spell)) - 1]
+    tails = by_end[np.append(heads[1:], len(spell))[: len(heads)] - 1]
     opening, closing = spell[heads], spell[tails]
     starts = _readings_of_starts(study.begins[opening], study.start_fineness[opening])
     ends = _readings_of_ends(study.ends[closing], study.end_fineness[closing])

@@ -91,6 +91,8 @@ def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[s
     """
     if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
         log(f"{release.name}: stands; a release is frozen once built")
+        # Its row is the last to be written: a run that was killed right behind it has not said so yet.
+        mark_built(store.home, release.name)
         standing = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
         return {name: version for name, version in standing.items() if version is not None}
     with (

@@ -156,11 +156,13 @@ class Design:
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Read a design that `to_json` wrote."""
+    """Read a design that `to_json` wrote, also in an earlier version."""
     days = {name: date.fromisoformat(values[name]) for name in ("cut", "first", "end")}
     granularity = Granularity(values["origin_granularity"])
     pages = tuple(values["popular_pages"])
-    return Design(**{**values, **days, "origin_granularity": granularity, "popular_pages": pages})
+    # Releases that are older than these parts were neither strict nor balanced.
+    older = {"strict_answers": False, "balance_kinds": False}
+    return Design(**{**older, **values, **days, "origin_granularity": granularity, "popular_pages": pages})
 
 
 _PAPER: Mapping[str, Any] = {

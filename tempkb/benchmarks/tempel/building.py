@@ -224,7 +224,9 @@ class _Builder:
         }  # fmt: skip
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
         own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
-        require(self.store, PROMISES, release.name, {"releases": own_row})
+        # Texts that were cleaned anew since are others than those that the snapshots before were made from.
+        fresh = {partition for _, partition in self.built.versions} if not release.made_from else set()
+        require(self.store, PROMISES, release.name, {"releases": own_row}, fresh)
         provenance = Provenance(inputs, self.design.to_json())
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
         told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]

@@ -77,7 +77,7 @@ def choose_mentions(
                kept.avg_men_prior, kept.ent_prior, kept.nr_inlinks, surfaces_left.nr_dist_mens,
                kept.n_links AS nr_mens_per_ent, m.quota AS nr_mens_extracted,
                anchor_text.text AS anchor_text, target_text.text AS target_text,
-               [hole.offset_char FOR hole IN anchor_text.holes] AS anchor_holes
+               coalesce([hole.offset_char FOR hole IN anchor_text.holes], []) AS anchor_holes
         FROM in_subset AS m
         JOIN kept ON kept.page_id = m.target_page_id AND kept.surface = m.key
         JOIN surfaces_left ON surfaces_left.page_id = m.target_page_id

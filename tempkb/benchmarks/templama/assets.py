@@ -33,8 +33,8 @@ def templama_queries(context: dg.AssetExecutionContext, store: dg.ResourceParam[
     told: dict[str, Any] = {}
     for name in context.partition_keys:
         began = time.monotonic()
+        release = releases.load(store.home, name)
         with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
-            release = releases.load(store.home, name)
             versions = build_queries(store, release, TEMPLAMA_QUERIES, context.log.info)
             require(store, OF_QUERIES, name)
             _finish(store, release)
@@ -57,8 +57,8 @@ def future_relation_queries(
     """Make it for each release of the run."""
     facts: dict[str, Any] = {}
     for name in context.partition_keys:
+        release = releases.load(store.home, name)
         with forgetting_withdrawn(context, store, name), whole_or_nothing(store, name):
-            release = releases.load(store.home, name)
             version = store.lake.current(FUTURE_RELATION_QUERIES.name, name)
             if version is None:
                 rows = future_relation_rows(store.home.wiki or "", name)

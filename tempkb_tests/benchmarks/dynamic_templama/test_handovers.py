@@ -440,3 +440,7 @@ def test_a_release_with_half_a_pair_fails_its_own_check(built):
         ContractError, match=r"updates_are_found_from_either_side .* 2021-01-01, Q1, P6, Q13, arriving, Q14"
     ):
         require(store, OF_CHANGES, made.name)
+
+
+def test_where_nothing_is_ever_certain_there_is_no_handover(told):
+    assert told(("A", "2021", "2021"), answers="certain") == {}

@@ -113,6 +113,20 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
 
 
+def test_a_release_outlives_a_later_cleaner(home):
+    """Its base snapshots are frozen: texts that are cleaned anew after them make no fault of theirs."""
+    store, release, _ = make_release()
+    for quarter in store.lake.partitions("page_texts"):
+        table = pa.concat_tables(pq.read_table(path) for path in store.lake.current("page_texts", quarter).paths())
+        moved = pc.binary_join_element_wise("Anew. ", table["text"], "")
+        table = table.set_column(table.schema.get_field_index("text"), "text", moved)
+        store.write(PAGE_TEXTS, quarter, [table], Provenance())
+    assert breaks(store, checking.MISPLACED)
+    before = store.lake.current(TEMPEL_MENTIONS.name, partition_of("r", CUTS[0])).version
+    build_release(store, release, print)
+    assert store.lake.current(TEMPEL_MENTIONS.name, partition_of("r", CUTS[0])).version == before
+
+
 def test_holes_in_mention_and_contexts_are_counted(home, world):
     """With a hole before each word, a mention has as many as its contexts and itself begin words."""
     store, _, _ = make_release()
