@@ -126,11 +126,11 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
 
 
 def is_registered(store: Store, dump: Dump) -> bool:
-    """Are the dump's files written down as they are now, and its pages by today's declaration?"""
+    """Are the dump's files written down as they are now, and its pages, if any, by today's declaration?"""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
     pages = store.lake.current(PAGES.name, dump.dump_id)
-    if dump.table("page") and (pages is None or pages.schema != PAGES.fingerprint):
+    if pages is not None and dump.table("page") and pages.schema != PAGES.fingerprint:
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {
