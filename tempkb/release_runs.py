@@ -57,11 +57,13 @@ def _build(home: Home, job: str, name: str) -> Summary:
 
     summary = Summary()
     with dagster_at(home) as instance:
+        is_whole = False
         try:
             run_job(instance, job, [name], {}, [], summary)
+            is_whole = not summary.failures
         finally:
             # Also when somebody interrupts the run between two of its steps.
-            if is_registered(home, name) and not is_built(home, name):
+            if not is_whole and is_registered(home, name) and not is_built(home, name):
                 withdraw_unbuilt(open_store(), name)
             if not is_registered(home, name):
                 instance.delete_dynamic_partition(FAMILIES[job], name)
