@@ -1,8 +1,6 @@
 """Fixtures: homes of a test's own, and the demo world built once."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,8 @@ import pytest
 import tempkb
 from tempkb.demo.world import make_world
 from tempkb.settings import load_home
+from tempkb.store.locks import locked
+from tempkb_tests.commands import run_command
 
 
 @pytest.fixture
@@ -24,26 +24,31 @@ def home_folder(tmp_path, monkeypatch) -> Path:
 
 
 def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, **variables: str):
-    """Run the command in a process of its own."""
+    """Run the command in a process of its own, without any other TEMPKB_ variable."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1]), **variables}
-    done = subprocess.run(
-        [sys.executable, "-m", "tempkb.cli", *arguments],
-        env=environment, cwd=cwd, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_command(list(arguments), environment, cwd)
     if check and done.returncode:
         raise AssertionError(f"tempkb {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
     return done
 
 
 @pytest.fixture(scope="session")
-def demo_home(tmp_path_factory) -> Path:
-    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster. Read only; copy it to change it."""
-    home = tmp_path_factory.mktemp("demo") / "home"
-    run_tempkb(home, "demo")
-    run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
-    run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
-    run_tempkb(home, "release", "ecbd", "2021-01-01..2024-01-01", "--preset", "small", "--name", "demo-cloze")
+def demo_home(tmp_path_factory, worker_id) -> Path:
+    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster.
+
+    Read only; copy it to change it. The first of several workers builds it for all.
+    """
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "demo"
+    home, built = folder / "home", folder / "built"
+    with locked(folder / "lock"):
+        if not built.exists():
+            run_tempkb(home, "demo")
+            run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
+            run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
+            run_tempkb(home, "release", "ecbd", "2021-01-01..2024-01-01", "--preset", "small", "--name", "demo-cloze")
+            built.touch()
     return home
 
 

@@ -8,7 +8,7 @@ word of its own, with the marks and the punctuation around it. Hangul has blanks
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 # Blocks of the scripts, first and last code point (Unicode's Blocks.txt).
@@ -24,27 +24,30 @@ _BLOCKS = (
     (0x3021, 0x312F),  # Hangzhou numerals, Hiragana, Katakana, Bopomofo
     (0x31A0, 0x31BF),  # Bopomofo, extended
     (0x31F0, 0x31FF),  # Katakana, extended
-    (0x3400, 0x4DBF),  # Han, extension A
-    (0x4E00, 0x9FFF),  # Han
     (0xA000, 0xA48F),  # Yi
     (0xA980, 0xA9FF),  # Javanese, Myanmar extended B
     (0xAA60, 0xAA7F),  # Myanmar, extended A
     (0xF900, 0xFAFF),  # Han, compatibility
     (0xFF66, 0xFF9F),  # Katakana of half width
     (0x1AFF0, 0x1B16F),  # kana supplements
-    (0x20000, 0x323AF),  # Han, extensions B to H
 )
+# Large blocks of nothing but letters; code points that Unicode has not assigned yet will be letters as well.
+_HAN_BLOCKS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0x20000, 0x323AF))
 
 
 def _class_of(kinds: str) -> str:
     """The characters of the blocks whose general category begins with one of some letters, as ranges of a pattern."""
     codes = (code for first, last in _BLOCKS for code in range(first, last + 1))
     wanted = [code for code in codes if unicodedata.category(chr(code))[0] in kinds]
-    ranges = (list(run) for _, run in groupby(enumerate(wanted), lambda pair: pair[1] - pair[0]))
-    return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in ranges)
+    runs = (list(run) for _, run in groupby(enumerate(wanted), lambda pair: pair[1] - pair[0]))
+    return _ranges((run[0][1], run[-1][1]) for run in runs)
 
 
-UNSPACED = _class_of("LN")
+def _ranges(ends: Iterable[tuple[int, int]]) -> str:
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ends)
+
+
+UNSPACED = _class_of("LN") + _ranges(_HAN_BLOCKS)
 """Letters and digits of the scripts, as the inside of a character class of a pattern."""
 UNSPACED_MARKS = _class_of("M")
 """Marks that these scripts put on and around their letters, likewise."""
