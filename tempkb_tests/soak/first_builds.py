@@ -1,9 +1,9 @@
 """First builds of a home, killed at every tenth of a second and several at once: each home ends as an undisturbed one.
 
-    python -m tempkb_tests.soak.first_builds [--rounds 20] [--kills 31] [--full]
+    python -m tempkb_tests.soak.first_builds [--rounds 20] [--kills 31] [--steps 40] [--full]
 
-A kill falls so many tenths of a second after the build has first touched its home; then the home is built to the end.
-Prints a line for each trial and a summary, and ends with 1 if any home differs or any message is not one line.
+A kill falls so many tenths of a second after the build has first touched its home, or, whatever the speed of the
+machine, when so many files and folders have appeared in it; then the home is built to the end. Prints a line for each trial and a summary, and ends with 1 if any home differs or any message is not one line.
 """
 
 import argparse
@@ -73,25 +73,30 @@ def trial(home: Path, expected: dict[str, object], errors: list[str], codes: lis
     return f"exits {codes}, {'equal' if not other else f'differs in {other}'}{': ' + said if said else ''}", is_good
 
 
-def killed(template: Path, folder: Path, tenths: int, arguments: tuple[str, ...]) -> Path:
-    """Kill a first build so many tenths of a second after it has touched its home."""
-    home = folder / f"killed-{tenths}"
+def killed(template: Path, home: Path, arguments: tuple[str, ...], paths: int, delay: float) -> None:
+    """Kill a first build so many seconds after so many files and folders have appeared in its home."""
     shutil.copytree(template, home)
-    before = {path.name for path in home.iterdir()}
-    process = start(home, arguments)
-    while process.poll() is None and {path.name for path in home.iterdir()} <= before:
-        time.sleep(0.001)
-    time.sleep(tenths / 10)
+    before = set(walked(home))
+    process, seen = start(home, arguments), set()
+    while process.poll() is None and len(seen) < paths:
+        seen.update(walked(home))
+        seen -= before
+    time.sleep(delay)
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    return home
+
+
+def walked(home: Path) -> list[str]:
+    """All paths of a home; what vanishes meanwhile is passed over."""
+    return [os.path.join(folder, name) for folder, inner, files in os.walk(home) for name in (*inner, *files)]
 
 
 def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--rounds", type=int, default=20, help="trials of two, of three and of four builds at once")
     asked.add_argument("--kills", type=int, default=31, help="kills at 0, 0.1, ... seconds")
+    asked.add_argument("--steps", type=int, default=40, help="kills when 1, 2, ... files and folders have appeared")
     asked.add_argument("--full", action="store_true", help="build every table of every window, not the dump's own")
     options = asked.parse_args()
     arguments = FULL if options.full else LIGHT
@@ -107,12 +112,14 @@ def main() -> None:
         assert first.returncode == 0, error
         expected = contents_of(alone)
         print(json.dumps({"files and tables": len(expected)}), flush=True)
-        for tenths in range(options.kills):
-            home = killed(template, folder, tenths, arguments)
+        when = [(1, tenths / 10) for tenths in range(options.kills)]
+        for paths, delay in [*when, *((number, 0.0) for number in range(1, options.steps + 1))]:
+            home = folder / "killed"
+            killed(template, home, arguments, paths, delay)
             again = start(home, arguments)
             said, is_good = trial(home, expected, [again.communicate()[1]], [again.returncode])
             outcomes["killed", is_good] += 1
-            print(f"killed after {tenths / 10} s: {said}", flush=True)
+            print(f"killed {delay} s after {paths} new paths: {said}", flush=True)
             shutil.rmtree(home)
         for n in (2, 3, 4):
             for number in range(options.rounds):
