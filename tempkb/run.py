@@ -308,11 +308,18 @@ def _say(line: str) -> None:
 
 
 def serve_ui(port: int) -> None:
-    """Replace this process by Dagster's web server and daemon, on localhost only."""
+    """Replace this process by Dagster's web server and daemon, on localhost only.
+
+    None of the processes imports anything from the working directory, where a `duckdb.py` of somebody else may lie:
+    Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
+    `-d`, the folder from which tempkb was imported here.
+    """
     home = load_home()
     prepare_dagster(home)
+    os.environ["PYTHONSAFEPATH"] = "1"
     program = Path(sys.executable).with_name("dagster")
-    arguments = ["dagster", "dev", "-m", "tempkb.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
+    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
     os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
 
 

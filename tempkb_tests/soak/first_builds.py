@@ -89,7 +89,7 @@ def killed(template: Path, home: Path, arguments: tuple[str, ...], paths: int, d
 
 def walked(home: Path) -> list[str]:
     """All paths of a home; what vanishes meanwhile is passed over."""
-    return [os.path.join(folder, name) for folder, inner, files in os.walk(home) for name in (*inner, *files)]
+    return [f"{folder}/{name}" for folder, inner, files in os.walk(home) for name in (*inner, *files)]
 
 
 def main() -> None:
