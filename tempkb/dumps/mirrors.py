@@ -89,8 +89,8 @@ class FolderMirror:
         if not self.is_own and not (found := path.resolve()).is_relative_to(self.root.resolve()):
             raise SourceError(
                 f"{path}: a link that leads to {found}, outside of the mirror {self.root}; expected a file or folder "
-                "in the mirror. Nothing is taken from there; put the file itself into the mirror, or name the folder in "
-                "which it lies as the mirror"
+                "in the mirror. Nothing is taken from there; put the file itself into the mirror, or name the "
+                "folder in which it lies as the mirror"
             )
         return path
 
