@@ -156,7 +156,7 @@ def publish() -> None:
     from tempkb.store.locks import Patience
 
     publication = open_store(Patience(60.0)).publish()
-    if publication.left:
+    if publication.reason:
         fail(f"{publication.left} partitions are still pending: {publication.reason}")
     click.echo(f"Brought in: {publication.done}. Nothing is pending.")
 

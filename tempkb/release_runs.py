@@ -8,7 +8,8 @@ from tempkb.benchmarks.register import is_built, is_registered
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
-from tempkb.run import FAMILIES, Summary, dagster_at, run_job
+from tempkb.instance import dagster_at
+from tempkb.run import FAMILIES, Summary, run_job
 from tempkb.settings import Home, load_home
 
 

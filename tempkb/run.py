@@ -7,7 +7,6 @@ storage, so that the web UI shows them afterwards.
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine import progress
 from tempkb.errors import SettingsError
 from tempkb.failures import innermost
+from tempkb.instance import dagster_at, prepare_dagster
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.refresh import due_dumps, stale_windows, stretches
@@ -36,33 +36,6 @@ from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_o
 from tempkb.settings import Home, load_home
 from tempkb.store.store import Store
 from tempkb.windows import parse_day
-
-_DAGSTER_YAML = """\
-# Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
-storage:
-  sqlite:
-    base_dir: {home}
-local_artifact_storage:
-  module: dagster._core.storage.root
-  class: LocalArtifactStorage
-  config:
-    base_dir: {home}
-compute_logs:
-  module: dagster._core.storage.local_compute_log_manager
-  class: LocalComputeLogManager
-  config:
-    base_dir: {home}/compute_logs
-telemetry:
-  enabled: false
-nux:
-  enabled: false
-run_monitoring:
-  enabled: true
-concurrency:
-  runs:
-    max_concurrent_runs: 1
-"""
-
 
 # Families of partitions that come as they appear, by their jobs; the others are of windows.
 FAMILIES = {
@@ -334,37 +307,19 @@ def _say(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-@contextmanager
-def dagster_at(home: Home) -> Iterator[Any]:
-    """Give the Dagster instance of a home, made on first use; nothing of it lies outside the home."""
-    prepare_dagster(home)
-    import dagster as dg
-
-    with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
-        yield instance
-
-
-def prepare_dagster(home: Home) -> None:
-    """Make Dagster's folder in the home and point it, and the caches of libraries, there."""
-    cache = home.dagster / "cache"
-    cache.mkdir(parents=True, exist_ok=True)
-    config = home.dagster / "dagster.yaml"
-    said = _DAGSTER_YAML.format(home=home.dagster)
-    if not config.exists() or config.read_text("utf-8") != said:
-        config.write_text(said, "utf-8")
-    os.environ["DAGSTER_HOME"] = str(home.dagster)
-    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
-    os.environ["TEMPKB_HOME"] = str(home.path)
-    os.environ["MPLCONFIGDIR"] = str(cache / "matplotlib")
-    os.environ["XDG_CACHE_HOME"] = str(cache)
-
-
 def serve_ui(port: int) -> None:
-    """Replace this process by Dagster's web server and daemon, on localhost only."""
+    """Replace this process by Dagster's web server and daemon, on localhost only.
+
+    None of the processes imports anything from the working directory, where a `duckdb.py` of somebody else may lie:
+    Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
+    `-d`, the folder from which tempkb was imported here.
+    """
     home = load_home()
     prepare_dagster(home)
+    os.environ["PYTHONSAFEPATH"] = "1"
     program = Path(sys.executable).with_name("dagster")
-    arguments = ["dagster", "dev", "-m", "tempkb.definitions", "-h", "127.0.0.1", "-p", str(port)]
+    module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
+    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
     os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
 
 

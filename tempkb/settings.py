@@ -218,7 +218,8 @@ class Home:
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
             _write_record(self.path, settings)
-        return Home(self.path, settings, self.asked_wiki)
+        # Of several first writers one has won, perhaps another process; what it wrote down holds for all of them.
+        return Home(self.path, _with_record(self.path, settings), self.asked_wiki)
 
     def hold(self, values: Mapping[str, Any]) -> "Home":
         """Write down, once, what Wikidata is read with in this home, and return it with that in force.

@@ -156,10 +156,10 @@ def test_versions_agree():
 def test_dagster_yaml_and_the_one_tempkb_writes_say_the_same():
     import yaml
 
-    from tempkb.run import _DAGSTER_YAML
+    from tempkb.instance import settings_for
 
     committed = yaml.safe_load((ROOT / "dagster.yaml").read_text())
-    written = yaml.safe_load(_DAGSTER_YAML.format(home="data/demo/dagster"))
+    written = yaml.safe_load(settings_for("data/demo/dagster"))
     assert committed == written
 
 

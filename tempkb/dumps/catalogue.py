@@ -131,7 +131,7 @@ class Dump:
 
 def find_dumps(root: Path) -> list[Dump]:
     """List the dumps below `root`, oldest first: those in Wikimedia's layouts, then those that were named."""
-    mirror = FolderMirror(root)
+    mirror = FolderMirror(root, is_own=True)
     dated = [dump_of(root, offer) for wiki in wikis_in(mirror) for offer in offers_of(mirror, wiki)]
     return sorted(dated, key=lambda dump: (dump.horizon, dump.dump_id)) + _remembered(root)
 

@@ -141,7 +141,7 @@ class Download:
         if isinstance(self.mirror, HttpMirror):
             return Transfer(self.mirror, file, draft, tell, self._stopped).run()
         draft.parent.mkdir(parents=True, exist_ok=True)
-        _link(below(self.mirror.root, file.place), draft)
+        _link(self.mirror.path_of(file.place), draft)
         tell(draft.stat().st_size)
         return known_sums(draft, None, [kind_of(file.checksum)] if file.checksum else [])
 

@@ -29,6 +29,7 @@ _LISTED = re.compile(r'href="([^"/]+)">[^<]*</a>\s+\d\d-\w{3}-\d{4} \d\d:\d\d\s+
 _FOLDER = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)/")
 _CONTACT = re.compile(r"https?://\S+|[^@\s]+@[^@\s]+\.[^@\s]+")
 _RETRIED = {429, 500, 502, 503, 504}
+_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
 # Wikimedia allows three per address; one is left to the person at the browser.
 CONNECTIONS = 2
@@ -201,7 +202,7 @@ class HttpMirror:
 
     @contextmanager
     def answer(self, address: str, headers: dict[str, str]) -> Iterator[requests.Response]:
-        """Ask once and give the answer with its body still to come; redirects stay on the host.
+        """Ask once and give the answer with its body still to come; redirects stay on the host and port.
 
         Raises:
             TroubleError: the server is busy or cannot be reached.
@@ -229,12 +230,11 @@ class HttpMirror:
                 return response
             response.close()
             target = urljoin(asked, response.headers.get("Location", ""))
-            if urlsplit(target).hostname != urlsplit(self.root).hostname or urlsplit(target).scheme not in (
-                "https", urlsplit(self.root).scheme,
-            ):  # fmt: skip
+            otherwise = _elsewhere(asked, target)
+            if otherwise:
                 raise SourceError(
-                    f"{asked}: the server sends us to {target}, another host; expected the file itself. If that host "
-                    "is to be trusted, set it: TEMPKB_MIRROR=..."
+                    f"{asked}: the server sends us to {target}, {otherwise}; expected the file itself. If what answers "
+                    "there is to be trusted, set it: TEMPKB_MIRROR=..."
                 )
             asked = target
         raise SourceError(f"{address}: the server sends us in circles; try another mirror")
@@ -268,6 +268,26 @@ class HttpMirror:
         told = answer.headers.get("Content-Length")
         if told is not None and told.isdigit() and taken < int(told):
             raise TroubleError(f"the connection broke after {taken} of {told} bytes")
+
+
+def _elsewhere(asked: str, target: str) -> str:
+    """Say in what a redirect leads elsewhere; empty when it stays with the server that was asked.
+
+    On its standard port a server may send us from http to https, which is the same server, better spoken to.
+    """
+    one, other = urlsplit(asked), urlsplit(target)
+    try:
+        ports = (one.port or _PORTS.get(one.scheme), other.port or _PORTS.get(other.scheme))
+    except ValueError:
+        return "which is no address"
+    if other.scheme not in _PORTS:
+        return "which is no address of a web server"
+    if one.hostname != other.hostname:
+        return "another host"
+    if (one.scheme, other.scheme) == ("https", "http"):
+        return "where nothing is encrypted any more"
+    is_better = (one.scheme, other.scheme) == ("http", "https") and ports == (_PORTS["http"], _PORTS["https"])
+    return "" if is_better or ports[0] == ports[1] else "another port"
 
 
 class _Links(HTMLParser):

@@ -42,9 +42,12 @@ class FolderMirror:
 
     Args:
         root: the folder.
+        is_own: is it the home's own folder, in which a link may lead anywhere? In a mirror, which others fill, a link
+            may lead only to what lies in the mirror.
     """
 
     root: Path
+    is_own: bool = False
 
     @property
     def where(self) -> str:
@@ -53,12 +56,12 @@ class FolderMirror:
 
     def folders(self, place: str) -> list[str]:
         """Names of the folders in a place, sorted."""
-        folder = self.root / place
+        folder = self.path_of(place)
         return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
     def small_file(self, place: str) -> bytes | None:
         """Content of a list of files; None when there is none."""
-        path = self.root / place
+        path = self.path_of(place)
         if not path.is_file():
             return None
         if path.stat().st_size > LONGEST_LIST:
@@ -67,14 +70,29 @@ class FolderMirror:
 
     def sizes(self, place: str) -> dict[str, int]:
         """Sizes of the files in a place by name."""
-        folder = self.root / place
+        folder = self.path_of(place)
         files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
         return {path.name: path.stat().st_size for path in files}
 
     def size_of(self, place: str) -> int | None:
         """Size of a file in bytes; None when it is not there."""
-        path = self.root / place
+        path = self.path_of(place)
         return path.stat().st_size if path.is_file() else None
+
+    def path_of(self, place: str) -> Path:
+        """Where a place lies.
+
+        Raises:
+            SourceError: on the way there, a link leads out of the mirror.
+        """
+        path = self.root / place
+        if not self.is_own and not (found := path.resolve()).is_relative_to(self.root.resolve()):
+            raise SourceError(
+                f"{path}: a link that leads to {found}, outside of the mirror {self.root}; expected a file or folder "
+                "in the mirror. Nothing is taken from there; put the file itself into the mirror, or name the "
+                "folder in which it lies as the mirror"
+            )
+        return path
 
 
 def below(root: Path, place: str) -> Path:

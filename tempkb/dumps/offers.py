@@ -133,7 +133,11 @@ def _choose_files(mirror: Mirror, offer: Offer) -> None:
     """Keep one file per part; of a folder one that is there, and without any the part is a flaw."""
     listed = _without_older_kind(offer.files)
     offer.files = cheapest(listed)
-    if not isinstance(mirror, FolderMirror) or not offer.is_told:
+    if not isinstance(mirror, FolderMirror):
+        return
+    led_out = _leading_out(mirror, listed)
+    offer.flaws += led_out
+    if led_out or not offer.is_told:
         return
     there = [file for file in listed if mirror.size_of(file.place) is not None]
     held = {_part_of(file) for file in there}
@@ -143,6 +147,17 @@ def _choose_files(mirror: Mirror, offer: Offer) -> None:
         size = mirror.size_of(file.place)
         if file.size is not None and size != file.size:
             offer.flaws.append(f"{file.name} has {size} of {file.size} bytes")
+
+
+def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str]:
+    """What is wrong with those files of a folder that are links out of it, in words."""
+    flaws = []
+    for file in files:
+        try:
+            mirror.path_of(file.place)
+        except SourceError as error:
+            flaws.append(str(error))
+    return flaws
 
 
 def wikis_in(mirror: FolderMirror) -> list[str]:

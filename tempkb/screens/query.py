@@ -27,7 +27,8 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     Raises:
         SettingsError: if DuckDB refuses the query; its words say where.
     """
-    with open_store().database.reading() as connection:
+    database = open_store().database
+    with database.reading() as connection:
         try:
             # A statement that returns nothing, such as SET, gives no relation.
             relation: duckdb.DuckDBPyRelation | None = connection.sql(query)
@@ -35,7 +36,7 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
                 return
             result = relation.to_arrow_table()
         except duckdb.Error as error:
-            raise SettingsError(f"the query was refused: {error}") from None
+            raise SettingsError(f"the query was refused: {database.explain(error)}") from None
     if parquet is not None:
         draft = parquet.with_name(parquet.name + ".draft")
         pq.write_table(result, draft)

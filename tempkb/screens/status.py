@@ -12,7 +12,7 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
 from tempkb.screens.console import console, grid
-from tempkb.store.database import Pending
+from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
@@ -64,7 +64,7 @@ def print_status() -> None:
         )
     )  # fmt: skip
     stale = {(name, partition) for name, partition in _stale(store)}
-    pending = _pending(store)
+    pending, others, untold = _published(store)
     waiting = {(one.table.name, one.partition) for one in pending or []}
     rows = []
     for table in store.tables.values():
@@ -78,7 +78,15 @@ def print_status() -> None:
         )  # fmt: skip
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     if pending is None:
-        out.print("The DuckDB file is open for writing in another program, so what is pending cannot be told.")
+        out.print(f"What is pending cannot be told: {untold}", highlight=False, markup=False)
+    if others:
+        out.print(
+            f"tables and views of your own in the DuckDB file, which tempkb leaves alone: {', '.join(others)}",
+            highlight=False,
+            markup=False,
+        )
+    if pending is not None and untold:
+        out.print(untold, highlight=False, markup=False)
     for folder in store.lake.unfinished():
         n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         out.print(
@@ -100,9 +108,11 @@ def print_summary(summary: Summary) -> None:
         if versions:
             rows.append((table.name, len(versions), sum(one.rows for one in versions), sum(_bytes(store, table.name))))
     out.print(grid(("table", "partitions", "rows", "bytes"), rows, title=f"{store.home.path}"))
-    pending = _pending(store)
-    if pending:
-        out.print(f"{len(pending)} partitions are not in DuckDB yet (somebody has the file open): tempkb publish")
+    pending, _, untold = _published(store)
+    if pending or untold:
+        n = len(store.database.pending() if pending is None else pending)
+        reason = untold or "bring them in: tempkb publish"
+        out.print(f"{n} partitions are not in DuckDB yet: {reason}", highlight=False, markup=False)
     for note in summary.notes:
         out.print(note, highlight=False, markup=False)
     for failure in summary.failures:
@@ -141,14 +151,18 @@ def _bytes(store: Store, table: str) -> list[int]:
     return [file.bytes for version in store.lake.versions(table) for file in version.files]
 
 
-def _pending(store: Store) -> list[Pending] | None:
-    if not store.database.path.exists():
-        return store.database.pending()
+def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
+    """What is pending, None if it cannot be told; what in the DuckDB file is not ours; what is in the way, in words."""
+    database = store.database
     try:
-        with store.database.reading() as connection:
-            return store.database.pending(connection)
-    except LockTimeoutError:
-        return None
+        with database.reading() as connection:
+            blocked = database.in_the_way(connection)
+            told = refusal(database.path, blocked) if blocked else ""
+            return database.pending(connection), database.others(connection), told
+    except NothingPublishedError:
+        return database.pending(), [], ""
+    except (LockTimeoutError, DatabaseFileError) as error:
+        return None, [], str(error)
 
 
 def _stale(store: Store) -> list[tuple[str, str]]:

@@ -9,7 +9,8 @@ is never stored: whatever `CURRENT` in the lake differs from the table
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +39,23 @@ COMMENT ON COLUMN declared.form IS 'table, view over the files of the lake, or q
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
 
+_BOOK_NAMES = ("published", "declared")
+# What a DuckDB file has in bytes 8 to 11. Anything else is not given to DuckDB, which would fetch an extension for it.
+_MAGIC = b"DUCK"
+
 # Raised when the same files would be shown otherwise; all tables are then brought in anew. 2: lists are, too.
 _BROUGHT_IN = "2"
+
+_ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
+_SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
+
+
+class DatabaseFileError(TempkbError):
+    """The file at the database's place cannot be opened, or something in it is in the way."""
+
+
+class NothingPublishedError(DatabaseFileError):
+    """There is no file yet, or one without anything of ours in it."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +98,48 @@ class Database:
         """Open the file read-only, waiting out short commits of others.
 
         Raises:
-            TempkbError: if nothing was published yet.
+            NothingPublishedError: if nothing was published yet.
+            DatabaseFileError: if the file is no DuckDB file, or cannot be read.
             LockTimeoutError: if a writer keeps the file too long.
         """
-        if not self.path.exists():
-            raise TempkbError(f"{self.path} does not exist yet; build something first: tempkb build")
+        if not _is_begun(self.path):
+            raise NothingPublishedError(
+                f"{self.path} does not exist yet; build something first: tempkb build (nothing is published before "
+                "the first table of a build is done)"
+            )
         with _connected(self.path, patience or Patience(), read_only=True) as connection:
+            if not self._has_books(connection):
+                raise NothingPublishedError(
+                    f"{self.path}: nothing is published yet; wait for the build that runs, or type: tempkb build, or "
+                    "after a build: tempkb publish"
+                )
             yield connection
+
+    def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        """Names of the tables and views in the file that are not ours, sorted; of other schemas with the schema."""
+        ours = {*_forms(connection), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        return sorted(
+            name if schema == "main" else f"{schema}.{name}"
+            for schema, name, is_explained in _relations(connection)
+            if not (schema == "main" and is_explained and name in ours)
+        )
+
+    def in_the_way(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+        """Those of the others that have the name of a table or view of ours, which is therefore not published."""
+        names = {*self._tables, *(view.name for view in self._views)}
+        return [name for name in self.others(connection) if name.lower() in names]
+
+    def explain(self, error: duckdb.Error) -> str:
+        """Say what DuckDB has against a query; a table of ours that is not published yet is told as that."""
+        said = str(error)
+        absent = _ABSENT.match(said)
+        if absent and absent[1].lower() in {*self._tables, *(view.name for view in self._views)}:
+            return (
+                f"nothing of {absent[1]} is published yet; wait for the build that runs, or see what is built: "
+                "tempkb status"
+            )
+        # The nearest name may be one of DuckDB's own, which is no help to anybody.
+        return _SUGGESTED.sub("", said) if absent else said
 
     def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:
         """Compare the lake's `CURRENT` files with what is shown, in a fixed order.
@@ -115,18 +166,64 @@ class Database:
         try:
             with (
                 locked(self.path.with_name(self.path.name + ".lock"), patience),
-                _connected(self.path, patience, read_only=False) as connection,
+                self._updating(patience) as connection,
             ):
-                connection.execute(_BOOKS)
-                for table in SIDE_TABLES:
-                    _create(connection, table)
+                blocked = self.in_the_way(connection)
+                names = {name.lower() for name in blocked}
                 pending = self.pending(connection)
-                for table, group in itertools.groupby(pending, key=lambda one: one.table):
+                possible = [one for one in pending if one.table.name not in names]
+                for table, group in itertools.groupby(possible, key=lambda one: one.table):
                     self._bring_in(connection, table, list(group))
-                self._make_named_views(connection)
-                return Publication(len(pending), 0)
-        except LockTimeoutError as error:
+                self._make_named_views(connection, names)
+                return Publication(
+                    len(possible), len(pending) - len(possible), refusal(self.path, blocked) if blocked else ""
+                )
+        except (LockTimeoutError, DatabaseFileError) as error:
             return Publication(0, self._count_pending(), str(error))
+
+    @contextlib.contextmanager
+    def _updating(self, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file for writing, with its books; the caller holds the lock."""
+        if not _is_begun(self.path):
+            self._begin(patience)
+        with _connected(self.path, patience, read_only=False) as connection:
+            # A file that an analyst has made before us has none, one of an earlier tempkb may lack a later one.
+            with _transaction(connection):
+                self._has_books(connection)
+                _make_books(connection)
+            yield connection
+
+    def _begin(self, patience: Patience) -> None:
+        """Make the file aside, with its books, and move it in: whoever finds it there can read it."""
+        draft = self.path.with_name(self.path.name + ".draft")
+        draft.unlink(missing_ok=True)
+        draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
+        with _connected(draft, patience, read_only=False) as connection, _transaction(connection):
+            _make_books(connection)
+        if self.path.exists():
+            draft.replace(self.path)
+            return
+        try:
+            # Unlike a rename, a link never replaces a file that an analyst has made in this very moment.
+            self.path.hardlink_to(draft)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+
+    def _has_books(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Does the file say what it shows?
+
+        Raises:
+            DatabaseFileError: a table or view of somebody else has the name of one in which that is kept.
+        """
+        names = {*_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        relations = _relations(connection)
+        there = {name.lower(): is_explained for schema, name, is_explained in relations if schema == "main"}
+        blocked = sorted(name for name in names if not there.get(name, True))
+        if blocked:
+            raise DatabaseFileError(refusal(self.path, blocked))
+        return set(_BOOK_NAMES) <= there.keys()
 
     def _count_pending(self) -> int:
         """Count what is pending while another program has the file; all there is if it cannot even be read."""
@@ -137,11 +234,12 @@ class Database:
             return len(self.pending())
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
-        """Return (table, partition, version) of all that is shown; empty when there is no file yet."""
-        if not self.path.exists():
+        """Return (table, partition, version) of all that is shown; empty when nothing was published yet."""
+        try:
+            with self.reading() as connection:
+                return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
+        except NothingPublishedError:
             return set()
-        with self.reading() as connection:
-            return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
 
     def form_of(self, table: Table, versions: Iterable[Version]) -> str:
         """Is the table a `table` or a `view` in DuckDB?"""
@@ -173,11 +271,16 @@ class Database:
                 _replace_rows(connection, one)
                 self._keep_books(connection, one)
 
-    def _make_named_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Make the named questions that can be asked by now, and anew when one of their tables has changed its form."""
+    def _make_named_views(self, connection: duckdb.DuckDBPyConnection, blocked: Collection[str]) -> None:
+        """Make the named questions that can be asked by now, and anew when one of their tables has changed its form.
+
+        Args:
+            connection: to the file.
+            blocked: names that somebody else's tables or views have.
+        """
         forms = _forms(connection)
         for view in self._views:
-            if not set(view.needs) <= forms.keys():
+            if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
             told = "\n".join([view.meaning, view.query, *(" ".join(forms[name]) for name in view.needs)])
             form = ("question", hashlib.sha256(told.encode()).hexdigest()[:16])
@@ -205,6 +308,51 @@ class Database:
                 connection.executemany(f'INSERT INTO "{side.name}" VALUES ({marks})', rows)
         books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
         connection.execute(books, [*named, version.version, version.rows])
+
+
+def refusal(path: Path, names: Sequence[str]) -> str:
+    """Say that tables or views of an analyst have names that tempkb needs, and what to do."""
+    return (
+        f"{path} holds {', '.join(names)}, which tempkb did not make and leaves as it is; tempkb publishes under the "
+        "same name, so rename or drop it, then: tempkb publish"
+    )
+
+
+def _make_books(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(_BOOKS)
+    for table in SIDE_TABLES:
+        _create(connection, table)
+
+
+def _is_begun(path: Path) -> bool:
+    """Is there a DuckDB file? An empty file is none yet.
+
+    Raises:
+        DatabaseFileError: something else lies there, or it cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            head = handle.read(12)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise DatabaseFileError(f"{path} cannot be read: {error.strerror}; expected a DuckDB file") from None
+    if head and head[8:] != _MAGIC:
+        raise DatabaseFileError(
+            f"{path} is not a DuckDB file; tempkb did not write it and leaves it as it is. Move it away, then: "
+            "tempkb publish"
+        )
+    return bool(head)
+
+
+def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
+    """Tables and views as (schema, name, has it a comment?). Each of ours was given one as it was made."""
+    return connection.execute(
+        "SELECT schema_name, table_name, comment IS NOT NULL FROM duckdb_tables() "
+        "WHERE database_name = current_database() AND NOT internal UNION ALL "
+        "SELECT schema_name, view_name, comment IS NOT NULL FROM duckdb_views() "
+        "WHERE database_name = current_database() AND NOT internal"
+    ).fetchall()
 
 
 def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
@@ -241,7 +389,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Seque
         files = ", ".join(_quoted(str(path)) for path in paths)
         source = f"read_parquet([{files}], union_by_name = true)"
         connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS FROM {source}')
-        query = "SELECT column_name FROM duckdb_columns() WHERE table_name = ?"
+        query = "SELECT column_name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
         for (name,) in connection.execute(query, [table.name]).fetchall():
             absent.pop(name, None)
         # Files of an earlier declaration lack the columns that came since; these read as null.
@@ -254,7 +402,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Seque
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-    query = "SELECT table_type FROM information_schema.tables WHERE table_name = ?"
+    query = "SELECT table_type FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?"
     for (kind,) in connection.execute(query, [table.name]).fetchall():
         connection.execute(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{table.name}"')
     connection.execute("DELETE FROM published WHERE table_name = ?", [table.name])
@@ -276,8 +424,10 @@ def _shown(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:
 
 
 def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    """How each table and view of ours was made; one that an analyst has dropped or replaced is not among them."""
+    there = {name for schema, name, is_explained in _relations(connection) if schema == "main" and is_explained}
     rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
-    return {table: (form, fingerprint) for table, form, fingerprint in rows}
+    return {table: (form, fingerprint) for table, form, fingerprint in rows if table in there}
 
 
 @contextlib.contextmanager
@@ -297,9 +447,13 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         try:
             connection = duckdb.connect(str(path), read_only=read_only)
             break
-        except duckdb.IOException as error:
-            if "lock" not in str(error).lower():
-                raise
+        except duckdb.Error as error:
+            if "could not set lock" not in str(error).lower():
+                first = str(error).splitlines()[0]
+                raise DatabaseFileError(
+                    f"{path} cannot be opened: {first}. It can be made anew from the lake: move it away, then: "
+                    "tempkb publish"
+                ) from None
             if not patience.wait():
                 raise LockTimeoutError(
                     f"{path} is open in another program, so it cannot be {'read' if read_only else 'updated'}; "

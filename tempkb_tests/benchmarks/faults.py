@@ -10,7 +10,7 @@ import sys
 from unittest import mock
 
 from tempkb.failures import innermost
-from tempkb.run import dagster_at
+from tempkb.instance import dagster_at
 from tempkb.settings import load_home
 
 YEARS = "2021-01-01..2024-01-01"

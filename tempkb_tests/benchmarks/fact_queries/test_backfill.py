@@ -16,7 +16,7 @@ from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.dumps.catalogue import remember
 from tempkb.dumps.entities import name_entities
-from tempkb.run import dagster_at
+from tempkb.instance import dagster_at
 from tempkb.settings import load_home
 home, told = load_home(), {}
 dumps = [name_entities([Path(path)]) for path in sys.argv[1:]]

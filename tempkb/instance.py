@@ -1,0 +1,266 @@
+"""Dagster's own storage in a home: made whole or not at all, told whole from broken, and mended.
+
+Dagster keeps runs, events and schedules in three SQLite files, which it makes
+table by table at their first use. A process that is killed meanwhile, or two
+that make them at once, leave files that Dagster can neither use nor repair. So
+tempkb makes all three in a folder aside, under a lock, moves that folder in
+with one rename, and marks it; a marked storage is not looked at again.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tempkb.benchmarks.register import release_names
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.errors import TempkbError
+from tempkb.settings import Home
+from tempkb.store.lake import Lake
+from tempkb.store.locks import Patience, locked
+
+_DAGSTER_YAML = """\
+# Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
+storage:
+  sqlite:
+    base_dir: {home}
+local_artifact_storage:
+  module: dagster._core.storage.root
+  class: LocalArtifactStorage
+  config:
+    base_dir: {home}
+compute_logs:
+  module: dagster._core.storage.local_compute_log_manager
+  class: LocalComputeLogManager
+  config:
+    base_dir: {compute_logs}
+telemetry:
+  enabled: false
+nux:
+  enabled: false
+run_monitoring:
+  enabled: true
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+"""
+
+# Each storage's file, and a table that Dagster cannot do without. Events of single runs lie in files of their own,
+# which Dagster makes for each run and repairs at their next use; damage to one of them is damage to one run's log.
+_STORAGES = {
+    "history/runs.db": "runs",
+    "history/runs/index.db": "dynamic_partitions",
+    "schedules/schedules.db": "job_ticks",
+}
+# SQLite keeps what is not yet in the file in these beside it.
+_BESIDE = ("", "-wal", "-shm", "-journal")
+_MARK = "whole"
+# Making the storage takes a second or two; a holder that keeps the lock for so many seconds is stopped or hangs.
+_MAKING = 120.0
+# Seconds for which a storage that looks broken may be one that another Dagster is making at this moment.
+_MOMENT = 3.0
+
+
+@contextlib.contextmanager
+def dagster_at(home: Home) -> Iterator[Any]:
+    """Give the Dagster instance of a home, made on first use; nothing of it lies outside the home.
+
+    Raises:
+        TempkbError: the storage cannot be made, or SQLite cannot read or write it, also inside the block.
+    """
+    prepare_dagster(home)
+    import dagster as dg
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+            yield instance
+    except (DBAPIError, sqlite3.Error) as error:
+        raise _refused(home, error) from error
+
+
+def prepare_dagster(home: Home) -> None:
+    """Make Dagster's folder in the home, with its storage, and point Dagster and the caches of libraries there.
+
+    Raises:
+        TempkbError: the storage cannot be made.
+    """
+    cache = home.dagster / "cache"
+    os.environ["DAGSTER_HOME"] = str(home.dagster)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    os.environ["TEMPKB_HOME"] = str(home.path)
+    os.environ["MPLCONFIGDIR"] = str(cache / "matplotlib")
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    try:
+        if not _is_marked(home.dagster):
+            with locked(home.path / "dagster.lock", Patience(_MAKING)):
+                _ensure_whole(home)
+        cache.mkdir(exist_ok=True)
+        _write(home.dagster / "dagster.yaml", settings_for(home.dagster))
+    except (OSError, sqlite3.Error) as error:
+        raise _refused(home, error) from error
+
+
+def settings_for(folder: Path | str) -> str:
+    """Return the text of `dagster.yaml` for a Dagster folder; JSON's quotes are YAML's, whatever the path holds."""
+    logs = json.dumps(f"{folder}/compute_logs", ensure_ascii=False)
+    return _DAGSTER_YAML.format(home=json.dumps(str(folder), ensure_ascii=False), compute_logs=logs)
+
+
+def _is_marked(folder: Path) -> bool:
+    """Was the storage found whole before, and are its files still there? Costs no more than four looks at names."""
+    return (folder / _MARK).is_file() and all((folder / name).is_file() for name in _STORAGES)
+
+
+def _ensure_whole(home: Home) -> None:
+    """Make the storage, or what is missing or broken of it; the caller holds the lock."""
+    if _is_marked(home.dagster):
+        return
+    is_new = not home.dagster.exists()
+    # On the file system where it is to lie, so that moving it in is one rename.
+    draft = home.dagster.with_name("dagster.draft") if is_new else home.dagster / "draft"
+    if draft.exists():
+        shutil.rmtree(draft)
+    if is_new:
+        _make(home, draft)
+        _write(draft / "dagster.yaml", settings_for(home.dagster))
+        _mark(draft)
+        draft.rename(home.dagster)
+        return
+    broken = _broken_storages(home.dagster)
+    if broken:
+        _make(home, draft)
+        aside = _replace(home.dagster, draft, broken)
+        shutil.rmtree(draft)
+        _tell(home, broken, aside)
+    _finish(home.dagster)
+    _mark(home.dagster)
+
+
+def _make(home: Home, folder: Path) -> None:
+    """Make all three storages in a new folder, and tell Dagster which dumps and releases the home holds."""
+    from tempkb.partitions import DUMPS, RELEASES
+
+    folder.mkdir(parents=True)
+    _finish(folder)
+    known = {DUMPS.name: Lake(home.lake).partitions(DUMP_FILES.name), RELEASES.name: release_names(home)}
+    with _opened(folder) as instance:
+        for family, keys in known.items():
+            instance.add_dynamic_partitions(family, list(keys))
+
+
+def _finish(folder: Path) -> None:
+    """Make what a storage lacks of tables and run what Dagster runs over a new one; does nothing to a finished one."""
+    _write(folder / "dagster.yaml", settings_for(folder))
+    with _opened(folder) as instance:
+        for storage in (instance.run_storage, instance.schedule_storage):
+            storage.migrate()
+            storage.optimize()
+        instance.event_log_storage.reindex_events()
+        instance.event_log_storage.reindex_assets()
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[Any]:
+    import dagster as dg
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        with dg.DagsterInstance.from_config(str(folder)) as instance:
+            yield instance
+    except DBAPIError as error:
+        # SQLite's own error, without the statement and the link to a manual that SQLAlchemy adds.
+        raise error.orig if isinstance(error.orig, sqlite3.Error) else sqlite3.Error(str(error)) from None
+
+
+def _broken_storages(folder: Path) -> dict[str, str]:
+    """Return what is wrong with which storage; one that is just being made gets a moment to become whole."""
+    patience = Patience(_MOMENT)
+    while True:
+        found = {name: flaw for name, table in _STORAGES.items() if (flaw := flaw_of(folder / name, table))}
+        is_missing_only = all(not (folder / name).exists() for name in found)
+        if is_missing_only or not patience.wait():
+            return found
+
+
+def flaw_of(path: Path, table: str) -> str:
+    """Say what is wrong with one of Dagster's SQLite files; empty when it is whole.
+
+    Dagster makes all tables of a storage before it stamps it with the revision of its schema (Alembic's table
+    `alembic_version`), so a storage with exactly one stamp has all its tables.
+
+    Args:
+        path: the file.
+        table: one that it must have.
+    """
+    if not path.exists():
+        return "missing"
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection:
+            there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not {table, "alembic_version"} <= there:
+                return "not made to the end"
+            ((stamps,),) = connection.execute("SELECT count(*) FROM alembic_version")
+            if stamps != 1:
+                return "not made to the end" if not stamps else "made by two processes at once"
+            ((health,),) = connection.execute("PRAGMA quick_check(1)")
+            return "" if health == "ok" else f"damaged: {' '.join(str(health).split())}"
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            # Locked, read-only, no permission: nothing is known of the file, so nothing may be done to it.
+            raise
+        return f"damaged: {error}"
+
+
+def _replace(folder: Path, made: Path, names: Iterable[str]) -> Path | None:
+    """Set broken files aside and move new ones in; return where the broken ones lie, None if all were missing."""
+    numbers = [int(path.name.removeprefix("broken-")) for path in folder.glob("broken-*")]
+    aside = folder / f"broken-{max(numbers, default=0) + 1}"
+    for name in names:
+        for ending in _BESIDE:
+            old = folder / f"{name}{ending}"
+            if old.exists():
+                (aside / name).parent.mkdir(parents=True, exist_ok=True)
+                old.rename(aside / f"{name}{ending}")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).rename(folder / name)
+    return aside if aside.exists() else None
+
+
+def _tell(home: Home, broken: dict[str, str], aside: Path | None) -> None:
+    """Say in one line what was mended, unless nothing was there that anybody could miss."""
+    if aside is None and not (home.lake.exists() or len(broken) < len(_STORAGES)):
+        return
+    what = ", ".join(f"{name} ({flaw})" for name, flaw in broken.items())
+    where = f"; the broken files lie in {aside}" if aside else ""
+    sys.stderr.write(
+        f"tempkb: Dagster's storage in {home.dagster} was broken and was made anew: {what}{where}. The tables of the "
+        "home are as they were, and Dagster knows its dumps and releases again; earlier runs may not be shown.\n"
+    )
+
+
+def _mark(folder: Path) -> None:
+    _write(folder / _MARK, "Dagster's storage in this folder was made to the end. Written by tempkb.\n")
+
+
+def _write(path: Path, said: str) -> None:
+    """Write a file whole or not at all, unless it says so already."""
+    if path.is_file() and path.read_text("utf-8") == said:
+        return
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_text(said, "utf-8")
+    draft.replace(path)
+
+
+def _refused(home: Home, error: Exception) -> TempkbError:
+    """SQLite's or the system's error in words."""
+    reason = " ".join(str(getattr(error, "orig", None) or error).split())
+    return TempkbError(
+        f"{home.dagster}: Dagster's storage cannot be used ({reason}); expected a folder that can be written, with "
+        "free space, and no other program that keeps its SQLite files locked. What is built is kept; try again then."
+    )
