@@ -10,8 +10,9 @@ from tempkb.dumps.registration import describe_files
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.partitions import DUMPS
+from tempkb.store.assets import sample_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
 
 
@@ -47,7 +48,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
         provenance = Provenance(inputs, {"dump_id": dump.dump_id})
         version = store.write(DUMP_FILES, dump.dump_id, [pa.Table.from_pylist(rows, DUMP_FILES.schema)], provenance)
     facts = facts_of(version, store.publish())
-    return dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    return dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
 @dg.asset(
@@ -85,7 +86,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
         provenance = pages_provenance(dump, (file for file in dump.files if file.kind != HISTORY), dump.dump_id)
         version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
     facts = facts_of(version, store.publish())
-    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
 @dg.asset(
@@ -109,4 +110,4 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     store.claim(dump.wiki)
     version = write_namespaces(store, dump)
     facts = facts_of(version, store.publish())
-    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
