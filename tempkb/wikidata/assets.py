@@ -6,7 +6,7 @@ from typing import Any
 
 import dagster as dg
 
-from tempkb.dumps.fetching import present_dump
+from tempkb.dumps.assets import dump_of_run
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.partitions import DUMPS
 from tempkb.settings import load_home
@@ -33,7 +33,7 @@ _SETTINGS = settings_mark(load_home().settings)
 def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.AssetSpec:
     return dg.AssetSpec(
         table.name, description=description, deps=[source], group_name="wikidata", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}",
+        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}", skippable=True,
     )  # fmt: skip
 
 
@@ -60,9 +60,11 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
 )
 def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
     """Read each Wikidata dump once, the oldest first, and write all that is known from it."""
-    dumps = sorted(
-        (present_dump(store.home, key, context.log.info) for key in context.partition_keys), key=lambda one: one.horizon
-    )
+    found = [dump for key in context.partition_keys if (dump := dump_of_run(context, store, key))]
+    for dump in found:
+        if not dump.entities:
+            context.log.info(f"Dump {dump.dump_id} holds pages, so no entities of Wikidata.")
+    dumps = sorted((dump for dump in found if dump.entities), key=lambda one: one.horizon)
     told: dict[str, dict[str, Any]] = {}
     for dump in dumps:
         began = time.monotonic()
