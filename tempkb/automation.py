@@ -11,13 +11,15 @@ from datetime import UTC, date, datetime, timedelta
 
 import dagster as dg
 
+from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
+from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import SourceError
 from tempkb.failures import call_hook, innermost
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.partitions import DUMPS
-from tempkb.refresh import Due, due_dumps, is_ready, retirable, stale_windows, stretches, unregistered
+from tempkb.partitions import CHAINED, DUMPS
+from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.settings import load_home
@@ -33,8 +35,7 @@ DYNAMIC_TEMPLAMA_JOB = "build_dynamic_templama"
 TOKENS_JOB = "count_answer_tokens"
 ECBD_JOB = "build_ecbd"
 RETIRE_JOB = "retire_dumps"
-CHAINED = "tempkb/chained"
-_ASKED = "tempkb/asked"
+_ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 ONLY_ITEMS = {"ops": {"revisions": {"config": {"only_items": True}}}}
@@ -120,25 +121,22 @@ _GOING_ON = [
 ]  # fmt: skip
 
 
-# Days: a window's length and a month for the dump and the build; after another month somebody should look.
-_LATE = {
-    Granularity.WEEK: (14, 28),
-    Granularity.MONTH: (60, 90),
-    Granularity.QUARTER: (122, 152),
-    Granularity.YEAR: (395, 425),
-}
+# Days: a window's length and a month for the dump and the build.
+_LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
+# Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
+_NEVER = timedelta(days=3650)
 _KEPT_FRESH = {"dumps", "revisions", "mentions", "wikidata"}
 
 
 def kept_fresh(spec: dg.AssetSpec) -> dg.AssetSpec:
-    """Give a table that grows with every dump a freshness policy; releases are frozen, and never go bad.
+    """Warn of a table that grows with every dump and has not grown for long; releases are frozen, and never go bad.
 
     The table `rebuild_changes` is written only when a rebuild changes something.
     """
     if spec.group_name not in _KEPT_FRESH or spec.key.to_user_string() == "rebuild_changes":
         return spec
-    warn, fail = (timedelta(days=days) for days in _LATE[load_home().settings.granularity])
-    policy = dg.FreshnessPolicy.time_window(fail_window=fail, warn_window=warn)
+    late = timedelta(days=_LATE[load_home().settings.granularity])
+    policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
     return spec.replace_attributes(freshness_policy=policy)
 
 
@@ -170,6 +168,8 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
         asked += [_of_windows(stretch, day) for stretch in stretches(one.windows)]
         if one.dump.entities:
             asked.append(_of_partition(WIKIDATA_JOB, one.dump.dump_id, day))
+    if vanished := _vanished(store, instance, due):
+        said += f" Asked for, but neither here nor in the mirror any more: {', '.join(vanished)}."
     new = [one for one in asked if not _is_going_on(instance, one) and not _was_asked(instance, one)]
     if asked and not new:
         said = f"Under way, or asked for today: {', '.join(sorted(str(one.run_key) for one in asked))}"
@@ -179,10 +179,19 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
 def _due(store: Store, day: date) -> tuple[list[Due], str]:
     """The dumps that are worth having, and what to say when nothing is to be done."""
     try:
-        return due_dumps(store, day, hurried=True), "Every window that a complete dump serves stands."
+        outlook = look_out(store, day, hurried=True)
+        said = outlook.nothing or "Every window that a complete dump serves stands."
+        return outlook.due, " ".join([said, *(f"Not taken: {line}." for line in outlook.passed)])
     except SourceError as error:
         # A mirror that is down must not keep what is here from being built.
         return due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
+
+
+def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) -> list[str]:
+    """Dumps that were asked for and never written down, and that are not to be had any more."""
+    known = {*store.lake.partitions(DUMP_FILES.name), *(one.dump.dump_id for one in due)}
+    asked = set(instance.get_dynamic_partitions(DUMPS.name or "")) - known
+    return sorted(asked - {dump.dump_id for dump in find_dumps(store.home.dumps)}) if asked else []
 
 
 def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:

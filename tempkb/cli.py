@@ -217,7 +217,14 @@ def fetch(wikidata: bool) -> None:
     from tempkb.run import fetch
 
     fetched = fetch(only_windows=not wikidata)
-    click.echo(f"fetched: {', '.join(fetched)}; next: tempkb build" if fetched else "Nothing to fetch.")
+    for line in fetched.passed:
+        click.echo(f"not taken: {line}")
+    if fetched.dumps:
+        click.echo(f"fetched: {', '.join(fetched.dumps)}; next: tempkb build")
+    elif fetched.here:
+        click.echo(f"Nothing to fetch: {', '.join(fetched.here)} is here already; next: tempkb build")
+    else:
+        click.echo("Nothing to fetch.")
 
 
 @main.command()

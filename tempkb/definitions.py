@@ -27,7 +27,9 @@ from tempkb.mentions import assets as mentions
 from tempkb.mentions import checks as mentions_checks
 from tempkb.revisions import assets as revisions
 from tempkb.revisions import checks as revisions_checks
+from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource
+from tempkb.store.tables import by_name
 from tempkb.wikidata import assets as wikidata
 from tempkb.wikidata import checks as wikidata_checks
 
@@ -55,8 +57,10 @@ _ASSETS = [
     if isinstance(asset, dg.AssetsDefinition)
 ]
 
+_DECLARED = by_name(TABLES)
+
 defs = dg.Definitions(
-    assets=dg.map_asset_specs(kept_fresh, _ASSETS),
+    assets=dg.map_asset_specs(lambda spec: with_columns(kept_fresh(spec), _DECLARED), _ASSETS),
     asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
     jobs=JOBS,
     sensors=SENSORS,

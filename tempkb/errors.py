@@ -2,6 +2,7 @@
 
     TempkbError
     ├── SourceError     the input is damaged, odd or missing: fetch or name another
+    │   └── MissingDumpError  a dump lies neither here nor, whole, in the mirror: wait for it, or name its files
     ├── ContractError   a room was handed rows that break its promise: a bug of ours
     └── SettingsError   a setting, option or name is wrong: change it
         └── DesignError a benchmark's design cannot be meant, or cannot be met: change it
@@ -16,6 +17,10 @@ class TempkbError(Exception):
 
 class SourceError(TempkbError):
     """The input (a dump, an SQL table, a list) is damaged, odd or missing."""
+
+
+class MissingDumpError(SourceError):
+    """A dump lies neither in the home nor, whole, in its mirror."""
 
 
 class ContractError(TempkbError):

@@ -34,5 +34,8 @@ WINDOWS = _windows()
 RELEASES = dg.DynamicPartitionsDefinition(name="releases")
 """One partition per release of a benchmark; the key is the release's name."""
 
+CHAINED = ".dagster/tempkb_chained"
+"""Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""
+
 DUMP_OF_WINDOW = dg.AllPartitionMapping()
 """A window is served by one dump, but which one only the catalogue knows; to Dagster it may be any."""

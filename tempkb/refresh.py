@@ -4,7 +4,8 @@ Asked by the command line, by the sensors and by `tempkb plan`, so that all of
 them mean the same. Knows nothing of Dagster.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -12,7 +13,7 @@ from tempkb.dumps.catalogue import Dump, dump_of, find_dumps, serving_dump, tabl
 from tempkb.dumps.fetching import mirror_of
 from tempkb.dumps.http import HttpMirror
 from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import WIKIDATA, Offer, offers_of
+from tempkb.dumps.offers import HISTORY, WIKIDATA, Offer, Shown, near_wikis, shown_of
 from tempkb.dumps.retention import superfluous
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import SettingsError
@@ -25,6 +26,8 @@ from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.wikidata.late import dump_dates
 from tempkb.windows import Window, window_of_key, windows_until
+
+_DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<day>\d{8})")
 
 
 @dataclass(frozen=True)
@@ -44,22 +47,46 @@ class Due:
     purpose: str = ""
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What is worth having, and why nothing else is.
+
+    Attributes:
+        due: the dumps by which missing windows could be built, those first whose tables others need.
+        passed: a line for each newer dump that is not taken, which dump and why.
+        nothing: what the mirror was asked for and does not show at all, in words; empty when it shows something.
+    """
+
+    due: list[Due]
+    passed: list[str]
+    nothing: str = ""
+
+
 def due_dumps(
+    store: Store, today: date | None = None, *, from_mirror: bool = True, only_told: bool = True
+) -> list[Due]:
+    """Return the dumps that are worth having; the arguments are those of `look_out`."""
+    return look_out(store, today, from_mirror=from_mirror, only_told=only_told).due
+
+
+def look_out(
     store: Store,
     today: date | None = None,
     *,
     from_mirror: bool = True,
     only_told: bool = True,
+    wikidata: bool = True,
     hurried: bool = False,
     tell: Callable[[str], None] = lambda _line: None,
-) -> list[Due]:
-    """Return the dumps by which missing windows could be built, those first whose tables others need.
+) -> Outlook:
+    """Return the dumps that are worth having, and why newer ones that are shown are not.
 
     Args:
         store: of the home.
         today: the last day that a window may end; by default the clock's.
         from_mirror: also those that are still to be fetched.
         only_told: leave out what somebody has put into the folder without its publisher's list.
+        wikidata: also Wikidata's entities.
         hurried: give a server up after some seconds.
         tell: takes a line when a server makes us wait.
 
@@ -73,13 +100,23 @@ def due_dumps(
     """
     home, day = store.home, today or datetime.now(UTC).date()
     mirror = mirror_of(home, tell, hurried=hurried) if from_mirror else None
-    complete = [dump for dump in find_dumps(home.dumps) if not dump.is_named and not dump.flaws]
+    here = [dump for dump in find_dumps(home.dumps) if not dump.is_named]
+    complete = [dump for dump in here if not dump.flaws]
     local = [dump for dump in complete if dump.is_told or not only_told]
     _refuse_several_wikis(home, local)
     missing = missing_windows(store, day)
     own = [dump for dump in local if home.wiki in (None, dump.wiki) and dump.holds_pages]
-    offers = _offers(home, mirror, missing[0].cut) if missing and mirror else {}
-    return [*_of_windows(home, missing, own, offers), *_of_wikidata(store, mirror, local, day)]
+    shown = _shown(home, mirror, missing[0].cut) if missing and mirror else None
+    offers = {one.dump_id: one for one in shown.offers if one.files and not _why_unfit(one)} if shown else {}
+    of_windows = _of_windows(home, missing, own, offers)
+    of_wikidata, unfit = _of_wikidata(store, mirror, local, day) if wikidata else ([], [])
+    due = [*of_windows, *of_wikidata]
+    if missing:
+        held = _newest_held(store, own)
+        unfit += _broken_here(here, home.wiki, held, {one.dump.dump_id for one in due})
+        unfit = [*(_passed(shown, home.wiki, missing, of_windows, held) if shown else []), *unfit]
+    nothing = _nothing_of(home, mirror, shown) if shown and mirror and shown.is_nothing else ""
+    return Outlook(due, unfit, nothing)
 
 
 def missing_windows(store: Store, until: date) -> list[Window]:
@@ -187,12 +224,75 @@ def _refuse_several_wikis(home: Home, local: Sequence[Dump]) -> None:
         )
 
 
-def _offers(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> dict[str, Offer]:
+def _shown(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> Shown:
     if home.wiki is None:
         raise SettingsError(
             f"wiki: not known yet, and {mirror.where} has many; set whose dumps are wanted: TEMPKB_WIKI=simplewiki"
         )
-    return {offer.dump_id: offer for offer in offers_of(mirror, home.wiki, since) if not offer.flaws and offer.is_told}
+    return shown_of(mirror, home.wiki, since)
+
+
+def _nothing_of(home: Home, mirror: HttpMirror | FolderMirror, shown: Shown) -> str:
+    near = near_wikis(mirror, home.wiki or "")
+    there = f"it has {', '.join(near)}" if near else "it shows no other wiki either"
+    places = " and ".join(f"{mirror.where}/{place}" for place in shown.places)
+    return (
+        f"mirror {mirror.where}: shows no dump of {home.wiki!r}, looked for at {places}; {there}. "
+        "Correct the wiki (TEMPKB_WIKI) or the mirror (TEMPKB_MIRROR)."
+    )
+
+
+def _newest_held(store: Store, own: Sequence[Dump]) -> date:
+    """Day of the newest dump of the wiki that lies here or was read; the first of all days when there is none."""
+    wiki = store.home.wiki
+    read = (_DATED.fullmatch(key) for key in store.lake.partitions(DUMP_FILES.name))
+    days = [datetime.strptime(one["day"], "%Y%m%d").replace(tzinfo=UTC).date()
+            for one in read if one and one["wiki"] == wiki]  # fmt: skip
+    return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
+
+
+def _why_unfit(offer: Offer) -> str:
+    """Why an offered dump cannot be read whole, in words; empty when it can."""
+    if offer.flaws:
+        return "; ".join(offer.flaws)
+    if not offer.files:
+        return "; ".join(offer.lacks) or "no file of it is listed"
+    if not offer.is_told:
+        return (
+            "no list of its publisher says what belongs to it (dumpstatus.json, or SHA256SUMS and _SUCCESS), so nobody "
+            "can tell whether it is whole; add the list, or name its files: tempkb build --dump FILE"
+        )
+    return ""
+
+
+def _broken_here(here: Sequence[Dump], wiki: str | None, held: date, due: Container[str]) -> list[str]:
+    """Say of each newer dump in the home's own folder why it is not complete."""
+    newer = (dump for dump in here if dump.flaws and wiki in (None, dump.wiki) and (dump.date or held) > held)
+    return [f"{one.dump_id}: lies here, but {'; '.join(one.flaws)}" for one in newer if one.dump_id not in due]
+
+
+def _passed(shown: Shown, wiki: str | None, missing: Sequence[Window], due: Sequence[Due], held: date) -> list[str]:
+    """Say of each dump that is newer than what is held, and that is not due, why not."""
+    taken = {one.dump.dump_id for one in due}
+    first = missing[0]
+    too_old = [
+        f"{wiki}-{day:%Y%m%d}: ends before {first.cut}, where {first.label} ends, the first window that is missing"
+        for day in shown.older
+        if day > held
+    ]
+    others = [one for one in shown.offers if one.date > held and one.dump_id not in taken]
+    return [
+        *too_old,
+        *(f"{one.dump_id}: {_why_unfit(one) or _why_not_needed(one, missing)}" for one in others),
+        *shown.misnamed,
+    ]
+
+
+def _why_not_needed(offer: Offer, missing: Sequence[Window]) -> str:
+    if not any(file.kind == HISTORY for file in offer.files):
+        return "; ".join([*offer.lacks, "it has no history of pages"])
+    reached = [window for window in missing if window.cut <= offer.date]
+    return f"an earlier dump reaches the same missing windows, up to {reached[-1].label}"
 
 
 def _of_windows(home: Home, missing: Sequence[Window], own: Sequence[Dump], offers: dict[str, Offer]) -> list[Due]:
@@ -222,18 +322,25 @@ def _of_windows(home: Home, missing: Sequence[Window], own: Sequence[Dump], offe
 
 def _of_wikidata(
     store: Store, mirror: HttpMirror | FolderMirror | None, local: Sequence[Dump], today: date
-) -> list[Due]:
+) -> tuple[list[Due], list[str]]:
+    """The dump of Wikidata that is due, if any, and a line for each newer one that cannot be read."""
     days = store.home.settings.wikidata_days
     if not days:
-        return []
+        return [], []
     last = max(dump_dates(store.lake).values(), default=date.min)
     wanted_from = last + timedelta(days=days) if last > date.min else date.min
     here = {dump.dump_id: dump for dump in local if dump.entities}
     found = {name: Due(dump, None, purpose="its entities") for name, dump in here.items()}
+    unfit: dict[str, tuple[date, str]] = {}
     if mirror is not None and today >= wanted_from:
         entities_only = store.home.wiki != WIKIDATA
-        for offer in offers_of(mirror, WIKIDATA, wanted_from, entities_only=entities_only):
-            if not offer.flaws and offer.is_told and offer.dump_id not in here:
+        for offer in shown_of(mirror, WIKIDATA, wanted_from, entities_only=entities_only).offers:
+            why = _why_unfit(offer)
+            if why and offer.dump_id not in here:
+                unfit[offer.dump_id] = (offer.date, f"{offer.dump_id}: {why}")
+            elif offer.dump_id not in here:
                 found[offer.dump_id] = Due(dump_of(store.home.dumps, offer), offer, purpose="its entities")
     dated = [due for due in found.values() if due.dump.entities and (due.dump.date or date.min) >= wanted_from]
-    return [max(dated, key=lambda due: due.dump.horizon)] if dated else []
+    best = [max(dated, key=lambda due: due.dump.horizon)] if dated else []
+    held = max([last, *(due.dump.date or date.min for due in best)])
+    return best, [line for day, line in unfit.values() if day > held]

@@ -1,12 +1,14 @@
 """The commands of `tempkb release`: make, extend, balance, measure and export releases of the benchmarks."""
 
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
 from tempkb.screens.failure import fail
+from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
 
 
 @click.group()
@@ -33,11 +35,11 @@ def tempel(snapshots: str, preset: str, name: str, changes: tuple[str, ...]) -> 
       tempkb release tempel 2022-01-01,2023-01-01,2024-01-01 --preset small --set min_nr_inlinks=2
     """
     from tempkb.benchmarks.tempel import releases
-    from tempkb.benchmarks.tempel.design import make_design, read_snapshots
+    from tempkb.benchmarks.tempel.design import make_design
     from tempkb.settings import load_home
 
     asked = dict(_pair(change) for change in changes)
-    design = make_design(preset, read_snapshots(snapshots), asked)
+    design = make_design(preset, _snapshots(snapshots), asked)
     _build_release(releases.create(load_home(), preset, design, name))
 
 
@@ -150,11 +152,10 @@ def extend(name: str, snapshots: str) -> None:
       tempkb release extend tempel-20130101-20220101-0a1b2c3d 2023-01-01
     """
     from tempkb.benchmarks.tempel import releases
-    from tempkb.benchmarks.tempel.design import read_snapshots
     from tempkb.settings import load_home
 
     home = load_home()
-    _build_release(releases.extend(home, name, read_snapshots(snapshots)))
+    _build_release(releases.extend(home, name, _snapshots(snapshots)))
 
 
 @release.command()
@@ -218,7 +219,12 @@ def _release_ecbd(
     asked = dict(_pair(change) for change in changes)
     dump_id = "" if dump_id == "none" else dump_id or newest_wikidata()
     design = make_design(preset, windows, cut or newest_cut(), dump_id, popular, asked)
-    release = releases.create(load_home(), preset, design, name)
+    home, today = load_home(), datetime.now(UTC).date()
+    refuse_future_cuts(f"--cut {design.cut}", [design.cut], today, home.settings.granularity, "--cut ")
+    if design.end > today:
+        origins = list(windows_between(design.first, design.end, design.origin_granularity))
+        refuse_unended(windows, origins, today, "{first}..{end}")
+    release = releases.create(home, preset, design, name)
     summary = build_ecbd(release)
     for note in summary.notes:
         click.echo(f"note: {note}", err=True)
@@ -240,6 +246,7 @@ def _release_facts(
     asked = dict(_pair(change) for change in changes)
     dump_id = dump_id or newest_wikidata()
     design = make_design(benchmark, preset, dump_id, windows, granularity, templates, asked)
+    refuse_unended(windows, design.windows(), datetime.now(UTC).date(), "{first}..{end}")
     release = releases.create(load_home(), benchmark, preset, design, name)
     summary = build_facts(release)
     for note in summary.notes:
@@ -247,6 +254,16 @@ def _release_facts(
     if summary.failures:
         fail("; ".join(summary.failures))
     print_fact_release(release.name, benchmark)
+
+
+def _snapshots(text: str) -> list[date]:
+    """The snapshots of TempEL that are asked for, none of which lies in the future."""
+    from tempkb.benchmarks.tempel.design import read_snapshots
+    from tempkb.settings import load_home
+
+    cuts = read_snapshots(text)
+    refuse_future_cuts(f"snapshots {text}", cuts, datetime.now(UTC).date(), load_home().settings.granularity)
+    return cuts
 
 
 def _pair(change: str) -> tuple[str, str]:

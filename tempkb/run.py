@@ -22,12 +22,12 @@ from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine import progress
-from tempkb.errors import SettingsError
+from tempkb.errors import SettingsError, SourceError
 from tempkb.failures import innermost
 from tempkb.instance import dagster_at, prepare_dagster
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
-from tempkb.refresh import due_dumps, stale_windows, stretches
+from tempkb.refresh import look_out, stale_windows, stretches
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -87,12 +87,17 @@ def build(request: Request) -> Summary:
     # What can be refused is refused before a named dump decides what the home is of.
     entities, selected = _entity_dumps(home, request, of_entities), _select(request.select)
     named = _name(home, of_history)
-    home = home.claim(named.wiki) if named else home
-    dumps = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki) and dump.holds_pages]
+    wiki = named.wiki if named else home.wiki
+    dumps = [dump for dump in find_dumps(home.dumps) if wiki in (None, dump.wiki) and dump.holds_pages]
     store = open_store()
     windows = (
         windows_of(store, request, named, dumps) if named or _asks_for_windows(request, store, dumps, entities) else []
     )
+    if named:
+        home = home.claim(named.wiki)
+        remember(home.dumps, named)
+        dumps = [dump for dump in find_dumps(home.dumps) if dump.wiki == home.wiki and dump.holds_pages]
+        store = open_store()
     told = [dump.dump_id for dump in entities] if selected & _OF_WIKIDATA else []
     summary = Summary([window.key for window in windows], entity_dumps=told)
     with dagster_at(home) as instance:
@@ -269,15 +274,31 @@ def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
         run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)
 
 
-def fetch(*, only_windows: bool = False) -> list[str]:
-    """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror; return their ids.
+@dataclass(frozen=True)
+class Fetched:
+    """What a fetch has done.
+
+    Attributes:
+        dumps: ids of those that were brought.
+        here: ids of those that missing windows or a reading wait for, and that lay here before.
+        passed: a line for each newer dump that was not taken, which and why.
+    """
+
+    dumps: list[str]
+    here: list[str]
+    passed: list[str]
+
+
+def fetch(*, only_windows: bool = False) -> Fetched:
+    """Bring the dumps by which missing windows could be built, and Wikidata's, from the mirror.
 
     Args:
         only_windows: leave Wikidata out.
 
     Raises:
         SettingsError: no mirror is set.
-        SourceError: a dump cannot be had; what has come stays for a later try.
+        SourceError: the mirror shows nothing of the wiki, or a dump cannot be had; what has come stays for a later
+            try.
     """
     from tempkb.api import open_store
 
@@ -287,12 +308,17 @@ def fetch(*, only_windows: bool = False) -> list[str]:
         raise SettingsError(
             "mirror: none is set, so there is nowhere to fetch from; set one: TEMPKB_MIRROR=https://dumps.wikimedia.org"
         )
-    fetched = []
+    outlook = look_out(open_store(), wikidata=not only_windows, tell=_say)
+    # Of a wiki that is mistyped not even Wikidata is fetched.
+    if outlook.nothing:
+        raise SourceError(outlook.nothing)
+    here = [due.dump.dump_id for due in outlook.due if due.offer is None]
+    fetched = Fetched([], here, outlook.passed)
     with progress.on_terminal():
-        for due in due_dumps(open_store(), tell=_say):
-            if due.offer is not None and not (only_windows and due.dump.entities):
+        for due in outlook.due:
+            if due.offer is not None:
                 fetch_offer(home, mirror, due.offer, _say)
-                fetched.append(due.dump.dump_id)
+                fetched.dumps.append(due.dump.dump_id)
     return fetched
 
 
@@ -324,6 +350,7 @@ def serve_ui(port: int) -> None:
 
 
 def _name(home: Home, files: Sequence[Path]) -> Dump | None:
+    """The dump of the files that were named; nothing is written yet."""
     if not files:
         return None
     dump = name_dump(files, home.asked_wiki)
@@ -333,8 +360,7 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
                 f"--dump: the files are of {dump.dump_id}, and {home.dumps} holds other files of that dump; "
                 "leave out --dump to use those, or take another home for these"
             )
-    home.claim(dump.wiki)
-    remember(home.dumps, dump)
+    home.refuse_other(dump.wiki)
     return dump
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
@@ -10,7 +11,7 @@ from tempkb.refresh import is_built, read_windows, stale_windows
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.settings import Home, Settings
 from tempkb.store.store import Store
-from tempkb.windows import Window, parse_range, windows_between, windows_until
+from tempkb.windows import Window, parse_range, refuse_unended, windows_between, windows_until
 
 OF_HISTORY = {"revision_log", "stable_snapshots", "page_wikitexts", "rebuild_changes"}
 OF_DUMPS = {"dump_files", "pages", "namespaces"}
@@ -106,6 +107,7 @@ def _windows_in(text: str, settings: Settings) -> list[Window]:
             f"--windows {text}: the home's windows begin on {settings.first_window} (first_window); "
             f"expected A..B from that day on"
         )
+    refuse_unended(f"--windows {text}", windows, datetime.now(UTC).date(), "--windows {first}..{end}")
     return windows
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -208,18 +209,27 @@ class Home:
         Raises:
             SettingsError: if the home already holds another wiki.
         """
-        held = self.settings.wiki
-        if held is not None and held != wiki:
-            raise SettingsError(
-                f"home {self.path} holds {held!r}, but the dump is of {wiki!r}. One home holds one wiki; "
-                f"for the other use: TEMPKB_HOME=data/{wiki} tempkb build ..."
-            )
+        self.refuse_other(wiki)
         settings = self.settings.model_copy(update={"wiki": wiki})
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
             _write_record(self.path, settings)
         # Of several first writers one has won, perhaps another process; what it wrote down holds for all of them.
         return Home(self.path, _with_record(self.path, settings), self.asked_wiki)
+
+    def refuse_other(self, wiki: str) -> None:
+        """Refuse a dump of another wiki than the home holds; nothing is written.
+
+        Raises:
+            SettingsError: names both wikis, and a home for the other.
+        """
+        held = self.settings.wiki
+        if held is not None and held != wiki:
+            other = free_home(self.path, wiki, {"wiki": wiki})
+            raise SettingsError(
+                f"home {self.path} holds {held!r}, but the dump is of {wiki!r}. One home holds one wiki; "
+                f"for the other use: TEMPKB_HOME={other} tempkb build ..."
+            )
 
     def hold(self, values: Mapping[str, Any]) -> "Home":
         """Write down, once, what Wikidata is read with in this home, and return it with that in force.
@@ -242,6 +252,39 @@ class Home:
 def home_path() -> Path:
     """Return the home's absolute folder: `TEMPKB_HOME`, by default `data/demo`."""
     return Path(os.environ.get("TEMPKB_HOME") or DEFAULT_HOME).expanduser().resolve()
+
+
+def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
+    """Return, as a shell reads it, a folder beside a home that may become another home, or is the one that is meant.
+
+    Args:
+        path: of the home.
+        name: of the other; with a number when the name is taken by a file, by other files or by a home with other
+            values.
+        values: that the other home is to be made with, by setting.
+    """
+    taken = 1
+    while not _may_be_home(other := path.parent / (name if taken == 1 else f"{name}-{taken}"), values):
+        taken += 1
+    return shlex.quote(str(other.relative_to(Path.cwd()) if other.is_relative_to(Path.cwd()) else other))
+
+
+def _may_be_home(path: Path, values: Mapping[str, Any]) -> bool:
+    if not path.exists():
+        return True
+    try:
+        if not path.is_dir() or not any(path.iterdir()):
+            return path.is_dir()
+        held = read_record(path)
+    except (OSError, SettingsError):
+        return False
+    return bool(held) and all(held.get(key) == value for key, value in values.items())
+
+
+def _other_home(path: Path, recorded: Settings, key: str, wanted: Any) -> str:
+    values = {"wiki": recorded.wiki} | tomllib.loads(f"{key} = {_toml(wanted)}")
+    name = f"{recorded.wiki or 'wiki'}-{_shown(wanted)}" if key != "wiki" else _shown(wanted)
+    return free_home(path, re.sub(r"[^\w.,-]+", "-", name), values)
 
 
 def load_home(**overrides: Any) -> Home:
@@ -293,8 +336,8 @@ def _with_record(path: Path, settings: Settings) -> Settings:
             raise SettingsError(
                 f"{key}: home {path} was made with {_shown(has)}, but the settings say {_shown(wanted)}. "
                 f"A home keeps what it was made with; for the other value use another folder: "
-                f"TEMPKB_HOME=data/{recorded.wiki or 'wiki'}-{_shown(wanted)} TEMPKB_{key.upper()}={_shown(wanted)} "
-                "tempkb build ..."
+                f"TEMPKB_HOME={_other_home(path, recorded, key, wanted)} "
+                f"TEMPKB_{key.upper()}={shlex.quote(_shown(wanted))} tempkb build ..."
             )
     return settings.model_copy(update={key: getattr(recorded, key) for key in held})
 

@@ -7,7 +7,7 @@ A window is [start, end), UTC. Its *cut* is its end: the first instant that is
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -123,6 +123,65 @@ def windows_between(first: date, last: date, granularity: Granularity) -> Iterat
 def windows_until(first: date, horizon: date, granularity: Granularity) -> list[Window]:
     """Return the windows from `first` on whose cut is at or before `horizon`."""
     return [window for window in windows_between(first, horizon, granularity) if window.cut <= horizon]
+
+
+def newest_ended(today: date, granularity: Granularity) -> Window:
+    """Return the newest window that has ended by a day.
+
+    >>> newest_ended(date(2026, 11, 22), Granularity.QUARTER).label
+    '2026-Q3'
+    """
+    return window_of(window_of(today, granularity).start - timedelta(days=1), granularity)
+
+
+def refuse_future_cuts(
+    asked: str, cuts: Sequence[date], today: date, granularity: Granularity, option: str = ""
+) -> None:
+    """Refuse cuts that have not come yet, at which no text can stand.
+
+    Args:
+        asked: what they were asked for as, for the message.
+        cuts: oldest first.
+        today: the day.
+        granularity: of the home's windows.
+        option: that goes before the days to type.
+
+    Raises:
+        SettingsError: one of them lies after today; names the newest that can be built, and what to type.
+    """
+    later = [cut for cut in cuts if cut > today]
+    if not later:
+        return
+    newest = newest_ended(today, granularity).cut
+    good = [cut for cut in cuts if cut <= today] or [newest]
+    raise SettingsError(
+        f"{asked}: {later[0]} has not come yet, today is {today}. The newest cut that can be built is {newest}; type "
+        f"{option}{','.join(str(cut) for cut in good)}"
+    )
+
+
+def refuse_unended(asked: str, windows: Sequence[Window], today: date, example: str) -> None:
+    """Refuse windows that have not ended, which no dump can serve yet.
+
+    Args:
+        asked: the option or argument as it was typed, for the message.
+        windows: that are asked for, oldest first.
+        today: the day.
+        example: what to type, with `{first}` and `{end}` for the days that would do.
+
+    Raises:
+        SettingsError: one of them ends after today; names the newest that has ended, and what to type.
+    """
+    if not windows or windows[-1].cut <= today:
+        return
+    ended = [window for window in windows if window.cut <= today]
+    unended = next(window for window in windows if window.cut > today)
+    newest = newest_ended(today, unended.granularity)
+    first = (ended or [newest])[0]
+    raise SettingsError(
+        f"{asked}: {unended.label} has not ended yet, it ends on {unended.cut}, and today is {today}. The newest "
+        f"window that a dump can serve is {newest.label}; type {example.format(first=first.start, end=newest.end)}"
+    )
 
 
 def parse_range(text: str) -> tuple[date, date]:

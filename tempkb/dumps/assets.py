@@ -3,16 +3,34 @@
 import dagster as dg
 import pyarrow as pa
 
+from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.fetching import present_dump
 from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.pages import pages_from_sql, pages_made_from, pages_provenance
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.sites import write_namespaces
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
-from tempkb.partitions import DUMPS
+from tempkb.errors import MissingDumpError
+from tempkb.partitions import CHAINED, DUMPS
+from tempkb.store.assets import sample_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
+
+
+def dump_of_run(context: dg.AssetExecutionContext, store: Store, dump_id: str) -> Dump | None:
+    """Return the dump of a run's partition, fetched if need be.
+
+    None when automation has asked for it and it is gone since: the partition stays missing, and is no failure of
+    anybody's. Who asks for it by hand is told with an error.
+    """
+    try:
+        return present_dump(store.home, dump_id, context.log.info)
+    except MissingDumpError as error:
+        if CHAINED not in context.run.tags:
+            raise
+        context.log.warning(f"{error} Nothing was done; the partition stays missing.")
+        return None
 
 
 @dg.asset(
@@ -21,15 +39,18 @@ from tempkb.store.store import Store
     kinds={"parquet", "duckdb"},
     owners=["team:tempkb"],
     code_version=DUMP_FILES.code_version,
+    output_required=False,
 )
-def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
     """Files of each dump, with sizes, check sums and what a pass over them found.
 
     A dump that is not here is fetched from the mirror; what its publisher says of it is verified.
 
     One row per file; key `dump_id, file_name`.
     """
-    dump = present_dump(store.home, context.partition_key, context.log.info)
+    dump = dump_of_run(context, store, context.partition_key)
+    if dump is None:
+        return
     for file in dump.files:
         file.verify()
         file.look()
@@ -47,7 +68,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
         provenance = Provenance(inputs, {"dump_id": dump.dump_id})
         version = store.write(DUMP_FILES, dump.dump_id, [pa.Table.from_pylist(rows, DUMP_FILES.schema)], provenance)
     facts = facts_of(version, store.publish())
-    return dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
 @dg.asset(
@@ -67,7 +88,9 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     builds its windows. Without `page_props` the items come from Wikidata's site
     links when windows are built, or when a Wikidata dump was read since.
     """
-    dump = present_dump(store.home, context.partition_key, context.log.info)
+    dump = dump_of_run(context, store, context.partition_key)
+    if dump is None:
+        return
     if not dump.holds_pages:
         context.log.info(f"Dump {dump.dump_id} holds Wikidata's entities, so no pages.")
         return
@@ -85,7 +108,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
         provenance = pages_provenance(dump, (file for file in dump.files if file.kind != HISTORY), dump.dump_id)
         version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
     facts = facts_of(version, store.publish())
-    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})
 
 
 @dg.asset(
@@ -102,11 +125,13 @@ def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 
     One row per namespace; key `namespace`. A dump without a history has none.
     """
-    dump = present_dump(store.home, context.partition_key, context.log.info)
+    dump = dump_of_run(context, store, context.partition_key)
+    if dump is None:
+        return
     if not dump.history:
         context.log.info(f"Dump {dump.dump_id} has no history file, so no head to read.")
         return
     store.claim(dump.wiki)
     version = write_namespaces(store, dump)
     facts = facts_of(version, store.publish())
-    yield dg.MaterializeResult(metadata={**facts, "sample": dg.MetadataValue.md(sample_of(version))})
+    yield dg.MaterializeResult(metadata={**facts, "sample": sample_of(version)})

@@ -11,7 +11,7 @@ from tempkb.dumps.http import HURRIED, Brake, HttpMirror, Manners
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import WIKIDATA, Offer, offers_of
 from tempkb.engine.progress import Meter
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import MissingDumpError, SettingsError, SourceError
 from tempkb.settings import Home
 
 _MEGABYTE = 1e6
@@ -58,7 +58,8 @@ def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
     """Return a complete dump of the home's folder, fetched from the mirror if it is not there yet.
 
     Raises:
-        SourceError: there is none of that id, or it is not complete; the message lists those there are.
+        MissingDumpError: neither the folder nor the mirror has it whole; the message lists those there are.
+        SourceError: it is here, but not complete, or it cannot be fetched.
     """
     dumps = find_dumps(home.dumps)
     here = next((dump for dump in dumps if dump.dump_id == dump_id), None)
@@ -71,18 +72,30 @@ def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
     if here is not None:
         raise SourceError(f"dump {dump_id} is not complete: {'; '.join(here.flaws)}. Wait for it, or fetch it again.")
     there = ", ".join(dump.dump_id for dump in dumps) or "none"
-    raise SourceError(
-        f"dump {dump_id!r}: not below {home.dumps}; there: {there}. Put its files there in Wikimedia's layout, "
+    mirror = mirror_of(home)
+    gone = f", and no longer in the mirror {mirror.where}" if mirror else ""
+    raise MissingDumpError(
+        f"dump {dump_id!r}: not below {home.dumps}{gone}; there: {there}. Put its files there in Wikimedia's layout, "
         "or name them: tempkb build --dump FILE"
     )
 
 
 def _offered(home: Home, dump_id: str, log: Callable[[str], None]) -> tuple[HttpMirror | FolderMirror, Offer] | None:
-    """What the mirror has of a dump, if it may be fetched."""
+    """What the mirror has of a dump, if it may be fetched.
+
+    Raises:
+        MissingDumpError: the mirror shows it, but it is not complete.
+    """
     match, mirror = _DATED.fullmatch(dump_id), mirror_of(home, log)
     if match is None or mirror is None:
         return None
     day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
     wiki = match["wiki"]
     offers = offers_of(mirror, wiki, since=day, entities_only=wiki == WIKIDATA != home.wiki)
-    return next(((mirror, offer) for offer in offers if offer.dump_id == dump_id and offer.is_told), None)
+    offer = next((one for one in offers if one.dump_id == dump_id and one.is_told), None)
+    if offer is not None and offer.flaws:
+        raise MissingDumpError(
+            f"dump {dump_id!r}: not below {home.dumps}, and in the mirror {mirror.where} it is not complete: "
+            f"{'; '.join(offer.flaws)}. It is fetched once it is complete."
+        )
+    return (mirror, offer) if offer is not None else None

@@ -303,6 +303,9 @@ class _Links(HTMLParser):
 
 
 def _checked(place: str) -> str:
+    """The place, if it lies below the root; of the root itself nothing is left but its index page."""
+    if place == "/":
+        return ""
     below(Path(), place.rstrip("/"))
     return place
 

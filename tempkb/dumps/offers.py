@@ -8,6 +8,7 @@ A folder without such a list was put together by hand. It is taken as it is,
 but nobody can tell whether it is whole (`is_told` is false).
 """
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d\
 _ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
 _SQL = re.compile(r"(page_props|page|redirect)\.sql(\.gz)?")
+_DUMP_OF = re.compile(r"([a-z][a-z0-9_]*-\d{8})-")
 _SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
 _SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
 # Of one part in several compressions the one that is cheapest to read is taken.
@@ -40,6 +42,9 @@ _JOBS = dict.fromkeys(_HISTORY_JOBS, HISTORY) | {
 # Without these a window would have no items, and stand so for good.
 _NEEDED = ("page", "page_props")
 CONTENT_HISTORY = "other/mediawiki_content_history"
+# Folders that lie beside dumps, or beside wikis, and are none.
+_NO_DUMPS = {"latest", "entities"}
+_NO_WIKIS = {"named", "other"}
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Offer:
         flaws: why it does not count as complete, in words; none when it is.
         lists: content of the lists that tell of it, by place; the mark of the end last.
         is_told: does the publisher say what belongs to the dump?
+        lacks: what is not there though the dump may be complete without it, in words; as a history that was given up.
     """
 
     wiki: str
@@ -83,6 +89,7 @@ class Offer:
     flaws: list[str] = field(default_factory=list)
     lists: dict[str, bytes] = field(default_factory=dict)
     is_told: bool = True
+    lacks: list[str] = field(default_factory=list)
 
     @property
     def dump_id(self) -> str:
@@ -90,8 +97,30 @@ class Offer:
         return f"{self.wiki}-{self.date:%Y%m%d}"
 
 
-def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only: bool = False) -> list[Offer]:
-    """Return the dumps of a wiki that a mirror offers, oldest first.
+@dataclass(frozen=True)
+class Shown:
+    """Everything that a mirror shows of a wiki, also what cannot be used.
+
+    Attributes:
+        offers: dumps from the day of interest on, oldest first; one without files and flaws has nothing of the wiki.
+        older: days of the dumps before, of which nothing was asked.
+        misnamed: folders beside them whose name is no dump's, and what was expected, in words.
+        places: that were looked at.
+    """
+
+    offers: list[Offer]
+    older: list[date]
+    misnamed: list[str]
+    places: list[str]
+
+    @property
+    def is_nothing(self) -> bool:
+        """Does the mirror show nothing at all of the wiki?"""
+        return not (self.offers or self.older or self.misnamed)
+
+
+def shown_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only: bool = False) -> Shown:
+    """Return what a mirror shows of a wiki.
 
     Args:
         mirror: where to look.
@@ -103,21 +132,54 @@ def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_onl
     its dump alone; the others are told all the same.
     """
     found: dict[date, Offer] = {}
+    older: set[date] = set()
+    misnamed, places = [], []
     names = [] if entities_only else ["legacy", "content"]
-    for place, form, read in (_LAYOUTS[name] for name in [*names, *(["entities"] if wiki == WIKIDATA else [])]):
-        for name in mirror.folders(place.format(wiki=wiki)):
+    names += ["entities"] if wiki == WIKIDATA else []
+    for layout, form, example, read in (_LAYOUTS[name] for name in names):
+        place = layout.format(wiki=wiki)
+        places.append(place)
+        for name in mirror.folders(place):
             day = _day(name, form)
-            if day is None or day < since:
+            if day is None:
+                if name not in _NO_DUMPS:
+                    misnamed.append(f"{place}/{name}: is not the name of a dump; expected a day, such as {example}")
+                continue
+            if day < since:
+                older.add(day)
                 continue
             offer = Offer(wiki, day)
             try:
-                read(mirror, f"{place.format(wiki=wiki)}/{name}", offer)
+                read(mirror, f"{place}/{name}", offer)
             except SourceError as error:
                 offer = Offer(wiki, day, flaws=[str(error)])
             found[day] = _together(found[day], offer) if day in found else offer
     for one in found.values():
         _choose_files(mirror, one)
-    return [found[day] for day in sorted(found) if found[day].files or found[day].flaws]
+    return Shown([found[day] for day in sorted(found)], sorted(older), misnamed, places)
+
+
+def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only: bool = False) -> list[Offer]:
+    """Return the dumps of a wiki that a mirror offers, oldest first; the arguments are those of `shown_of`."""
+    shown = shown_of(mirror, wiki, since, entities_only=entities_only)
+    return [offer for offer in shown.offers if offer.files or offer.flaws]
+
+
+def near_wikis(mirror: Mirror, wiki: str) -> list[str]:
+    """Return names of wikis that the mirror shows, those most like the one asked for first; at most five.
+
+    Nothing where the mirror gives no list of its folders.
+    """
+    there: set[str] = set()
+    for place in ("", CONTENT_HISTORY):
+        try:
+            there.update(mirror.folders(place))
+        except SourceError:
+            # The root of a server need not have an index page, and may be closed.
+            continue
+    known = sorted(name for name in there - _NO_WIKIS if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+    alike = difflib.get_close_matches(wiki, known, n=5, cutoff=0.5)
+    return alike or known[:5]
 
 
 def _note_unlisted(there: Iterable[str], listed: Sequence[OfferedFile], offer: Offer) -> None:
@@ -162,7 +224,7 @@ def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str
 
 def wikis_in(mirror: FolderMirror) -> list[str]:
     """Names of the wikis that a folder has dumps of."""
-    named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - {"named", "other"}
+    named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - _NO_WIKIS
     return sorted(name for name in named if re.fullmatch(r"[a-z][a-z0-9_]*", name))
 
 
@@ -252,6 +314,7 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
         kinds = {name: legacy_kind(name, offer) for name in names}
         offer.files = tuple(OfferedFile(f"{folder}/{name}", kind) for name, kind in kinds.items() if kind)
         offer.is_told = False
+        _note_nothing(folder, names, offer)
     else:
         offer.flaws.append("there is no dumpstatus.json")
 
@@ -259,7 +322,9 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
 def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
     """Take the files of jobs that are done; a job that is still to be done, or a table that was given up, is a flaw."""
     files, undone, done = [], [], set()
-    for job, (state, said) in read_status(status, where).items():
+    jobs = read_status(status, where)
+    listed = [said for _, said in jobs.values()]
+    for job, (state, said) in jobs.items():
         wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
         kinds = set(wanted.values()) or ({_JOBS[job]} if job in _JOBS else set())
         if state == "done":
@@ -270,9 +335,14 @@ def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
     for job, state, kinds in undone:
         # A history that was given up is not offered, and its tables are good all the same; what is still being made
         # is waited for.
-        if state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}:
-            offer.flaws.append(f"job {job} is {state}")
+        is_wanted = state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}
+        (offer.flaws if is_wanted else offer.lacks).append(f"job {job} is {state}")
     told = {kind for _, _, kinds in undone for kind in kinds}
+    if not done | told:
+        others = sorted({match[1] for names in listed for name in names if (match := _DUMP_OF.match(name))})
+        if others:
+            offer.flaws.append(f"its list names files of {', '.join(others[:3])}, and none of {offer.dump_id}")
+            return
     offer.flaws += [f"there is no SQL table {table}" for table in _NEEDED if table not in done | told]
     offer.files = tuple(files)
 
@@ -289,8 +359,11 @@ def _described(place: str, kind: str, said: Mapping[str, Any], where: str) -> Of
 
 
 def _read_content(mirror: Mirror, folder: str, offer: Offer) -> None:
-    for form in mirror.folders(f"{folder}/xml"):
+    forms = mirror.folders(f"{folder}/xml")
+    for form in forms:
         _take_sums(mirror, f"{folder}/xml/{form}", offer)
+    if not forms:
+        offer.lacks.append(f"{folder} has no folder xml/bzip2 or the like, which holds a content export")
 
 
 def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
@@ -300,6 +373,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         names = [name for name in mirror.sizes(folder) if _is_content(name, offer)]
         offer.files += tuple(OfferedFile(f"{folder}/{name}", HISTORY) for name in names)
         offer.is_told = False
+        _note_nothing(folder, mirror.sizes(folder), offer)
         return
     if not is_done:
         offer.flaws.append(f"there is no {END}, which marks the end")
@@ -341,12 +415,23 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
     names = (name for name in mirror.sizes(folder) if _is_entities(name, day))
     offer.files = tuple(OfferedFile(f"{folder}/{name}", ENTITIES) for name in names)
     offer.is_told = False
+    _note_nothing(folder, mirror.sizes(folder), offer)
 
 
-_LAYOUTS: Mapping[str, tuple[str, str, Callable[[Mirror, str, Offer], None]]] = {
-    "legacy": ("{wiki}", "%Y%m%d", _read_legacy),
-    "content": (f"{CONTENT_HISTORY}/{{wiki}}", "%Y-%m-%d", _read_content),
-    "entities": (f"{WIKIDATA}/entities", "%Y%m%d", _read_entities),
+def _note_nothing(folder: str, names: Iterable[str], offer: Offer) -> None:
+    """Say of a folder without a list what lies there, if none of it belongs to the dump."""
+    if offer.files:
+        return
+    there = sorted(names)
+    more = f" and {len(there) - 2} more" if len(there) > 2 else ""
+    listed = f"only {', '.join(there[:2])}{more}" if there else "nothing"
+    offer.lacks.append(f"{folder} has no file that tempkb reads for {offer.dump_id}; it holds {listed}")
+
+
+_LAYOUTS: Mapping[str, tuple[str, str, str, Callable[[Mirror, str, Offer], None]]] = {
+    "legacy": ("{wiki}", "%Y%m%d", "20260401", _read_legacy),
+    "content": (f"{CONTENT_HISTORY}/{{wiki}}", "%Y-%m-%d", "2026-04-01", _read_content),
+    "entities": (f"{WIKIDATA}/entities", "%Y%m%d", "20260401", _read_entities),
 }
 
 
@@ -357,7 +442,7 @@ def _together(one: Offer, other: Offer) -> Offer:
         one.flaws = [flaw for flaw in one.flaws if not flaw.startswith(tuple(f"job {job} " for job in _HISTORY_JOBS))]
     return Offer(
         one.wiki, one.date, files, [*one.flaws, *other.flaws], one.lists | other.lists,
-        is_told=one.is_told and other.is_told,
+        is_told=one.is_told and other.is_told, lacks=[*one.lacks, *other.lacks],
     )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
-from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.assets import sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.windows import Window, window_of_key
@@ -56,7 +57,7 @@ def clean_texts(
             "seconds": round(time.monotonic() - began, 2), "published": publication.left == 0,
         }  # fmt: skip
         if everything:
-            facts["sample"] = dg.MetadataValue.md(sample_of(everything[-1]))
+            facts["sample"] = sample_of(everything[-1])
         for key in context.partition_keys:
             context.add_asset_metadata(
                 {"dagster/row_count": facts["dagster/row_count"]}, asset_key=table.name, partition_key=key
@@ -97,7 +98,7 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
         last = versions[max(versions)]
         facts: dict[str, Any] = {
             "seconds": round(time.monotonic() - began, 2),
-            "sample": dg.MetadataValue.md(sample_of(last)),
+            "sample": sample_of(last),
         }
         return dg.MaterializeResult(metadata=facts)
 

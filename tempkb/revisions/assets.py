@@ -15,8 +15,9 @@ from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
 from tempkb.revisions.sitelinks import link_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.assets import glance_of, sample_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.windows import Window, window_of_key
@@ -172,15 +173,15 @@ def _shared_facts(store: Store, report: Report, table: str, last_key: str, secon
     }  # fmt: skip
     version = _version(store, report, table, last_key)
     if version is not None:
-        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+        facts["sample"] = sample_of(version)
     if table == STABLE_SNAPSHOTS.name:
         snapshots = store.lake.versions(STABLE_SNAPSHOTS.name)
         edits = {one.partition: one.rows for one in store.lake.versions(REVISION_LOG.name)}
         labels = [window_of_key(one.partition, store.home.settings.granularity).label for one in snapshots]
         rows = [one.rows for one in snapshots]
-        facts["plot"] = dg.MetadataValue.md(
-            plot_windows(labels, rows, [edits.get(one.partition, 0) for one in snapshots])
-        )
+        saved = [edits.get(one.partition, 0) for one in snapshots]
+        facts["glance"] = glance_of(labels, {"pages at the cut": rows, "edits in the window": saved})
+        facts["plot"] = dg.MetadataValue.md(plot_windows(labels, rows, saved))
     if report.warnings:
         facts["warning"] = "; ".join(report.warnings)
     if report.damages:

@@ -13,7 +13,7 @@ from tempkb.api import open_store
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
-from tempkb.refresh import Due, due_dumps, missing_windows
+from tempkb.refresh import Due, look_out, missing_windows
 from tempkb.revisions.costs import Cost, estimate
 from tempkb.screens.console import console, duration, grid
 from tempkb.settings import Home
@@ -48,27 +48,30 @@ def print_plan(*, wikidata: bool) -> None:
         wikidata: also Wikidata's entities.
 
     Raises:
-        SourceError: the disk is too small.
+        SourceError: the disk is too small, or the mirror shows nothing of the wiki.
     """
     store, out = open_store(), console()
     home = store.home
-    lines = [
-        _line(home, due) for due in due_dumps(store, only_told=False, tell=_say) if wikidata or not due.dump.entities
-    ]
+    outlook = look_out(store, only_told=False, wikidata=wikidata, tell=_say)
+    lines = [_line(home, due) for due in outlook.due]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
     out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}", highlight=False)
-    if not lines:
+    if not lines and not outlook.nothing:
         out.print("Every window that a complete dump serves stands; nothing is to be fetched.")
-    else:
+    elif lines:
         out.print(grid(("dump", "for", "windows", "lies", "to fetch", "files", "to fetch in", "processor time",
                         "build in", "disk"), [_row(home, line) for line in lines]))  # fmt: skip
     unserved = [window.label for window in missing if window.key not in served]
     if unserved:
         which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
         out.print(f"No complete dump reaches {len(unserved)} windows that have ended: {which}.", highlight=False)
+    for passed in outlook.passed:
+        out.print(f"not taken: {passed}", highlight=False, markup=False, soft_wrap=True)
     _print_needs(home, lines)
+    if outlook.nothing:
+        raise SourceError(outlook.nothing)
 
 
 def _say(line: str) -> None:

@@ -11,17 +11,25 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.store import read_files
 
 _SAMPLE_ROWS = 10
-_CELL = 60
+CELL = 60
+"""Characters of a cell of a sample; longer ones are cut."""
 
 
-def sample_of(version: Version) -> str:
-    """Return the first ten rows of a version as a Markdown table."""
-    for table in read_files(version.paths()):
-        return markdown(table.slice(0, _SAMPLE_ROWS))
-    return "(no rows)"
+def first_rows(version: Version) -> pa.Table:
+    """Return the first ten rows of a version."""
+    rows = next(iter(read_files(version.paths())), None)
+    return pa.table({}) if rows is None else rows.slice(0, _SAMPLE_ROWS)
 
 
-def markdown(table: pa.Table, cell: int = _CELL) -> str:
+def cells_of(table: pa.Table, cell: int = CELL) -> list[dict[str, str | None]]:
+    """Return the rows of a small table as texts, cells longer than `cell` cut; what is null stays so."""
+    return [
+        {name: None if value is None else _cut(str(value), cell) for name, value in row.items()}
+        for row in plain_rows(table)
+    ]
+
+
+def markdown(table: pa.Table, cell: int = CELL) -> str:
     """Return a small table in Markdown, cells longer than `cell` cut."""
     lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
     lines += ["| " + " | ".join(_cell(value, cell) for value in row.values()) + " |" for row in plain_rows(table)]
@@ -53,4 +61,8 @@ def facts_of_windows(versions: Sequence[Version], publication: Publication) -> d
 def _cell(value: object, most: int) -> str:
     text = "" if value is None else str(value)
     text = text.replace("|", "\\|").replace("\n", " ")
+    return _cut(text, most)
+
+
+def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -6,11 +6,12 @@ from typing import Any
 
 import dagster as dg
 
-from tempkb.dumps.fetching import present_dump
+from tempkb.dumps.assets import dump_of_run
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.partitions import DUMPS
 from tempkb.settings import load_home
-from tempkb.store.materialise import facts_of, markdown, sample_of
+from tempkb.store.assets import sample_of, table_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -32,7 +33,7 @@ _SETTINGS = settings_mark(load_home().settings)
 def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.AssetSpec:
     return dg.AssetSpec(
         table.name, description=description, deps=[source], group_name="wikidata", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}",
+        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}", skippable=True,
     )  # fmt: skip
 
 
@@ -59,9 +60,11 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
 )
 def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
     """Read each Wikidata dump once, the oldest first, and write all that is known from it."""
-    dumps = sorted(
-        (present_dump(store.home, key, context.log.info) for key in context.partition_keys), key=lambda one: one.horizon
-    )
+    found = [dump for key in context.partition_keys if (dump := dump_of_run(context, store, key))]
+    for dump in found:
+        if not dump.entities:
+            context.log.info(f"Dump {dump.dump_id} holds pages, so no entities of Wikidata.")
+    dumps = sorted((dump for dump in found if dump.entities), key=lambda one: one.horizon)
     told: dict[str, dict[str, Any]] = {}
     for dump in dumps:
         began = time.monotonic()
@@ -75,18 +78,18 @@ def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
             context.add_asset_metadata(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=dump.dump_id
             )
-            told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+            told[table.name]["sample"] = sample_of(version)
         if report.warning:
             told[FACTS.name]["warning"] = report.warning
         damages = {name: tally.reason for name, tally in report.tallies.items() if tally.reason}
         if damages:
             told[FACTS.name]["damaged_files"] = dg.MetadataValue.json(damages)
-        told[FACTS.name]["relations"] = dg.MetadataValue.md(_by_relation(store, dump.dump_id))
+        told[FACTS.name]["relations"] = _by_relation(store, dump.dump_id)
     for name, facts in told.items():
         yield dg.MaterializeResult(asset_key=name, metadata=facts)
 
 
-def _by_relation(store: Store, dump_id: str) -> str:
+def _by_relation(store: Store, dump_id: str) -> dg.MetadataValue:
     """The twenty properties with the most facts, with how exact their dates are."""
     paths = [str(path) for path in store.lake.files(FACTS.name, [dump_id])]
     with in_memory() as connection:
@@ -99,4 +102,4 @@ def _by_relation(store: Store, dump_id: str) -> str:
             """,
             params={"paths": paths},
         ).to_arrow_table()
-    return markdown(found) if found.num_rows else "(no rows)"
+    return table_of(found)

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -291,9 +291,12 @@ def _doubt_of_day(dump: Dump, report: Report) -> str:
         return ""
     names = ", ".join(file.path.name for file in dump.entities)
     if dump.date < changed:
+        after = changed + timedelta(days=1)
+        # A day that has not come yet is refused, so it is nothing to advise.
+        advice = f"--day {after}" if after <= datetime.now(UTC).date() else "leave out --day"
         raise SourceError(
             f"--day {dump.date}: {names} holds a change of {changed}, so it is no earlier than that; "
-            f"a dump knows nothing of its own day and what follows: --day {changed + timedelta(days=1)}"
+            f"a dump knows nothing of its own day and what follows: {advice}"
         )
     if dump.date > changed + timedelta(days=_DOUBTFUL_DAYS):
         return (

@@ -17,15 +17,15 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries import releases
-from tempkb.benchmarks.fact_queries.asking import told_of_queries
-from tempkb.benchmarks.fact_queries.assets import of_release
+from tempkb.benchmarks.fact_queries.assets import of_release, shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.store.assets import glance_of, sample_of, table_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import facts_of, facts_of_windows, markdown, sample_of
+from tempkb.store.materialise import facts_of, facts_of_windows
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
 
@@ -61,7 +61,7 @@ def dynamic_templama_queries(
             require(store, OF_QUERIES, name)
         facts = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(facts, partition_key=name)
-        told = {**facts, **{key: dg.MetadataValue.md(text) for key, text in told_of_queries(versions).items()}}
+        told = {**facts, **shown_of_queries(versions)}
     return dg.MaterializeResult(metadata=told)
 
 
@@ -89,8 +89,10 @@ def dynamic_templama_changes(
         context.add_asset_metadata(dict(told), partition_key=name)
         if versions:
             dates = [one.label for one in release.design.windows()[1:]]
-            told["picture"] = dg.MetadataValue.md(_picture(versions, dates))
-            told["sample"] = dg.MetadataValue.md(_sample(store, name, versions))
+            shown, series = _counts(versions, dates)
+            told["glance"] = glance_of(shown, {one: counts for one, counts in series.items() if one != "unchanged"})
+            told["picture"] = dg.MetadataValue.md(plot_bars("Answers by what became of them", shown, series))
+            told["sample"] = _sample(store, name, versions)
     return dg.MaterializeResult(metadata=told)
 
 
@@ -109,11 +111,12 @@ def answer_tokens(
         version = count_tokens(store, releases.load(store.home, name), Path(config.tokenizer))
         facts = facts_of(version, store.publish())
         context.add_asset_metadata(facts, partition_key=name)
-        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+        facts["sample"] = sample_of(version)
     return dg.MaterializeResult(metadata=facts)
 
 
-def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:
+def _counts(versions: Sequence[Version], dates: Sequence[str]) -> tuple[list[str], dict[str, list[int]]]:
+    """The windows, and by what became of them the answers of each."""
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
         counted = connection.execute(
@@ -125,11 +128,10 @@ def _picture(versions: Sequence[Version], dates: Sequence[str]) -> str:
     starts = sorted({row[1] for row in counted})
     by_key = {(change, start): int(n) for change, start, n in counted}
     shown = [date for date, one in zip(dates, versions, strict=True) if one.rows]
-    series = {change: [by_key.get((change, start), 0) for start in starts] for change in _CHANGES}
-    return plot_bars("Answers by what became of them", shown, series)
+    return shown, {change: [by_key.get((change, start), 0) for start in starts] for change in _CHANGES}
 
 
-def _sample(store: Store, release: str, versions: Sequence[Version]) -> str:
+def _sample(store: Store, release: str, versions: Sequence[Version]) -> dg.MetadataValue:
     """Ten changes, with names."""
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
@@ -144,4 +146,4 @@ def _sample(store: Store, release: str, versions: Sequence[Version]) -> str:
             WHERE change <> 'unchanged' ORDER BY hash(subject_id, relation, window_start), n.object LIMIT 10
             """
         ).to_arrow_table()
-    return markdown(rows) if rows.num_rows else "(nothing changed)"
+    return table_of(rows)

@@ -12,13 +12,14 @@ from tempkb.benchmarks.ecbd import releases
 from tempkb.benchmarks.ecbd.building import build_release
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.plots import plot_categories, plot_windows
+from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import RELEASES
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.assets import glance_of, sample_of, table_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import facts_of, markdown, sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -100,12 +101,13 @@ def ecbd(
             context.add_asset_metadata(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
             )
-            told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+            told[table.name]["sample"] = sample_of(version)
         if warnings:
             told[ECBD_RELEASES.name]["warning"] = "; ".join(warnings)
         told[ECBD_ENTITIES.name]["picture"] = dg.MetadataValue.md(plot_categories(versions[ECBD_ENTITIES.name]))
+        told[ECBD_CLOZE.name]["glance"] = glance_of(*items_by_window(versions[ECBD_CLOZE.name]))
         told[ECBD_CLOZE.name]["picture"] = dg.MetadataValue.md(plot_windows(versions[ECBD_CLOZE.name]))
-        told[ECBD_CLOZE.name]["items"] = dg.MetadataValue.md(_items(versions[ECBD_CLOZE.name]))
+        told[ECBD_CLOZE.name]["items"] = _items(versions[ECBD_CLOZE.name])
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
 
@@ -126,7 +128,7 @@ def _chunker(versions: dict[str, Version]) -> str:
     return name if FALLBACK not in name else name.upper()
 
 
-def _items(version: Version) -> str:
+def _items(version: Version) -> dg.MetadataValue:
     """Ten items, as people read them."""
     with in_memory() as connection:
         view_files(connection, "items", version.paths())
@@ -136,4 +138,4 @@ def _items(version: Version) -> str:
             FROM items ORDER BY md5(cloze_id) LIMIT 10
             """
         ).to_arrow_table()
-    return markdown(rows, cell=300)
+    return table_of(rows, cell=300)

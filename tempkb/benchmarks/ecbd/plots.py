@@ -34,13 +34,28 @@ def plot_windows(items: Version) -> str:
     return _bars("Items by window of origin", counts, sorted({what for _, what in counts}))
 
 
+def items_by_window(items: Version) -> tuple[list[str], dict[str, list[int]]]:
+    """Return the windows of origin and, by split, the items of each; popular entities have no window and come last."""
+    counts = _counts(
+        items,
+        f"SELECT coalesce(origin_window, '{_NO_ORIGIN}') AS place, split, count(*) FROM counted GROUP BY ALL",
+    )
+    places = _places(counts)
+    splits = sorted({split for _, split in counts})
+    return places, {split: [counts.get((place, split), 0) for place in places] for split in splits}
+
+
 def _counts(version: Version, query: str) -> dict[tuple[str, str], int]:
     with in_memory() as connection:
         view_files(connection, "counted", version.paths())
         return {(place, what): n for place, what, n in connection.execute(query).fetchall()}
 
 
+def _places(counts: dict[tuple[str, str], int]) -> list[str]:
+    return sorted({place for place, _ in counts}, key=lambda place: (place == _NO_ORIGIN, place))
+
+
 def _bars(title: str, counts: dict[tuple[str, str], int], series: Sequence[str]) -> str:
-    places = sorted({place for place, _ in counts}, key=lambda place: (place == _NO_ORIGIN, place))
+    places = _places(counts)
     shown = {name: [counts.get((place, name), 0) for place in places] for name in series}
     return plot_bars(title, places, {name: values for name, values in shown.items() if any(values)})

@@ -1,16 +1,37 @@
 """What an asset reports of the queries of a release: counts, a picture, ten questions. No Dagster here."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_lines
 from tempkb.store.lake import Version
-from tempkb.store.materialise import markdown
 from tempkb.store.memory import in_memory, view_files
 
 
-def told_of_queries(versions: Sequence[Version]) -> dict[str, str]:
-    """Return Markdown of the queries of a release, oldest window first: `by_relation`, `picture`, `sample`."""
+@dataclass(frozen=True)
+class Told:
+    """What is told of the queries of a release.
+
+    Attributes:
+        by_relation: counts and an example, a row per relation.
+        sample: ten queries with their answers.
+        dates: of the windows, oldest first.
+        by_date: queries of each window.
+        picture: a Markdown image of the queries by relation.
+    """
+
+    by_relation: pa.Table
+    sample: pa.Table
+    dates: list[str]
+    by_date: list[int]
+    picture: str
+
+
+def told_of_queries(versions: Sequence[Version]) -> Told:
+    """Return what is told of the queries of a release."""
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in versions for path in one.paths()])
         counted = connection.execute(
@@ -32,11 +53,9 @@ def told_of_queries(versions: Sequence[Version]) -> dict[str, str]:
             ORDER BY hash(query_id) LIMIT 10
             """
         ).to_arrow_table()
-    return {
-        "by_relation": markdown(table) if table.num_rows else "(no rows)",
-        "picture": plot_lines("Queries by relation", dates, _series(counted, dates)),
-        "sample": markdown(sample) if sample.num_rows else "(no rows)",
-    }
+    series = _series(counted, dates)
+    by_date = [sum(at) for at in zip(*series.values(), strict=True)]
+    return Told(table, sample, dates, by_date, plot_lines("Queries by relation", dates, series))
 
 
 def _series(counted: Sequence[tuple[Any, ...]], dates: Sequence[str]) -> dict[str, list[int]]:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.fact_queries import releases
+from tempkb.benchmarks.fact_queries.asking import told_of_queries
 from tempkb.benchmarks.fact_queries.building import build_spells
 from tempkb.benchmarks.fact_queries.checking import PROMISES
 from tempkb.benchmarks.fact_queries.design import make_design
@@ -17,8 +18,9 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FA
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import whole_or_nothing
 from tempkb.partitions import RELEASES
+from tempkb.store.assets import glance_of, sample_of, table_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import facts_of, sample_of
+from tempkb.store.materialise import facts_of
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -64,6 +66,15 @@ def of_release(
         partitions_def=RELEASES,
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
+
+
+def shown_of_queries(versions: Sequence[Version]) -> dict[str, dg.MetadataValue]:
+    """Return what the UI shows of the queries of a release."""
+    told = told_of_queries(versions)
+    return {
+        "by_relation": table_of(told.by_relation), "glance": glance_of(told.dates, {"queries": told.by_date}),
+        "picture": dg.MetadataValue.md(told.picture), "sample": table_of(told.sample),
+    }  # fmt: skip
 
 
 _OF_DUMP = [
@@ -115,7 +126,7 @@ def fact_queries(
             context.add_asset_metadata(
                 {**told[table.name], **left_out, **seconds}, asset_key=table.name, partition_key=name
             )
-            told[table.name]["sample"] = dg.MetadataValue.md(sample_of(version))
+            told[table.name]["sample"] = sample_of(version)
         warning = _unasked(versions[FACT_SUBJECTS.name])
         if warning:
             context.log.warning(warning)

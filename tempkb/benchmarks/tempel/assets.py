@@ -23,8 +23,8 @@ from tempkb.benchmarks.tempel.tables import (
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.partitions import RELEASES
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.assets import sample_of, table_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import markdown, sample_of
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -126,8 +126,8 @@ def tempel(
     rows = figures.to_pylist()
     pictures = {
         "figures": dg.MetadataValue.md(plot_figures(rows)),
-        "table_1": dg.MetadataValue.md(_table_1(rows)),
-        "lowest_overlap": dg.MetadataValue.md(_lowest(rows)),
+        "table_1": _table_1(rows),
+        "lowest_overlap": _lowest(rows),
     }
     yield dg.MaterializeResult(asset_key=TEMPEL_STATISTICS.name, metadata={**_facts([numbers]), **pictures})
 
@@ -138,11 +138,11 @@ def _facts(versions: Sequence[Version]) -> dict[str, Any]:
         "bytes": sum(file.bytes for one in versions for file in one.files),
     }
     if versions:
-        facts["sample"] = dg.MetadataValue.md(sample_of(versions[-1]))
+        facts["sample"] = sample_of(versions[-1])
     return facts
 
 
-def _table_1(rows: Sequence[dict[str, Any]]) -> str:
+def _table_1(rows: Sequence[dict[str, Any]]) -> dg.MetadataValue:
     import pyarrow as pa
 
     found = [
@@ -150,12 +150,12 @@ def _table_1(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows
         if row["figure"] == "table_1"
     ]
-    return markdown(pa.Table.from_pylist(found)) if found else "(no rows)"
+    return table_of(pa.Table.from_pylist(found))
 
 
-def _lowest(rows: Sequence[dict[str, Any]]) -> str:
+def _lowest(rows: Sequence[dict[str, Any]]) -> dg.MetadataValue:
     import pyarrow as pa
 
     found = sorted((row["value"], row["label"]) for row in rows if row["figure"] == "drift")
     listed = [{"overlap": f"{value:.3f}", "entity": label} for value, label in found]
-    return markdown(pa.Table.from_pylist(listed)) if listed else "(one snapshot only)"
+    return table_of(pa.Table.from_pylist(listed))

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.fact_queries import releases
-from tempkb.benchmarks.fact_queries.asking import told_of_queries
-from tempkb.benchmarks.fact_queries.assets import of_release
+from tempkb.benchmarks.fact_queries.assets import of_release, shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.promises import require
@@ -17,8 +16,9 @@ from tempkb.benchmarks.templama.checks import OF_FUTURE_RELATIONS, OF_QUERIES
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_QUERIES
 from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.store.assets import sample_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.materialise import facts_of, facts_of_windows, sample_of
+from tempkb.store.materialise import facts_of, facts_of_windows
 from tempkb.store.store import Store
 
 
@@ -40,7 +40,7 @@ def templama_queries(context: dg.AssetExecutionContext, store: dg.ResourceParam[
             _finish(store, release)
         facts = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(facts, partition_key=name)
-        told = {**facts, **{key: dg.MetadataValue.md(text) for key, text in told_of_queries(versions).items()}}
+        told = {**facts, **shown_of_queries(versions)}
     return dg.MaterializeResult(metadata=told)
 
 
@@ -68,7 +68,7 @@ def future_relation_queries(
             _finish(store, release)
         facts = facts_of(version, store.publish())
         context.add_asset_metadata(facts, partition_key=name)
-        facts["sample"] = dg.MetadataValue.md(sample_of(version))
+        facts["sample"] = sample_of(version)
     return dg.MaterializeResult(metadata=facts)
 
 

@@ -1,0 +1,59 @@
+"""What the assets of all rooms share: columns in their definitions, and rows and pictures in their metadata."""
+
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+import pyarrow as pa
+
+from tempkb.store.glance import glance
+from tempkb.store.lake import Version
+from tempkb.store.materialise import CELL, cells_of, first_rows
+from tempkb.store.tables import Table
+
+_SCHEMA = "dagster/column_schema"
+
+
+def with_columns(spec: dg.AssetSpec, tables: Mapping[str, Table]) -> dg.AssetSpec:
+    """Give an asset the columns of the table it writes, so that Dagster shows them before anything was built.
+
+    Args:
+        spec: of an asset; its key is the name of its table.
+        tables: all declarations by name.
+    """
+    table = tables[spec.key.to_user_string()]
+    return spec.merge_attributes(
+        metadata={_SCHEMA: schema_of(table), "dagster/table_name": f"tempkb.main.{table.name}"}
+    )
+
+
+def schema_of(table: Table) -> dg.TableSchema:
+    """Return a declared table's columns as Dagster describes tables: DuckDB's types, our meanings."""
+    in_key = dg.TableColumnConstraints(nullable=False)
+    columns = [
+        dg.TableColumn(
+            column.name, column.sql_type, column.meaning, constraints=in_key if column.name in table.key else None
+        )
+        for column in table.columns
+    ]
+    return dg.TableSchema(columns, dg.TableConstraints([f"key of a partition: {', '.join(table.key)}"]))
+
+
+def sample_of(version: Version) -> dg.MetadataValue:
+    """Return the first ten rows of a version, as Dagster shows tables."""
+    return table_of(first_rows(version))
+
+
+def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:
+    """Return a small table as Dagster shows tables: at once, and no cell is taken for Markdown or HTML.
+
+    Args:
+        rows: shown in full; values are texts, so that no browser rounds a long number.
+        cell: characters of a cell; longer ones are cut.
+    """
+    records = [dg.TableRecord(row) for row in cells_of(rows, cell)]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in rows.column_names]))
+
+
+def glance_of(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> dg.MetadataValue:
+    """Return a picture of counts over windows that is small enough for Dagster to show without a click."""
+    return dg.MetadataValue.md(glance(labels, series))
