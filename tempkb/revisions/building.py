@@ -3,11 +3,13 @@
 Knows nothing of Dagster; the assets call `build`, and so do tests.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump, DumpFile, day_in, group_items
@@ -35,7 +37,7 @@ from tempkb.revisions.sitelinks import link_pages
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS, TABLES
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import RESUMABLE, Version
-from tempkb.store.merge import merge_sorted
+from tempkb.store.merge import SortedRun, merge_sorted
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import Table
 from tempkb.windows import Window
@@ -262,10 +264,11 @@ class _Build:
 
     def _write(self, receipts: Sequence[Receipt]) -> None:
         self.before.note([window.key for window in self.plan.windows], (REVISION_LOG.name, STABLE_SNAPSHOTS.name))
+        self.runs = _runs_by_partition(receipts)
         try:
-            pages = self._pages(receipts)
+            pages = self._pages()
             if PAGE_WIKITEXTS.name in self.wanted:
-                self._write_texts(receipts)
+                self._write_texts()
         except (ContractError, SourceError) as error:
             self.report.bad |= {window.key: str(error) for window in self.plan.windows}
             return
@@ -277,9 +280,9 @@ class _Build:
         for window in self.plan.windows:
             try:
                 if REVISION_LOG.name in self.wanted:
-                    self._write_log(receipts, window)
+                    self._write_log(window)
                 if STABLE_SNAPSHOTS.name in self.wanted:
-                    self._write_snapshot(receipts, window, entities, elsewhere[window.key])
+                    self._write_snapshot(window, entities, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
         if self.prefer == "new":
@@ -288,13 +291,13 @@ class _Build:
         for window in self.plan.windows:
             self._write_changes(window)
 
-    def _write_log(self, receipts: Sequence[Receipt], window: Window) -> None:
-        rows = self._merged(receipts, REVISION_LOG, window.key)
+    def _write_log(self, window: Window) -> None:
+        rows = self._merged(REVISION_LOG, window.key)
         version = self.store.write(REVISION_LOG, window.key, rows, self.provenance, staging=self.staging)
         self.report.versions[REVISION_LOG.name, window.key] = version
 
-    def _write_snapshot(self, receipts: Sequence[Receipt], window: Window, entities: EntityIds, elsewhere: int) -> None:
-        rows = map(entities.attach, self._merged(receipts, STABLE_SNAPSHOTS, window.key))
+    def _write_snapshot(self, window: Window, entities: EntityIds, elsewhere: int) -> None:
+        rows = map(entities.attach, self._merged(STABLE_SNAPSHOTS, window.key))
         reason = "page lay in a namespace that the home does not hold"
         exclusions = [Exclusion("other_namespace", elsewhere, reason)]
         version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.with_items, exclusions, self.staging)
@@ -314,12 +317,9 @@ class _Build:
         if counts:
             self.report.changes[window.key] = counts
 
-    def _write_texts(self, receipts: Sequence[Receipt]) -> None:
-        quarters = sorted(
-            {run.partition for receipt in receipts for run, _ in receipt.runs if run.table == PAGE_WIKITEXTS.name}
-        )
-        for quarter in quarters:
-            rows = self._merged(receipts, PAGE_WIKITEXTS, quarter)
+    def _write_texts(self) -> None:
+        for quarter in sorted(partition for table, partition in self.runs if table == PAGE_WIKITEXTS.name):
+            rows = self._merged(PAGE_WIKITEXTS, quarter)
             self.report.texts[quarter] = self.store.add(
                 PAGE_WIKITEXTS, quarter, rows, self.provenance, prefer=self.prefer, staging=self.staging
             )
@@ -335,11 +335,11 @@ class _Build:
             if self.store.forget(PAGE_WIKITEXTS, quarter, "revision_id", hidden, self.provenance):
                 self.log(f"texts that are suppressed now were taken out of the quarter {quarter}")
 
-    def _pages(self, receipts: Sequence[Receipt]) -> Version:
+    def _pages(self) -> Version:
         """The pages that tell the windows' items: those of SQL tables, else of the headers that were read."""
         plan, dump_id = self.plan, self.plan.pages
         if plan.tables is None:
-            rows = self._merged(receipts, PAGES, dump_id)
+            rows = self._merged(PAGES, dump_id)
             if plan.beside is not None:
                 rows = complete_headers(rows, plan.beside)
             files = (*plan.dump.history, *_tables_beside(plan))
@@ -351,14 +351,8 @@ class _Build:
             self.report.versions[PAGES.name, dump_id] = version
         return version
 
-    def _merged(self, receipts: Sequence[Receipt], table: Table, partition: str) -> Iterator[pa.Table]:
-        runs = [
-            run.read(receipt.superseded if is_first else ())
-            for receipt in receipts
-            for run, is_first in receipt.runs
-            if run.table == table.name and run.partition == partition
-        ]
-        return merge_sorted(runs, table.key)
+    def _merged(self, table: Table, partition: str) -> Iterator[pa.Table]:
+        return merge_sorted(self.runs.get((table.name, partition), ()), table.key)
 
     def _account(self, receipts: Sequence[Receipt]) -> None:
         """Write down what the pass saw of each file, and what became of its revisions."""
@@ -406,6 +400,17 @@ class _Build:
             f"pages of {self.plan.pages} are not built yet; build them first: tempkb build --select pages, "
             f"or materialise `pages` for {self.plan.pages}"
         )
+
+
+def _runs_by_partition(receipts: Sequence[Receipt]) -> dict[tuple[str, str], list[SortedRun]]:
+    """What there is to merge, by table and partition, in the order of the items."""
+    runs: defaultdict[tuple[str, str], list[SortedRun]] = defaultdict(list)
+    for receipt in receipts:
+        superseded = np.array(receipt.superseded, np.int64)
+        for run, is_first in receipt.runs:
+            without = superseded if is_first else superseded[:0]
+            runs[run.table, run.partition].append(SortedRun(run.first, partial(run.read, without)))
+    return dict(runs)
 
 
 def _tables_beside(plan: Plan) -> list[DumpFile]:

@@ -79,7 +79,7 @@ class Receipt:
     """What came out of an item.
 
     Attributes:
-        runs: batches of rows; those of the first pass hold nothing of the pages in `superseded`.
+        runs: sorted rows; of those of the first pass, which are marked, the pages in `superseded` do not count.
         superseded: pages whose rows of the first pass do not count.
         elements: `<revision>` tags counted in the bytes of each file.
         pages: pages read from each file.
@@ -142,7 +142,7 @@ def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> 
         passes.append(second)
     for one in passes:
         without = receipt.superseded if one is first else []
-        receipt.runs += [(run, one is first) for run in one.staging.runs]
+        receipt.runs += [(run, one is first) for run in one.staging.runs()]
         one.tally(receipt, without)
     receipt.elements, receipt.pages, receipt.whole = first.elements, first.pages_read, first.whole
     receipt.damages = {name: damages for name, damages in first.damages.items() if damages}

@@ -55,7 +55,7 @@ def _hash(said: dict[str, Any]) -> str:
 def encode_receipt(receipt: Receipt) -> bytes:
     """A receipt as JSON, with the sizes of the files it tells of, all of which are on the disk by then."""
     sizes = {}
-    for path in {run.path for run, _ in receipt.runs}:
+    for path in sorted({path for run, _ in receipt.runs for path in run.paths()}):
         with path.open("rb") as handle:
             os.fsync(handle.fileno())
         sizes[str(path)] = path.stat().st_size
@@ -112,7 +112,7 @@ class Before:
 
 def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:
     """Return a new folder below `folder` for a run's items; what killed runs left half done is removed."""
-    used = {path for receipt in kept for run, _ in receipt.runs for path in run.path.parents}
+    used = {path for receipt in kept for run, _ in receipt.runs for path in (run.folder, *run.folder.parents)}
     tries = sorted(folder.glob("try-*"))
     for item in (path for one in tries for path in one.iterdir()):
         if item not in used:

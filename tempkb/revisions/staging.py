@@ -1,13 +1,17 @@
 """Rows on their way from a worker to the lake: sorted runs in Arrow files, per partition.
 
 A worker gathers rows of all partitions in columns, and flushes them now and
-then as one file with one batch per partition. The step then merges, for each
-partition, its batches of all workers.
+then as one file with one batch per partition. Pages mostly come in rising
+order, so the batches of a partition follow one another: they form one run, and
+no byte of them is written again. The step then merges, for each partition, the
+runs of all workers.
 """
 
 from array import array
+from bisect import bisect_left, insort
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -33,20 +37,72 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Run:
-    """One batch in key order: rows of one partition from one stretch of one worker's pages."""
+    """Rows of one partition in key order, from the pages of one worker: batches that follow one another.
+
+    Attributes:
+        table: name of the table.
+        partition: of the rows.
+        folder: where the files of rows are.
+        first: key of the first row.
+        files: numbers of the files that hold the batches, in key order.
+        batches: place of each batch in its file.
+    """
 
     table: str
     partition: str
-    path: Path
-    batch: int
+    folder: Path
+    first: tuple[int, ...]
+    files: tuple[int, ...]
+    batches: tuple[int, ...]
 
-    def read(self, without: Sequence[int] = ()) -> Iterator[pa.Table]:
-        """Yield the rows, but for those of the pages in `without`."""
-        with pa.memory_map(str(self.path)) as source:
-            table = pa.Table.from_batches([pa.ipc.open_file(source).get_batch(self.batch)])
-        if without:
-            table = table.filter(pc.invert(pc.is_in(table["page_id"], pa.array(without, pa.int64()))))
-        yield table
+    def paths(self) -> list[Path]:
+        """The files that hold the batches."""
+        return [_path(self.folder, self.table, number) for number in self.files]
+
+    def read(self, without: Numbers) -> Iterator[pa.Table]:
+        """Yield the rows a batch at a time, each file opened when its batch is due.
+
+        Args:
+            without: pages, in rising order, whose rows are left out.
+        """
+        for path, number in zip(self.paths(), self.batches, strict=True):
+            with pa.memory_map(str(path)) as source:
+                table = pa.Table.from_batches([pa.ipc.open_file(source).get_batch(number)])
+            if len(without):
+                pages = table["page_id"].to_numpy()
+                places = np.searchsorted(without, pages).clip(max=len(without) - 1)
+                table = table.filter(pa.array(without[places] != pages))
+            yield table
+
+
+class _Chains:
+    """Batches of one partition, put into as few runs as they come; of each run the last key is known.
+
+    A batch goes behind the run that ends nearest before it, so that batches that come in key order are one run.
+    """
+
+    def __init__(self) -> None:
+        self._firsts: list[tuple[int, ...]] = []
+        self._batches: list[tuple[array[int], array[int]]] = []
+        self._lasts: list[tuple[tuple[int, ...], int]] = []
+
+    def add(self, first: tuple[int, ...], last: tuple[int, ...], file: int, batch: int) -> None:
+        """Take in a batch."""
+        n_before = bisect_left(self._lasts, (first,))
+        if n_before:
+            _, number = self._lasts.pop(n_before - 1)
+        else:
+            number = len(self._firsts)
+            self._firsts.append(first)
+            self._batches.append((array("L"), array("L")))
+        insort(self._lasts, (last, number))
+        for column, value in zip(self._batches[number], (file, batch), strict=True):
+            column.append(value)
+
+    def runs(self, table: str, partition: str, folder: Path) -> Iterator[Run]:
+        """Yield the runs, in the order in which each began."""
+        for first, (files, batches) in zip(self._firsts, self._batches, strict=True):
+            yield Run(table, partition, folder, first, tuple(files), tuple(batches))
 
 
 @dataclass
@@ -70,12 +126,12 @@ class Staging:
     windows: Sequence[Window]
     asked: frozenset[str]
     rule: str = "standing"
-    runs: list[Run] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._starts = np.array([epoch_seconds(window.start) for window in self.windows], np.int64)
         self._end = epoch_seconds(self.windows[-1].end)
-        self._n_files = 0
+        self._n_files: Counter[str] = Counter()
+        self._chains: defaultdict[tuple[str, str], _Chains] = defaultdict(_Chains)
         # Revisions outside the windows asked for, by page, because a page may be read again.
         self._outside: list[tuple[Numbers, Numbers]] = []
         self._heads: list[tuple[int, int, str, bool]] = []
@@ -114,6 +170,11 @@ class Staging:
         self.flush_snapshots()
         self.flush_texts()
         self.flush_heads()
+
+    def runs(self) -> list[Run]:
+        """All that was written, by table and partition."""
+        found = sorted(self._chains.items(), key=lambda one: one[0])
+        return [run for (table, key), chains in found for run in chains.runs(table, key, self.folder)]
 
     def n_outside(self, without: Sequence[int] = ()) -> int:
         """Count revisions that lie in no window asked for, pages in `without` left out."""
@@ -248,12 +309,14 @@ class Staging:
     def _write(self, table: Table, batches: dict[str, pa.Table]) -> None:
         if not batches:
             return
-        path = self.folder / f"{table.name}-{self._n_files:05}.arrow"
-        self._n_files += 1
+        file = self._n_files[table.name]
+        self._n_files[table.name] += 1
+        path = _path(self.folder, table.name, file)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             for number, (partition, rows) in enumerate(batches.items()):
                 writer.write_batch(rows.combine_chunks().to_batches(max_chunksize=None)[0])
-                self.runs.append(Run(table.name, partition, path, number))
+                first, last = (tuple(rows[name][at].as_py() for name in table.key) for at in (0, -1))
+                self._chains[table.name, partition].add(first, last, file, number)
 
 
 # What `add_snapshot` takes, in this order; page_id comes first, so that rows sort by it.
@@ -263,6 +326,10 @@ SNAPSHOT_COLUMNS = (
     "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title", "redirect_section",
     "is_disambiguation", "source",
 )  # fmt: skip
+
+
+def _path(folder: Path, table: str, number: int) -> Path:
+    return folder / f"{table}-{number:05}.arrow"
 
 
 def _log_columns(page: PageHistory) -> "tuple[array[int], ...]":

@@ -1,70 +1,137 @@
 """Merge sorted runs of rows into one sorted stream, with bounded memory.
 
-Each run yields Arrow tables in key order. Of every run one table is held; all
-rows up to the smallest last key among them are sorted and passed on.
+Each run yields Arrow tables in key order. A run is opened when its first key is
+due and let go when it is used up; of every open run one table is held. So the
+time grows with the rows, and the memory with the runs that overlap at one key,
+however many runs there are.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from heapq import heappop, heappush
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+Key = tuple[int | str, ...]
+# A key and the number of a run, so that no two runs are ever at the same place.
+_Place = tuple[Key, int]
 
-def merge_sorted(runs: Iterable[Iterator[pa.Table]], key: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of all runs in the order of `key`.
+# Small pieces are passed on together, up to so many rows or bytes, because whoever takes them pays for each table.
+_ROWS = 1 << 12
+_BYTES = 1 << 24
+
+
+@dataclass(frozen=True)
+class SortedRun:
+    """Rows in key order that are not read before they are due.
+
+    Attributes:
+        first: key of the first row, or one that comes before it.
+        read: opens the run and yields its tables.
+    """
+
+    first: Key
+    read: Callable[[], Iterator[pa.Table]]
+
+
+def merge_sorted(runs: Iterable[SortedRun], key: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the rows of all runs in the order of `key`; of rows with equal keys those of an earlier run come first.
 
     Args:
-        runs: iterators over tables, each run in key order by itself. A run is
-            first asked for a table when the merge begins.
-        key: columns of integers or strings that order the rows.
+        runs: each in key order by itself.
+        key: columns of integers or strings, without nulls, that order the rows.
 
     Runs that follow one another without overlap (files of rising page ranges)
     are passed through without sorting.
     """
-    heads: list[tuple[pa.Table, Iterator[pa.Table]]] = []
-    for run in runs:
-        _push(heads, run)
-    while heads:
-        bound = min(_key_at(table, -1, key) for table, _ in heads)
-        ready, kept = [], []
-        for table, run in heads:
-            n = _count_up_to(table, bound, key)
-            if n:
-                ready.append(table.slice(0, n))
-            if n < table.num_rows:
-                kept.append((table.slice(n), run))
+    return _gathered(_Merge(runs, key).pieces())
+
+
+class _Merge:
+    """Runs that wait, in the order in which they are due, and the table that is held of each run that is open."""
+
+    def __init__(self, runs: Iterable[SortedRun], key: Sequence[str]) -> None:
+        self._key = key
+        numbered = [((run.first, number), run) for number, run in enumerate(runs)]
+        self._waiting = sorted(numbered, key=lambda one: one[0], reverse=True)
+        self._held: dict[int, tuple[pa.Table, Iterator[pa.Table]]] = {}
+        # Heaps of the places of the first and of the last row of each table that is held.
+        self._firsts: list[_Place] = []
+        self._lasts: list[_Place] = []
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """Yield stretches of rows in key order; each takes all rows up to the least last row that is held."""
+        while self._waiting or self._lasts:
+            if self._waiting and (not self._lasts or self._waiting[-1][0] <= self._lasts[0]):
+                (_, number), run = self._waiting.pop()
+                self._hold_next(number, run.read())
+                continue
+            bound = self._lasts[0]
+            ready = []
+            while self._firsts and self._firsts[0] <= bound:
+                _, number = heappop(self._firsts)
+                ready.append((number, self._take(number, bound)))
+            if len(ready) > 1:
+                # In the order of their runs, which a stable sort keeps among equal keys.
+                together = pa.concat_tables(piece for _, piece in sorted(ready, key=lambda one: one[0]))
+                yield together.combine_chunks().sort_by([(name, "ascending") for name in self._key])
             else:
-                _push(kept, run)
-        heads = kept
-        if len(ready) == 1:
-            yield ready[0]
-        else:
-            yield pa.concat_tables(ready).sort_by([(name, "ascending") for name in key])
+                yield ready[0][1]
+
+    def _hold_next(self, number: int, tables: Iterator[pa.Table]) -> None:
+        for table in tables:
+            if table.num_rows:
+                self._held[number] = (table, tables)
+                heappush(self._firsts, (_key_at(table, 0, self._key), number))
+                heappush(self._lasts, (_key_at(table, -1, self._key), number))
+                return
+
+    def _take(self, number: int, bound: _Place) -> pa.Table:
+        """The rows of a table that is held up to the bound; the rest of it, or the run's next table, is held then."""
+        table, tables = self._held.pop(number)
+        if number == bound[1]:
+            heappop(self._lasts)
+            self._hold_next(number, tables)
+            return table
+        n = _count_up_to(table, bound, number, self._key)
+        rest = table.slice(n)
+        self._held[number] = (rest, tables)
+        heappush(self._firsts, (_key_at(rest, 0, self._key), number))
+        return table.slice(0, n)
 
 
-def _push(heads: list[tuple[pa.Table, Iterator[pa.Table]]], run: Iterator[pa.Table]) -> None:
-    for table in run:
-        if table.num_rows:
-            heads.append((table, run))
-            return
-
-
-def _key_at(table: pa.Table, row: int, key: Sequence[str]) -> tuple[object, ...]:
+def _key_at(table: pa.Table, row: int, key: Sequence[str]) -> Key:
     return tuple(table[name][row].as_py() for name in key)
 
 
-def _count_up_to(table: pa.Table, bound: tuple[object, ...], key: Sequence[str]) -> int:
-    """Number of leading rows whose key is at most `bound`, by bisection."""
-    if _key_at(table, -1, key) <= bound:
-        return int(table.num_rows)
+def _count_up_to(table: pa.Table, bound: _Place, number: int, key: Sequence[str]) -> int:
+    """Number of leading rows of a run's table whose place is at most `bound`, by bisection."""
     low, high = 0, table.num_rows
     while low < high:
         middle = (low + high) // 2
-        if _key_at(table, middle, key) <= bound:
+        if (_key_at(table, middle, key), number) <= bound:
             low = middle + 1
         else:
             high = middle
     return low
+
+
+def _gathered(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Put small pieces together, as copies, so that the files they are mapped from are let go."""
+    waiting: list[pa.Table] = []
+    rows = size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        rows += piece.num_rows
+        size += piece.nbytes
+        if rows >= _ROWS or size >= _BYTES:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
 
 
 def union_by_key(
@@ -78,24 +145,19 @@ def union_by_key(
         key: columns that name a row.
         prefer: `old` or `new`, whose row is kept where both have the key.
     """
-    marked = [_marked(old, 0 if prefer == "old" else 1), _marked(new, 1 if prefer == "old" else 0)]
-    last: tuple[object, ...] | None = None
-    for table in merge_sorted(marked, [*key, "_rank"]):
-        keep = pa.array([True] * table.num_rows)
-        if table.num_rows > 1:
-            same = pa.array([True] * (table.num_rows - 1))
-            for name in key:
-                column = table[name].combine_chunks()
-                same = pc.and_(same, pc.equal(column.slice(1), column.slice(0, len(column) - 1)))
-            keep = pa.concat_arrays([pa.array([True]), pc.invert(same)])
-        if last is not None and _key_at(table, 0, key) == last:
-            keep = pa.concat_arrays([pa.array([False]), keep.slice(1)])
+    sides = (old, new) if prefer == "old" else (new, old)
+    last: Key | None = None
+    for table in merge_sorted([run for side in sides for run in _begun(side, key)], key):
+        is_first = pa.array([last is None or _key_at(table, 0, key) != last])
         last = _key_at(table, -1, key)
-        kept = table.filter(keep).drop_columns(["_rank"])
-        if kept.num_rows:
-            yield kept
+        columns = [table[name].combine_chunks() for name in key]
+        repeats = reduce(pc.and_, (pc.equal(column[1:], column[:-1]) for column in columns))
+        yield table.filter(pa.concat_arrays([is_first, pc.invert(repeats)]))
 
 
-def _marked(run: Iterator[pa.Table], rank: int) -> Iterator[pa.Table]:
-    for table in run:
-        yield table.append_column("_rank", pa.array([rank] * table.num_rows, pa.int8()))
+def _begun(tables: Iterator[pa.Table], key: Sequence[str]) -> Iterator[SortedRun]:
+    """A run of tables whose first key nobody has noted, unless they have no rows."""
+    for table in tables:
+        if table.num_rows:
+            yield SortedRun(_key_at(table, 0, key), lambda: itertools.chain([table], tables))  # noqa: B023 - one run
+            return

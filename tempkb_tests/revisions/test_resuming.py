@@ -124,10 +124,10 @@ from tempkb.revisions import building
 from tempkb_tests.revisions.builds import build_files
 if len(sys.argv) > 2 and sys.argv[1] == "slowly":
     write = building._Build._write_snapshot
-    def slow(self, receipts, window, elsewhere):
+    def slow(self, window, *rest):
         print("window", window.key, flush=True)
         time.sleep(0.01)
-        return write(self, receipts, window, elsewhere)
+        return write(self, window, *rest)
     building._Build._write_snapshot = slow
 build_files(*map(Path, sys.argv[2:]))
 """
