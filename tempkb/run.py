@@ -73,7 +73,7 @@ _OF_WIKIDATA = {
     "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
     "late_edits",
 }  # fmt: skip
-_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")} | {
+_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "filters", "mentions", "entities", "statistics")} | {
     "fact_releases", "fact_subjects", "fact_spells", "templama_queries", "future_relation_queries",
     "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens", "ecbd_releases", "ecbd_entities",
     "ecbd_sentences", "ecbd_cloze",

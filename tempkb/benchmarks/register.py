@@ -44,6 +44,12 @@ def was_built(home: Home, name: str) -> bool:
     return is_registered(home, name) and _read(home, name)[_BUILT] is not None
 
 
+def built_entry(home: Home, name: str) -> dict[str, Any] | None:
+    """Return what a release was when it was last built whole; None if it never was."""
+    built: dict[str, Any] | None = _read(home, name)[_BUILT] if is_registered(home, name) else None
+    return built
+
+
 def take_back(home: Home, name: str) -> bool:
     """Put an entry back to what was last built; False, and the entry is gone, when nothing was."""
     built = _read(home, name)[_BUILT] if is_registered(home, name) else None
