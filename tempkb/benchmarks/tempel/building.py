@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
@@ -35,7 +34,7 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
-from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.resolution import view_files
@@ -98,7 +97,7 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
-        mark_built(store.home, release.name)
+        finish(store, release.name)
     return built
 
 

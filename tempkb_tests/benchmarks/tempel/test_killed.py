@@ -22,7 +22,7 @@ class KilledError(BaseException):
 
 def without_undoing():
     """No run takes back what it has written, as none does that is killed."""
-    return mock.patch.object(withdrawal, "_undo", lambda *_: "")
+    return mock.patch.object(withdrawal, "_undo", return_value="")
 
 
 def build_and_kill(name, build):
