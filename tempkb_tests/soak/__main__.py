@@ -1,20 +1,20 @@
 """`make soak`: kill every job many times, and print what was half, lost or unequal.
 
-    python -m tempkb_tests.soak [--kills N] [--job NAME ...] [--folder FOLDER] [--at LABEL]
+    python -m tempkb_tests.soak [--kills N] [--job NAME ...] [--at LABEL] [--edges] [--folder FOLDER]
 
-By default each job is killed at some of its edges, spread over all that it does, and after
-some seconds, 8 times in all. Ends with status 1 if anything was not sound.
+By default each job is killed 8 times: at edges that are spread over all that it
+does, and after some seconds. Ends with status 1 if anything was not sound.
 """
 
 import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tempkb_tests.soak.commands import Commands
-from tempkb_tests.soak.jobs import FIRST_WINDOW, Job, Prepared, jobs
+from tempkb_tests.soak.jobs import FIRST_WINDOW, TESTED, Homes, Job, jobs
 from tempkb_tests.soak.trials import Trial, Trials
 
 
@@ -24,22 +24,24 @@ def main() -> None:
     reader.add_argument("--kills", type=int, default=8, help="of each job")
     reader.add_argument("--job", action="append", help="only this one; may be repeated")
     reader.add_argument("--at", default="", help="kill only at changes whose label holds this")
+    reader.add_argument("--edges", action="store_true", help="kill one job of each kind, once, where it is nastiest")
     reader.add_argument("--folder", type=Path, help="keep the homes here; by default a temporary folder")
     asked = reader.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         slot = (asked.folder or Path(temporary)).resolve()
-        sys.exit(0 if _soak(slot, asked.kills, asked.job, asked.at) else 1)
+        names = asked.job or (TESTED if asked.edges else None)
+        sys.exit(0 if _soak(slot, names, lambda trials, job: _kill(trials, job, asked)) else 1)
 
 
-def _soak(slot: Path, kills: int, names: Sequence[str] | None, at: str) -> bool:
-    trials = trials_in(slot)
+def _soak(slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job], Iterator[Trial]]) -> bool:
+    trials = _trials_in(slot)
     rows = []
     for job in jobs(slot):
         if names and job.name not in names:
             continue
         found = []
         began = time.monotonic()
-        for trial in _kill(trials, job, kills, at):
+        for trial in kill(trials, job):
             found.append(trial)
             if not trial.is_sound:
                 _tell(trial)
@@ -52,32 +54,38 @@ def _soak(slot: Path, kills: int, names: Sequence[str] | None, at: str) -> bool:
     return all(trial.is_sound for _, found, _ in rows for trial in found)
 
 
-def trials_in(slot: Path) -> Trials:
+def _trials_in(slot: Path) -> Trials:
     """Make what kills the commands of the home below a folder."""
     home, notes = slot / "home", slot / "notes"
     for folder in (home, notes):
         folder.mkdir(parents=True, exist_ok=True)
     (home / "tempkb.toml").write_text(f"first_window = {FIRST_WINDOW}\n", "utf-8")
     commands = Commands(home, notes)
-    prepared = Prepared(commands, slot)
-    # First of all, since other jobs name the second dump's files.
-    prepared.put("dumps")
-    return Trials(commands, prepared, notes)
+    kept = Homes(commands, slot)
+    # First of all, since jobs name the second dump's files.
+    kept.put("dumps")
+    return Trials(commands, kept, jobs(slot), notes)
 
 
-def _kill(trials: Trials, job: Job, kills: int, at: str) -> Iterator[Trial]:
-    """Two of three kills at edges, spread over the job; one of three by time, from the first moment on."""
+def _kill(trials: Trials, job: Job, asked: argparse.Namespace) -> Iterator[Trial]:
+    """Two of three kills at edges, spread over the job; one of three by time, from the first moment on.
+
+    Raises:
+        RuntimeError: the job makes no change of the label that was asked for.
+    """
     known = trials.undisturbed(job)
-    if at:
-        for number, label in enumerate(known.changes):
-            if at in label:
-                yield trials.kill_at(job, number)
+    if asked.edges or asked.at:
+        label = asked.at or job.edge
+        found = [number for number, change in enumerate(known.changes) if label in change]
+        if not found:
+            raise RuntimeError(f"{job.name}: no change is called {label}; there are: {', '.join(known.changes)}")
+        # The middle one, so that something of the kind is done and something is not.
+        for number in found if asked.at else found[len(found) // 2 :][:1]:
+            yield trials.kill_at(job, number)
         return
-    by_time = kills // 3
-    edges = kills - by_time
-    n = len(known.changes)
-    numbers = sorted({round(at * (n - 1) / max(edges - 1, 1)) for at in range(edges)}) if n else []
-    for number in numbers:
+    by_time = asked.kills // 3
+    edges, n = asked.kills - by_time, len(known.changes)
+    for number in sorted({round(at * (n - 1) / max(edges - 1, 1)) for at in range(edges)}):
         yield trials.kill_at(job, number)
     for number in range(by_time):
         yield trials.kill_after(job, known.seconds * (number + 0.5) / by_time)

@@ -1,4 +1,4 @@
-"""The jobs that are killed: what each is given, and what is typed."""
+"""The jobs that are killed: what each is given, what is typed, and its nastiest edge."""
 
 import shutil
 from dataclasses import dataclass, field
@@ -7,11 +7,12 @@ from pathlib import Path
 from tempkb_tests.soak import homes
 from tempkb_tests.soak.commands import Commands
 
-FIRST_WINDOW, SECOND_YEAR = "2021-10-01", "2022-01-01"
+# The last three windows of a world of eight quarters, so that there are as few as an extension can do with.
+FIRST_WINDOW = "2022-04-01"
 _PAGES = ("--pages", "250", "--quarters", "8")
-_FACTS = ("2022-01-01..2022-07-01", "--granularity", "quarter", "--set", "max_subjects=20")
-TEMPEL = ("release", "tempel", "2022-01-01,2022-07-01", "--preset", "small", "--set", "nr_ct_ents_per_cut=3",
-          "--name", "t")  # fmt: skip
+_FACTS = ("2022-04-01..2023-01-01", "--granularity", "quarter", "--set", "max_subjects=20")
+_TEMPEL = ("--preset", "small", "--set", "nr_ct_ents_per_cut=3", "--name", "t")
+_LAST_WINDOW = "2022-10-01..2023-01-01"
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,10 @@ class Job:
 
     Attributes:
         name: for people.
-        given: the prepared home that it begins with.
+        given: the home that it begins with.
         typed: arguments of `tempkb`, typed again after the kill.
+        edge: label of the change before which a kill is nastiest.
+        leaves: name under which its end is kept, for others to begin with; empty if none does.
         variables: of the environment.
         ends: statuses with which it may end when it is typed again; 1 where it finds that all is done.
     """
@@ -29,6 +32,8 @@ class Job:
     name: str
     given: str
     typed: tuple[str, ...]
+    edge: str
+    leaves: str = ""
     variables: dict[str, str] = field(default_factory=dict)
     ends: tuple[int, ...] = (0,)
 
@@ -36,29 +41,43 @@ class Job:
 def jobs(slot: Path) -> list[Job]:
     """All jobs; `slot` is the folder that holds the home and what lies beside it."""
     second = sorted(str(path) for path in (slot / "second" / "dumps" / "demowiki").glob("*/*history*.bz2"))
+    rebuild = ("build", "--rebuild", "--windows", _LAST_WINDOW, "--dump", *second)
+    mirror = {"TEMPKB_MIRROR": str(slot / "second" / "dumps")}
+    facts = ("release", "templama", *_FACTS, "--name", "y")
+    dynamic = ("release", "dynamic-templama", *_FACTS, "--name", "q")
+    ecbd = ("release", "ecbd", "2021-10-01..2023-01-01", "--preset", "small", "--popular", "3", "--name", "e")
+    gone = (0, 1)
     return [
-        Job("build", "dumps", ("build",)),
-        Job("build a window", "gap", ("build",)),
-        Job("rebuild", "built", ("build", "--rebuild", "--windows", "2022-07-01..2023-01-01", "--dump", *second)),
-        Job("wikidata", "pages", ("build",)),
-        Job("release tempel", "built", TEMPEL),
-        Job("release templama", "built", ("release", "templama", *_FACTS, "--name", "y")),
-        Job("release dynamic-templama", "built", ("release", "dynamic-templama", *_FACTS, "--name", "q")),
-        Job("release ecbd", "built", ("release", "ecbd", "2021-10-01..2023-01-01", "--preset", "small", "--popular",
-                                      "3", "--name", "e")),
-        Job("release extend", "released", ("release", "extend", "t", "2022-10-01")),
-        Job("release balance", "extended", ("release", "balance", "t")),
-        Job("rm release", "released", ("rm", "--release", "t", "--yes"), ends=(0, 1)),
-        Job("rm window", "released", ("rm", "--window", "2022-07-01..2023-01-01", "--yes"), ends=(0, 1)),
-        Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), ends=(0, 1)),
-        Job("fetch", "built", ("fetch", "--no-wikidata"), {"TEMPKB_MIRROR": str(slot / "second" / "dumps")}),
-        Job("publish", "unpublished", ("publish",)),
-        Job("gc", "rebuilt", ("gc",)),
+        Job("build", "dumps", ("build",), "duckdb commit", "read"),
+        Job("wikidata", "pages", ("build",), "rename lake/late_edits/", "built"),
+        Job("build a window", "gap", ("build",), "rename lake/mentions/"),
+        Job("rebuild", "built", rebuild, "rename lake/rebuild_changes/", "rebuilt"),
+        Job("release tempel", "built", ("release", "tempel", "2022-07-01,2022-10-01", *_TEMPEL),
+            "rename lake/tempel_statistics/", "released"),
+        Job("release templama", "built", facts, "rename lake/future_relation_queries/"),
+        Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/"),
+        Job("release ecbd", "built", ecbd, "rename lake/ecbd_cloze/"),
+        Job("release extend", "released", ("release", "extend", "t", "2023-01-01"), "rename lake/tempel_mentions/",
+            "extended"),
+        Job("release balance", "extended", ("release", "balance", "t"), "rename lake/tempel_entities/"),
+        Job("rm release", "released", ("rm", "--release", "t", "--yes"), "remove releases/t.json", ends=gone),
+        Job("rm window", "released", ("rm", "--window", _LAST_WINDOW, "--yes"), "remove lake/mentions/", ends=gone),
+        Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), "rename dumps/", ends=gone),
+        Job("fetch", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=mirror),
+        Job("publish", "unpublished", ("publish",), "duckdb commit"),
+        Job("gc", "rebuilt", ("gc",), "rmtree lake/_staging"),
     ]  # fmt: skip
 
 
-class Prepared:
-    """Homes to begin with, made when first asked for.
+# One of each kind: what `make test` kills.
+TESTED = (
+    "build", "wikidata", "rebuild", "release tempel", "release templama", "release dynamic-templama", "release ecbd",
+    "release extend", "rm release", "fetch", "publish", "gc",
+)  # fmt: skip
+
+
+class Homes:
+    """Homes to begin with; those that no job leaves are made here, when first asked for.
 
     Args:
         commands: that make them.
@@ -69,56 +88,41 @@ class Prepared:
         self._commands, self._slot, self._home = commands, slot, commands.home
 
     def put(self, name: str) -> None:
-        """Put a copy of a prepared home into the place of the home."""
-        kept = self._slot / name
-        if not kept.exists():
+        """Put a copy of a kept home into the place of the home."""
+        if not self.has(name):
             getattr(self, f"_make_{name}")()
-            shutil.rmtree(kept, ignore_errors=True)
-            homes.copy(self._home, kept)
-        homes.copy(kept, self._home)
+            self.keep(name)
+        homes.copy(self._slot / name, self._home)
+
+    def has(self, name: str) -> bool:
+        """Is a home kept?"""
+        return (self._slot / name).exists()
+
+    def keep(self, name: str) -> None:
+        """Keep a copy of the home as it is now."""
+        homes.copy(self._home, self._slot / name)
 
     def _make_dumps(self) -> None:
-        """The dumps of the demo world, whose windows begin late, so that there are few; and those of a quarter later."""
-        second = self._slot / "second"
+        """The demo world's dump of a wiki; beside it those of a quarter later, and Wikidata's."""
         settings = (self._home / "tempkb.toml").read_text("utf-8")
         self._type("demo", *_PAGES, "--second")
-        shutil.rmtree(second, ignore_errors=True)
-        self._home.rename(second)
+        shutil.rmtree(self._slot / "second", ignore_errors=True)
+        self._home.rename(self._slot / "second")
         self._home.mkdir()
         (self._home / "tempkb.toml").write_text(settings, "utf-8")
         self._type("demo", *_PAGES)
-
-    def _make_built(self) -> None:
-        self.put("pages")
-        self._type("build")
+        shutil.rmtree(self._slot / "wikidata", ignore_errors=True)
+        (self._home / "dumps" / "wikidatawiki").rename(self._slot / "wikidata")
 
     def _make_pages(self) -> None:
-        """Built without Wikidata, whose dump has come since."""
-        self.put("dumps")
-        wikidata = self._home / "dumps" / "wikidatawiki"
-        aside = self._slot / "wikidata"
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.copytree(wikidata, aside)
-        shutil.rmtree(wikidata)
-        self._type("build")
-        shutil.copytree(aside, wikidata)
+        """Wikidata's dump has come since the windows were built."""
+        self.put("read")
+        shutil.copytree(self._slot / "wikidata", self._home / "dumps" / "wikidatawiki")
 
     def _make_gap(self) -> None:
         self.put("built")
-        self._type("rm", "--window", "2022-07-01..2023-01-01", "--yes")
+        self._type("rm", "--window", _LAST_WINDOW, "--yes")
         self._type("gc")
-
-    def _make_released(self) -> None:
-        self.put("built")
-        self._type(*TEMPEL)
-
-    def _make_extended(self) -> None:
-        self.put("released")
-        self._type("release", "extend", "t", "2022-10-01")
-
-    def _make_rebuilt(self) -> None:
-        self.put("built")
-        self._type(*next(job for job in jobs(self._slot) if job.name == "rebuild").typed)
 
     def _make_unpublished(self) -> None:
         self.put("released")

@@ -1,12 +1,16 @@
 """One kill after another: what was half or lost behind each, and what is unequal in the end."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tempkb_tests.soak import homes
 from tempkb_tests.soak.commands import KILLED, Commands, Ended
-from tempkb_tests.soak.jobs import Job, Prepared
+from tempkb_tests.soak.jobs import Homes, Job
+
+# Homes that are made from one that a job leaves.
+_MADE_FROM = {"pages": ("read",), "gap": ("built",), "unpublished": ("released",)}
 
 
 @dataclass
@@ -61,12 +65,14 @@ class Trials:
 
     Args:
         commands: that are killed.
-        prepared: homes to begin with.
+        kept: homes to begin with.
+        jobs: all that there are.
         notes: folder for what children tell.
     """
 
-    def __init__(self, commands: Commands, prepared: Prepared, notes: Path) -> None:
-        self._commands, self._prepared, self._notes = commands, prepared, notes
+    def __init__(self, commands: Commands, kept: Homes, jobs: Sequence[Job], notes: Path) -> None:
+        self._commands, self._kept, self._notes = commands, kept, notes
+        self._leaving = {job.leaves: job for job in jobs}
         self._known: dict[str, Undisturbed] = {}
 
     def undisturbed(self, job: Job) -> Undisturbed:
@@ -76,12 +82,14 @@ class Trials:
             RuntimeError: it fails.
         """
         if job.name not in self._known:
-            self._prepared.put(job.given)
+            self._begin(job)
             before = homes.partitions(self._commands.home)
             ended = self._type(job)
             if ended.code:
                 raise RuntimeError(f"{job.name}: {ended.said}")
             after = homes.partitions(self._commands.home)
+            if job.leaves:
+                self._kept.keep(job.leaves)
             self._known[job.name] = Undisturbed(self._describe(), before, after, ended.changes, ended.seconds)
         return self._known[job.name]
 
@@ -96,7 +104,7 @@ class Trials:
 
     def _try(self, job: Job, where: str, die_before: int | None = None, kill_after: float | None = None) -> Trial:
         wanted, home = self.undisturbed(job), self._commands.home
-        self._prepared.put(job.given)
+        self._begin(job)
         first = self._type(job, die_before, kill_after)
         trial = Trial(job.name, where, first.code == KILLED)
         trial.half = self._asked(lambda: homes.half(home))
@@ -109,6 +117,13 @@ class Trials:
             what for what in sorted(told.keys() | wanted.told.keys()) if told.get(what) != wanted.told.get(what)
         ]
         return trial
+
+    def _begin(self, job: Job) -> None:
+        """Put the home into place with which a job begins, after the jobs that leave it."""
+        for name in (job.given, *_MADE_FROM.get(job.given, ())):
+            if name in self._leaving and not self._kept.has(name):
+                self.undisturbed(self._leaving[name])
+        self._kept.put(job.given)
 
     def _type(self, job: Job, die_before: int | None = None, kill_after: float | None = None) -> Ended:
         return self._commands.run(*job.typed, die_before=die_before, kill_after=kill_after, **job.variables)

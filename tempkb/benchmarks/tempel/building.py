@@ -309,7 +309,7 @@ class _Builder:
         yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut, as it was written with the cut; a balanced release has filtered nothing.
+        """What the filters dropped at each cut, as it was written with the cut; a balanced release has none.
 
         Of a cut that an earlier version of tempkb built, only the release's statistics tell them.
         """
