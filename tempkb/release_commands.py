@@ -160,6 +160,27 @@ def extend(name: str, snapshots: str) -> None:
 
 @release.command()
 @click.argument("name")
+def finish(name: str) -> None:
+    """Build what the release NAME still lacks, since a run of it was killed; a release that is built stays as it is.
+
+    The command that asked for it, typed again, does the same.
+
+    \b
+    Example:
+      tempkb release finish demo-quarters
+    """
+    from tempkb.release_runs import finish_release
+
+    summary = finish_release(name)
+    for note in summary.notes:
+        click.echo(f"note: {note}", err=True)
+    if summary.failures:
+        fail("; ".join(summary.failures))
+    click.echo(f"release {name} is built.")
+
+
+@release.command()
+@click.argument("name")
 def balance(name: str) -> None:
     """Make the view of an extended release that holds only entities of all its snapshots."""
     from tempkb.benchmarks.tempel import releases

@@ -4,13 +4,14 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import is_built, is_registered
+from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
 from tempkb.instance import dagster_at
 from tempkb.run import FAMILIES, Summary, run_job
 from tempkb.settings import Home, load_home
+from tempkb.store.locks import Patience
 
 
 def build_tempel(release: releases.Release) -> Summary:
@@ -22,8 +23,9 @@ def build_tempel(release: releases.Release) -> Summary:
     from tempkb.automation import TEMPEL_JOB
 
     home = load_home()
-    releases.keep(home, release)
-    return _build(home, TEMPEL_JOB, release.name)
+    with alone(home, release.name, COMMAND, Patience(0)):
+        releases.keep(home, release)
+        return _build(home, TEMPEL_JOB, release.name)
 
 
 def build_facts(release: fact_releases.Release) -> Summary:
@@ -35,8 +37,10 @@ def build_facts(release: fact_releases.Release) -> Summary:
     from tempkb.automation import DYNAMIC_TEMPLAMA_JOB, TEMPLAMA_JOB
 
     home = load_home()
-    fact_releases.keep(home, release)
-    return _build(home, TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB, release.name)
+    job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
+    with alone(home, release.name, COMMAND, Patience(0)):
+        fact_releases.keep(home, release)
+        return _build(home, job, release.name)
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -48,8 +52,24 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
     from tempkb.automation import ECBD_JOB
 
     home = load_home()
-    ecbd_releases.keep(home, release)
-    return _build(home, ECBD_JOB, release.name)
+    with alone(home, release.name, COMMAND, Patience(0)):
+        ecbd_releases.keep(home, release)
+        return _build(home, ECBD_JOB, release.name)
+
+
+def finish_release(name: str) -> Summary:
+    """Build what a release lacks, whatever it is of, as it was asked for.
+
+    Raises:
+        DesignError: there is none of that name, or another program builds it.
+    """
+    home = load_home()
+    benchmark = benchmark_of(home, name)
+    if benchmark == releases.BENCHMARK:
+        return build_tempel(releases.load(home, name))
+    if benchmark == "ecbd":
+        return build_ecbd(ecbd_releases.load(home, name))
+    return build_facts(fact_releases.load(home, name))
 
 
 def _build(home: Home, job: str, name: str) -> Summary:
@@ -64,7 +84,7 @@ def _build(home: Home, job: str, name: str) -> Summary:
             is_whole = not summary.failures
         finally:
             # Also when somebody interrupts the run between two of its steps.
-            if not is_whole and is_registered(home, name) and not is_built(home, name):
+            if not is_whole:
                 withdraw_unbuilt(open_store(), name)
             if not is_registered(home, name):
                 instance.delete_dynamic_partition(FAMILIES[job], name)

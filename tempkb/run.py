@@ -46,7 +46,7 @@ _OF_WIKIDATA = {
     "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
     "late_edits",
 }  # fmt: skip
-_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "mentions", "entities", "statistics")} | {
+_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "filters", "mentions", "entities", "statistics")} | {
     "fact_releases", "fact_subjects", "fact_spells", "templama_queries", "future_relation_queries",
     "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens", "ecbd_releases", "ecbd_entities",
     "ecbd_sentences", "ecbd_cloze",
@@ -156,10 +156,11 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
     for dump in dumps:
         if dump.dump_id in used:
             continue
+        # Dagster forgets first, since without files and tables nothing would tell later that it still has to.
+        instance.delete_dynamic_partition(FAMILIES["register_dump"], dump.dump_id)
         for table in (DUMP_FILES, PAGES, NAMESPACES):
             store.lake.remove(table.name, dump.dump_id)
         remove_dump(store.home.dumps, dump)
-        instance.delete_dynamic_partition(FAMILIES["register_dump"], dump.dump_id)
     store.publish()
 
 
@@ -242,8 +243,8 @@ def _withdraw(instance: Any, dump: Dump) -> None:
     from tempkb.wikidata.late import dump_dates, write_late_edits
 
     store = open_store()
-    remove(store, of_dump(store, dump.dump_id, force=True))
     instance.delete_dynamic_partition(FAMILIES["read_wikidata"], dump.dump_id)
+    remove(store, of_dump(store, dump.dump_id, force=True))
     # To those after it, it may have been the first that reached a window.
     for other, day in dump_dates(store.lake).items():
         if dump.date and day > dump.date:
@@ -323,7 +324,7 @@ def fetch(*, only_windows: bool = False) -> Fetched:
 
 
 def forget_partitions(home: Home, family: str, keys: Sequence[str]) -> None:
-    """Let Dagster forget partitions of dumps or releases that were removed."""
+    """Let Dagster forget partitions of dumps or releases that are about to be removed."""
     with dagster_at(home) as instance:
         for key in keys:
             instance.delete_dynamic_partition(family, key)

@@ -28,7 +28,7 @@ ASSETS = {
     "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",
     "stable_snapshots": "revisions", "page_wikitexts": "revisions", "rebuild_changes": "revisions", "page_texts": "mentions", "page_links": "mentions",
     "mentions": "mentions", "inverted_index": "mentions", "mention_priors": "mentions", "entity_popularity": "mentions",
-    "tempel_plans": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
+    "tempel_plans": "tempel", "tempel_filters": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
     "tempel_statistics": "tempel", "wikidata_entities": "wikidata", "facts": "wikidata",
     "undated_statements": "wikidata", "entity_origins": "wikidata", "entity_classes": "wikidata", "subclasses": "wikidata", "late_edits": "wikidata",
     "fact_subjects": "fact_queries", "fact_spells": "fact_queries", "fact_releases": "fact_queries",
@@ -152,5 +152,5 @@ def test_every_asset_is_a_declared_table():
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.
         assert "dump_id" in table.schema.names or table.name in {
-            "tempel_releases", "tempel_plans", "tempel_statistics", "fact_releases", "future_relation_queries", "ecbd_releases",
+            "tempel_releases", "tempel_plans", "tempel_filters", "tempel_statistics", "fact_releases", "future_relation_queries", "ecbd_releases",
         }  # fmt: skip

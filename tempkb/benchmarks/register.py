@@ -1,36 +1,100 @@
 """The register of a home's releases: a JSON file each, written down before anything is built.
 
 An entry says what was asked for and, in `built`, what was last built whole, so
-that a run that fails can put the entry back.
+that a run that fails can put the entry back. `held` names the versions that
+belong to it, so that what a killed run has left can be told from them.
 """
 
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
 from tempkb.store.lake import Lake
+from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.tables import Table
 
-_BUILT = "built"
+# What two programs may not do to one release at a time: a whole command, a step of a run.
+COMMAND, STEP = "command", "step"
+_BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
 
 
 def write_entry(home: Home, benchmark: str, name: str, said: Mapping[str, Any]) -> None:
     """Write a release down as it is asked for; what was built of it before is kept in mind."""
-    built = _read(home, name)[_BUILT] if is_registered(home, name) else None
-    _write(home, name, {"benchmark": benchmark, "name": name, **said, _BUILT: built})
+    before = _read(home, name) if is_registered(home, name) else {_BUILT: None}
+    kept = {key: before[key] for key in (_BUILT, _HELD) if key in before}
+    _write(home, name, {"benchmark": benchmark, "name": name, **said, **kept})
 
 
-def mark_built(home: Home, name: str) -> None:
-    """Note that all that was asked for is built; a release that nobody wrote down has no entry to mark."""
-    if is_registered(home, name):
-        entry = _read(home, name)
-        _write(home, name, {**entry, _BUILT: _asked(entry)})
+def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
+    """Note that all that was asked for is built.
+
+    Args:
+        home: of the register.
+        name: of the release.
+        held: versions that belong to it by table and partition, as `tempel_mentions demo.2022-01-01`.
+
+    Raises:
+        DesignError: the release was taken out of the register while it was built.
+    """
+    if not is_registered(home, name):
+        raise DesignError(
+            f"release {name!r}: was removed while it was being built, so nothing of it is kept; type the same again"
+        )
+    entry = _read(home, name)
+    _write(home, name, {**_asked(entry), _BUILT: _asked(entry), _HELD: dict(sorted(held.items()))})
+
+
+def held_versions(home: Home, name: str) -> dict[str, str] | None:
+    """Return the versions that belong to what was last built whole, by table and partition.
+
+    None if nothing was built, or an earlier version of tempkb did not write them down.
+    """
+    found: dict[str, str] | None = _read(home, name).get(_HELD) if was_built(home, name) else None
+    return found
+
+
+@contextmanager
+def alone(home: Home, name: str, what: str, patience: Patience | None = None) -> Iterator[None]:
+    """Let nobody else do the same to a release meanwhile.
+
+    Args:
+        home: of the register.
+        name: of the release.
+        what: is done, `COMMAND` or `STEP`; a command has steps.
+        patience: how long to wait for whoever is at it; None: as long as it takes.
+
+    Raises:
+        DesignError: patience ran out.
+    """
+    path = entry_path(home, name)
+    try:
+        with locked(path.with_name(f".{name}.{what}.lock"), patience):
+            yield
+    except LockTimeoutError:
+        raise DesignError(
+            f"release {name!r}: is being built by another program; wait for it, then type the same again"
+        ) from None
+
+
+def is_at_work(home: Home, name: str) -> bool:
+    """Does some program build or remove a release at this moment?"""
+    try:
+        with alone(home, name, COMMAND, Patience(0)), alone(home, name, STEP, Patience(0)):
+            return False
+    except DesignError:
+        return True
+
+
+def unfinished_releases(home: Home) -> list[str]:
+    """Return the names of the releases of which not all that was asked for is built, sorted."""
+    return [name for name in release_names(home) if not is_built(home, name)]
 
 
 def is_built(home: Home, name: str) -> bool:
@@ -44,13 +108,20 @@ def was_built(home: Home, name: str) -> bool:
     return is_registered(home, name) and _read(home, name)[_BUILT] is not None
 
 
+def built_entry(home: Home, name: str) -> dict[str, Any] | None:
+    """Return what a release was when it was last built whole; None if it never was."""
+    built: dict[str, Any] | None = _read(home, name)[_BUILT] if is_registered(home, name) else None
+    return built
+
+
 def take_back(home: Home, name: str) -> bool:
     """Put an entry back to what was last built; False, and the entry is gone, when nothing was."""
-    built = _read(home, name)[_BUILT] if is_registered(home, name) else None
+    built = built_entry(home, name)
     if built is None:
         strike(home, name)
         return False
-    _write(home, name, {**built, _BUILT: built})
+    entry = _read(home, name)
+    _write(home, name, {**built, **{key: entry[key] for key in (_BUILT, _HELD) if key in entry}})
     return True
 
 
@@ -76,7 +147,7 @@ def benchmark_of(home: Home, name: str) -> str:
 
 
 def strike(home: Home, name: str) -> None:
-    """Take back a release of which nothing could be built."""
+    """Take a release out of the register."""
     entry_path(home, name).unlink(missing_ok=True)
 
 
@@ -121,7 +192,7 @@ def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
 
 
 def _asked(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key != _BUILT}
+    return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
 
 
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:

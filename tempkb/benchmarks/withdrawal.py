@@ -8,8 +8,18 @@ a new one nothing stays: no register entry, no rows in the lake or in DuckDB.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tempkb.benchmarks.register import partitions_of_release, take_back, was_built
-from tempkb.errors import TempkbError
+from tempkb.benchmarks.register import (
+    STEP,
+    alone,
+    held_versions,
+    is_built,
+    is_registered,
+    mark_built,
+    partitions_of_release,
+    take_back,
+    was_built,
+)
+from tempkb.errors import DesignError, TempkbError
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
 
@@ -19,48 +29,85 @@ def whole_or_nothing(store: Store, name: str) -> Iterator[None]:
     """Undo what a block has written of a release, if it fails; the error then says what became of the release.
 
     The block also runs for releases that stand; it writes nothing then, and a
-    failure takes nothing away.
+    failure takes nothing away. Two runs of one release take turns: the second finds
+    what the first has written.
 
     Args:
         store: of the home.
         name: of the release, which is in the register.
+
+    Raises:
+        DesignError: it is not, or not any more.
     """
-    before = _versions(store, name)
-    try:
-        yield
-    except BaseException as error:
-        said = _undo(store, name, before)
-        if isinstance(error, TempkbError):
-            error.args = (f"{error}. {said}",)
-        raise
+    with alone(store.home, name, STEP):
+        if not is_registered(store.home, name):
+            raise DesignError(
+                f"release {name!r}: is not in the register, so perhaps a run before this one has failed and taken it "
+                "back; ask for it again: tempkb release"
+            )
+        before = _versions(store, name)
+        try:
+            yield
+        except BaseException as error:
+            said = _undo(store, name, before)
+            if isinstance(error, TempkbError):
+                error.args = (f"{error}. {said}",)
+            raise
 
 
-def withdraw_unbuilt(store: Store, name: str) -> None:
+def finish(store: Store, name: str) -> None:
+    """Note that all that was asked for of a release is built, and which versions that is.
+
+    Raises:
+        DesignError: the release was taken out of the register meanwhile.
+    """
+    versions = _versions(store, name)
+    mark_built(store.home, name, {_key(*place): version.version for place, version in versions.items()})
+
+
+def withdraw_unbuilt(store: Store, name: str) -> bool:
     """Take back a release that was asked for but never built, or what an extension of it asked for.
 
-    For runs that ended before any of their steps could.
+    For runs that ended before any of their steps could. A release that is built, or that nobody asked for, stays as
+    it is, and False is returned.
     """
-    _undo(store, name, _versions(store, name))
+    with alone(store.home, name, STEP):
+        if not is_registered(store.home, name) or is_built(store.home, name):
+            return False
+        _undo(store, name, _versions(store, name))
+        return True
 
 
 def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
     stays = was_built(store.home, name)
-    for table, partition in _versions(store, name):
-        if not stays or (table, partition) not in before:
-            store.lake.remove(table, partition)
-    if stays:
-        for version in before.values():
-            store.lake.restore(version)
+    # What stood before may itself be what a run that was killed has left of an extension.
+    held = held_versions(store.home, name) if stays and not is_built(store.home, name) else None
+    kept = {place: one for place, one in before.items() if stays and (held is None or _key(*place) in held)}
+    for table, partition in _versions(store, name).keys() - kept.keys():
+        store.lake.remove(table, partition)
+    for version in kept.values():
+        store.lake.restore(version)
     # The entry goes last: rows without one would be taken for those of a new release of that name.
     take_back(store.home, name)
     store.publish()
+    other = sorted({table for (table, _), one in kept.items() if held and held[_key(*_place(one))] != one.version})
+    if other:
+        return f"Release {name!r} stays as it was but for {', '.join(other)}; typing it again writes these anew"
     return f"Release {name!r} stays exactly as it was" if stays else f"Nothing was kept of release {name!r}"
+
+
+def _place(version: Version) -> tuple[str, str]:
+    return version.table, version.partition
+
+
+def _key(table: str, partition: str) -> str:
+    return f"{table} {partition}"
 
 
 def _versions(store: Store, name: str) -> dict[tuple[str, str], Version]:
     """What stands of a release, by table and partition."""
     return {
-        (version.table, version.partition): version
+        _place(version): version
         for table in store.tables.values()
         for version in store.lake.versions(table.name, partitions_of_release(store.lake, table, name))
     }

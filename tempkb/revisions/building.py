@@ -4,7 +4,7 @@ Knows nothing of Dagster; the assets call `build`, and so do tests.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -274,6 +274,9 @@ class _Build:
             return
         self.with_items = replace(self.provenance, inputs={**self.provenance.inputs, **pages_input(pages)})
         entities = EntityIds(pages.paths())
+        # First of all, as if every window will be written: of a run that is killed from here on, no later one reads
+        # the files again, and what the pass has seen of them must not be forgotten.
+        self._account(receipts, self._expected())
         elsewhere: Counter[str] = Counter()
         for receipt in receipts:
             elsewhere.update(receipt.other_namespace)
@@ -287,7 +290,7 @@ class _Build:
                 self.report.bad[window.key] = str(error)
         if self.prefer == "new":
             self._forget_hidden_texts()
-        self._account(receipts)
+        self._report_counts(receipts)
         for window in self.plan.windows:
             self._write_changes(window)
 
@@ -354,17 +357,41 @@ class _Build:
     def _merged(self, table: Table, partition: str) -> Iterator[pa.Table]:
         return merge_sorted(self.runs.get((table.name, partition), ()), table.key)
 
-    def _account(self, receipts: Sequence[Receipt]) -> None:
-        """Write down what the pass saw of each file, and what became of its revisions."""
+    def _expected(self) -> set[str]:
+        """Windows whose log this build writes, if all goes well."""
+        return {window.key for window in self.plan.windows} if REVISION_LOG.name in self.wanted else set()
+
+    def _account(self, receipts: Sequence[Receipt], written: set[str], logged: int = 0) -> ElementCounts:
+        """Write down what the pass saw of each file, and what became of its revisions.
+
+        Args:
+            receipts: of all items.
+            written: windows whose log is written, or will be.
+            logged: rows of these; they count only where windows have failed.
+        """
         dump = self.plan.dump
+        counts = count_elements(receipts, logged, all_written=len(written) == len(self.plan.windows))
+        damages = damages_in_words(receipts)
+        exclusions = exclusions_of(counts, self._logged_before(written), damages)
+        rows = pa.Table.from_pylist(describe_read_files(dump, receipts, damages), DUMP_FILES.schema)
+        self.store.write(DUMP_FILES, dump.dump_id, [rows], self.provenance, exclusions)
+        return counts
+
+    def _report_counts(self, receipts: Sequence[Receipt]) -> None:
+        """Say what became of the revisions, and correct what was written down if a window has failed."""
+        dump = self.plan.dump
+        # The report is also of windows that other dumps have built.
         written = {
             window.key: version
             for window in self.plan.windows
             if (version := self.report.versions.get((REVISION_LOG.name, window.key))) is not None
         }
         logged = sum(version.rows for version in written.values())
-        counts = count_elements(receipts, logged, all_written=len(written) == len(self.plan.windows))
-        self.report.counts[dump.dump_id] = counts
+        if written.keys() == self._expected():
+            all_written = len(written) == len(self.plan.windows)
+            self.report.counts[dump.dump_id] = count_elements(receipts, logged, all_written=all_written)
+        else:
+            self.report.counts[dump.dump_id] = self._account(receipts, set(written), logged)
         damages = damages_in_words(receipts)
         self.report.damages |= damages
         for name, said in damages.items():
@@ -373,11 +400,8 @@ class _Build:
         found = sum(receipt.pages.total() for receipt in receipts)
         if found < listed:
             self.report.warnings.append(f"{dump.dump_id} has {found} of the {listed} pages that the home's list names")
-        exclusions = exclusions_of(counts, self._logged_before(written), damages)
-        rows = pa.Table.from_pylist(describe_read_files(dump, receipts, damages), DUMP_FILES.schema)
-        self.store.write(DUMP_FILES, dump.dump_id, [rows], self.provenance, exclusions)
 
-    def _logged_before(self, written: Mapping[str, Version]) -> int:
+    def _logged_before(self, written: set[str]) -> int:
         """Rows of this dump in log windows that were built earlier and not now."""
         versions = [one for one in self.store.lake.versions(REVISION_LOG.name) if one.partition not in written]
         return sum(version.rows for version in versions if setting_of(version, "dump_id") == self.plan.dump.dump_id)

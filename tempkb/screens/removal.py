@@ -1,14 +1,17 @@
 """The dialogue of `tempkb rm`: what would go, a question, what went."""
 
+import contextlib
 from collections import Counter
 
 import click
 
 from tempkb.api import open_store
+from tempkb.benchmarks.register import COMMAND, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
 from tempkb.run import forget_partitions
 from tempkb.screens.console import console, grid
+from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.windows import parse_range, window_of_key, windows_between
 
@@ -41,9 +44,13 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
     if ask and not click.confirm("Remove that?"):
         out.print("Nothing was removed.")
         return
-    freed = remove(store, removal)
-    forget_partitions(store.home, "dumps", [one.dump_id for one in removal.dumps])
-    forget_partitions(store.home, "releases", removal.releases)
+    with contextlib.ExitStack() as stack:
+        for name in removal.releases:
+            stack.enter_context(alone(store.home, name, COMMAND, Patience(0)))
+        # First of all: of a removal that is killed behind this enough is left to type it again.
+        forget_partitions(store.home, "dumps", [dump] if dump else [])
+        forget_partitions(store.home, "releases", removal.releases)
+        freed = remove(store, removal)
     said = f" and {freed:,} bytes of dumps" if removal.dumps else ""
     out.print(f"Removed {len(removal.partitions)} partitions{said}. Their files go with: tempkb gc", highlight=False)
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tempkb.api import open_store
+from tempkb.benchmarks.register import is_at_work, unfinished_releases
 from tempkb.dumps.catalogue import find_dumps, horizon_day
 from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -93,6 +94,14 @@ def print_status() -> None:
             f"a build that did not finish left {n_bytes:,} bytes of finished items; the same build goes on from there, "
             "tempkb gc gives it up", highlight=False,
         )  # fmt: skip
+    for name in unfinished_releases(home):
+        if is_at_work(home, name):
+            out.print(f"release {name} is being built", highlight=False)
+        else:
+            out.print(
+                f"release {name} is not finished, since a run of it was killed; finish it: "
+                f"tempkb release finish {name}, or remove it: tempkb rm --release {name}", highlight=False,
+            )  # fmt: skip
     missing = _missing(store)
     if missing:
         out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")

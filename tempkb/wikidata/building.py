@@ -110,11 +110,12 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
         report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
         report.versions[SUBCLASSES.name] = write_subclasses(store, dump.dump_id, staging, constants, provenance)
-    report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
-    # To the dumps after it, it may be the first that reached a window; so may it have been under another day.
+    # To the dumps after it, it may be the first that reached a window; so may it have been under another day. Its own
+    # table comes last: while that is missing or old, a later run knows that the others are not all written.
     for other, day in dump_dates(store.lake).items():
         if other != dump.dump_id and day > min(dump.date, former or dump.date):
             write_late_edits(store, other, day)
+    report.versions[LATE_EDITS.name] = write_late_edits(store, dump.dump_id, dump.date)
     return report
 
 
@@ -194,9 +195,12 @@ def is_current(store: Store, dump: Dump) -> bool:
         manifest = version.side_rows(MANIFEST.name)
         if not manifest or not manifest[0]["code_version"].endswith(f"{table.name} {table.code_version}"):
             return False
-        if table is LATE_EDITS:
-            continue
         inputs = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input"}
+        if table is LATE_EDITS:
+            facts = store.lake.current(FACTS.name, dump.dump_id)
+            if facts is not None and inputs.get(f"{facts.table} {facts.partition}") != facts.version:
+                return False
+            continue
         if inputs != wanted or day_of(version) not in (None, dump.date) or not is_made_with(version, settings):
             return False
     return True

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 
 import duckdb
 import pyarrow as pa
@@ -12,11 +14,22 @@ import pytest
 
 from tempkb.api import open_store
 from tempkb.benchmarks.promises import Promise, broken, require
-from tempkb.benchmarks.register import is_registered, mark_built, read_entry, release_names, write_entry
-from tempkb.benchmarks.withdrawal import whole_or_nothing
-from tempkb.errors import ContractError
+from tempkb.benchmarks.register import (
+    COMMAND,
+    alone,
+    is_at_work,
+    is_registered,
+    read_entry,
+    release_names,
+    strike,
+    unfinished_releases,
+    write_entry,
+)
+from tempkb.benchmarks.withdrawal import finish, whole_or_nothing, withdraw_unbuilt
+from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Table
 from tempkb_tests.conftest import run_tempkb
@@ -56,7 +69,7 @@ def build(store, release, *numbers, cut="2022-01-01"):
         told = own_row(release, len(held) + 1)
         require(store, [PROMISE], release, {"told": told})
         store.write(TOLD, release, [told], Provenance())
-        mark_built(store.home, release)
+        finish(store, release)
     store.publish()
 
 
@@ -105,6 +118,82 @@ def test_what_fails_behind_the_own_row_is_undone_as_well(store):
     assert in_duckdb(store, "told") == [("good", 1)]
     assert in_duckdb(store, "rows") == [("good", 1), ("good", 2)]
     assert read_entry(store.home, "toy", "good")["cuts"] == ["2022-01-01"]
+
+
+def killed_extension(store):
+    """An extension of a built release, killed when one of its tables was written."""
+    build(store, "good", 1, 2)
+    write_entry(store.home, "toy", "good", {"cuts": ["2022-01-01", "2023-01-01"]})
+    store.write(ROWS, "good.2023-01-01", [rows_of("good", 3, cut="2023-01-01")], Provenance())
+    store.publish()
+
+
+def test_of_an_extension_that_was_killed_and_fails_when_it_goes_on_nothing_stays(store):
+    killed_extension(store)
+    assert unfinished_releases(store.home) == ["good"]
+    with pytest.raises(ContractError, match="Release 'good' stays exactly as it was$"):
+        build(store, "good", -1, cut="2024-01-01")
+    assert store.lake.partitions("rows") == ["good.2022-01-01"]
+    assert in_duckdb(store, "rows") == [("good", 1), ("good", 2)]
+    assert read_entry(store.home, "toy", "good")["cuts"] == ["2022-01-01"]
+    assert unfinished_releases(store.home) == []
+
+
+def test_an_extension_that_was_killed_can_be_taken_back(store):
+    killed_extension(store)
+    assert withdraw_unbuilt(store, "good")
+    assert store.lake.partitions("rows") == ["good.2022-01-01"]
+    # What is built is not taken back.
+    assert not withdraw_unbuilt(store, "good")
+    assert release_names(store.home) == ["good"]
+
+
+def test_two_runs_of_a_release_take_turns(store):
+    write_entry(store.home, "toy", "good", {"cuts": ["2022-01-01"]})
+    order = []
+
+    def second():
+        with whole_or_nothing(store, "good"):
+            order.append("second")
+
+    with whole_or_nothing(store, "good"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        time.sleep(0.2)
+        assert is_at_work(store.home, "good")
+        order.append("first")
+    waiting.join(5)
+    assert order == ["first", "second"]
+    assert not is_at_work(store.home, "good")
+
+
+def test_a_second_command_on_a_release_that_is_being_built_is_refused(store):
+    write_entry(store.home, "toy", "good", {"cuts": []})
+    with (
+        alone(store.home, "good", COMMAND),
+        pytest.raises(DesignError) as refused,
+        alone(store.home, "good", COMMAND, Patience(0)),
+    ):
+        pytest.fail("two commands at once")
+    assert str(refused.value) == (
+        "release 'good': is being built by another program; wait for it, then type the same again"
+    )
+
+
+def test_a_release_that_was_removed_while_it_was_built_leaves_nothing(store):
+    write_entry(store.home, "toy", "good", {"cuts": ["2022-01-01"]})
+
+    def build_while_others_remove():
+        with whole_or_nothing(store, "good"):
+            store.write(ROWS, "good.2022-01-01", [rows_of("good", 1)], Provenance())
+            strike(store.home, "good")
+            finish(store, "good")
+
+    with pytest.raises(DesignError, match="release 'good': was removed while it was being built"):
+        build_while_others_remove()
+    assert store.lake.partitions("rows") == []
+    with pytest.raises(DesignError, match="release 'good': is not in the register"), whole_or_nothing(store, "good"):
+        pytest.fail("a release that nobody asked for")
 
 
 def test_the_rows_of_one_release_are_no_affair_of_another(store):

@@ -189,11 +189,11 @@ def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_pa
     (tmp_path / "newer").mkdir()
     newer = tmp_path / "newer/testwiki-20240201-pages-meta-history.xml"
     newer.write_bytes(paths[0].read_bytes().replace(b"<id>1039</id>", b"<id>2039</id>"))
-    real = building._Build._account
-    monkeypatch.setattr(building._Build, "_account", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    real = building._Build._report_counts
+    monkeypatch.setattr(building._Build, "_report_counts", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         build_files(newer, until=date(2024, 1, 1), rebuild=True)
-    monkeypatch.setattr(building._Build, "_account", real)
+    monkeypatch.setattr(building._Build, "_report_counts", real)
     store, report, _ = build_files(newer, until=date(2024, 1, 1), rebuild=True)
     assert report.changes == {"2023-10-01": {"imported": 1, "removed": 1, "winner_changed": 1}}
     assert store.read("rebuild_changes").num_rows == 3

@@ -18,7 +18,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.assets import of_release, shown_of_queries
-from tempkb.benchmarks.fact_queries.building import build_queries
+from tempkb.benchmarks.fact_queries.building import build_queries, finish_whole
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.benchmarks.promises import require
@@ -84,7 +84,7 @@ def dynamic_templama_changes(
             versions = build_changes(store, release, context.log.info)
             require(store, OF_CHANGES, name)
             n = len(release.design.windows())
-            releases.finish(store, release, (DYNAMIC_TEMPLAMA_QUERIES, n), (DYNAMIC_TEMPLAMA_CHANGES, n - 1))
+            finish_whole(store, release, (DYNAMIC_TEMPLAMA_QUERIES, n), (DYNAMIC_TEMPLAMA_CHANGES, n - 1))
         told = {**facts_of_windows(versions, store.publish()), "seconds": round(time.monotonic() - began, 2)}
         context.add_asset_metadata(dict(told), partition_key=name)
         if versions:

@@ -33,8 +33,7 @@ from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
 from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.register import mark_built
-from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion, Provenance
@@ -89,19 +88,16 @@ def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[s
         ContractError: a source is not built, or the rows break a promise; nothing is kept then.
         SettingsError: a spaCy model is asked for and missing.
     """
-    if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
-        log(f"{release.name}: stands; a release is frozen once built")
-        # Its row is the last to be written: a run that was killed right behind it has not said so yet.
-        mark_built(store.home, release.name)
-        standing = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-        return {name: version for name, version in standing.items() if version is not None}
-    with (
-        whole_or_nothing(store, release.name),
-        store.lake.staging() as folder,
-        spilling_to(folder) as connection,
-    ):
-        versions = _Builder(store, release, folder, connection, log, warn).build()
-        mark_built(store.home, release.name)
+    with whole_or_nothing(store, release.name):
+        if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
+            # Its row is the last to be written: a run that was killed right behind it has not said so yet.
+            log(f"{release.name}: stands; a release is frozen once built")
+            found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
+            versions = {name: version for name, version in found.items() if version is not None}
+        else:
+            with store.lake.staging() as folder, spilling_to(folder) as connection:
+                versions = _Builder(store, release, folder, connection, log, warn).build()
+        finish(store, release.name)
     return versions
 
 

@@ -3,18 +3,9 @@
 from dataclasses import dataclass
 
 from tempkb.benchmarks.fact_queries.design import Design, from_json
-from tempkb.benchmarks.register import (
-    benchmark_of,
-    is_registered,
-    mark_built,
-    partitions_of_release,
-    read_entry,
-    write_entry,
-)
+from tempkb.benchmarks.register import benchmark_of, is_registered, read_entry, write_entry
 from tempkb.errors import DesignError
 from tempkb.settings import Home
-from tempkb.store.store import Store
-from tempkb.store.tables import Table
 
 
 @dataclass(frozen=True)
@@ -65,12 +56,3 @@ def load(home: Home, name: str) -> Release:
     if benchmark == "tempel":
         raise DesignError(f"release {name!r}: is one of tempel; expected one of templama or dynamic_templama")
     return Release(name, benchmark, said["preset"], from_json(said["design"]))
-
-
-def finish(store: Store, release: Release, *expected: tuple[Table, int]) -> None:
-    """Note that a release is built, once all of its tables have as many partitions as expected.
-
-    Its tables are made by several steps of a run; each of the last ones asks.
-    """
-    if all(len(partitions_of_release(store.lake, table, release.name)) == n for table, n in expected):
-        mark_built(store.home, release.name)

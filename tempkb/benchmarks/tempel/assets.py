@@ -15,6 +15,7 @@ from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.plots import plot_figures
 from tempkb.benchmarks.tempel.tables import (
     TEMPEL_ENTITIES,
+    TEMPEL_FILTERS,
     TEMPEL_MENTIONS,
     TEMPEL_PLANS,
     TEMPEL_RELEASES,
@@ -65,6 +66,11 @@ _OF_CUTS = [
             _OF_CUTS,
         ),
         _spec(
+            TEMPEL_FILTERS,
+            "What each filter drops at each snapshot, in order, alone and only. Key `filter, applied`.",
+            [TEMPEL_PLANS.name],
+        ),
+        _spec(
             TEMPEL_MENTIONS,
             "Mentions with the attributes of the paper's table 4. Key `target_page_id, anchor_page_id, start_char`.",
             [TEMPEL_PLANS.name],
@@ -82,7 +88,7 @@ _OF_CUTS = [
         _spec(
             TEMPEL_STATISTICS,
             "Table 1 and figures 3, 4c, 6 and 7 as numbers. Key `figure, cut, series, label`.",
-            [TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
+            [TEMPEL_FILTERS.name, TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
         ),
     ],
     partitions_def=RELEASES,
@@ -103,7 +109,7 @@ def tempel(
         context.log.warning(warning)
     publication = store.publish()
     partitions = [partition_of(name, cut) for cut in release.cuts]
-    for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
+    for table in (TEMPEL_PLANS, TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
         versions = store.lake.versions(table.name, partitions)
         yield dg.MaterializeResult(
             asset_key=table.name,

@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.register import mark_built
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
@@ -24,17 +23,18 @@ from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.refusal import Left, refusal
-from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.releases import Release, built_cuts
 from tempkb.benchmarks.tempel.selection import choose_mentions, pool_sql
 from tempkb.benchmarks.tempel.statistics import figures_of
 from tempkb.benchmarks.tempel.tables import (
     TEMPEL_ENTITIES,
+    TEMPEL_FILTERS,
     TEMPEL_MENTIONS,
     TEMPEL_PLANS,
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
-from tempkb.benchmarks.withdrawal import whole_or_nothing
+from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.resolution import view_files
@@ -61,7 +61,7 @@ class Built:
 
     Attributes:
         versions: by (table, partition).
-        filters: what each filter drops, by cut.
+        filters: what each filter drops, by cut that was built now.
         left: what each filter leaves, by cut.
         warnings: what a person should know.
     """
@@ -97,7 +97,7 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
-        mark_built(store.home, release.name)
+        finish(store, release.name)
     return built
 
 
@@ -192,7 +192,7 @@ class _Builder:
         if all(self._stands(cut) for cut in cuts):
             return
         for cut in cuts:
-            if not self._stands(cut, self.release.made_from):
+            if not self._has_rows(cut, self.release.made_from):
                 raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so nothing can be balanced")
         source = read_plan(self.store.lake, self.release.made_from, cuts)
         plan = balance(source, self.design, cuts)
@@ -224,8 +224,10 @@ class _Builder:
         }  # fmt: skip
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
         own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
-        # Texts that were cleaned anew since are others than those that the snapshots before were made from.
-        fresh = {partition for _, partition in self.built.versions} if not release.made_from else set()
+        # Texts that were cleaned anew since are others than those that the snapshots before were made from. A snapshot
+        # that a killed run has written was never held to its promises, so the register tells which were.
+        known = cuts if release.made_from else built_cuts(self.store.home, release.name)
+        fresh = {partition_of(release.name, cut) for cut in cuts if cut not in known}
         require(self.store, PROMISES, release.name, {"releases": own_row}, fresh)
         provenance = Provenance(inputs, self.design.to_json())
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
@@ -236,12 +238,16 @@ class _Builder:
     def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
         return read_plan(self.store.lake, self.release.name, cuts)
 
-    def _stands(self, cut: date, release: str = "") -> bool:
-        partition = partition_of(release or self.release.name, cut)
-        return all(
-            self.store.lake.current(table.name, partition) is not None
-            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
-        )
+    def _stands(self, cut: date) -> bool:
+        """Is all of a cut written? Its rows alone are not all: a run may have been killed before or between them."""
+        are_counted = bool(self.release.made_from) or self._version(TEMPEL_FILTERS, cut) or cut in self._figure_6()
+        return bool(are_counted) and self._has_rows(cut)
+
+    def _has_rows(self, cut: date, release: str = "") -> bool:
+        return all(self._version(table, cut, release) for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES))
+
+    def _version(self, table: Table, cut: date, release: str = "") -> Version | None:
+        return self.store.lake.current(table.name, partition_of(release or self.release.name, cut))
 
     def _judge(self, cut: date, redirects: Sequence[int]) -> None:
         """Apply the filters at a cut, count them, and leave what they keep in a file."""
@@ -257,6 +263,8 @@ class _Builder:
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write_plan(cut, plan)
+        # With the cut and not with the release: a later run that finds the cut as it is must know them too.
+        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut), TEMPEL_FILTERS))
         counts = [
             Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
             for name, how, n, mentions in self.built.filters[cut]
@@ -274,6 +282,13 @@ class _Builder:
         connection.register("of_plan", of_plan)
         pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
         self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool))
+
+    def _filter_rows(self, cut: date) -> Iterator[dict[str, object]]:
+        for name, how, n, mentions in sorted(self.built.filters[cut]):
+            yield {
+                "wiki": self.wiki, "release": self.release.name, "cut": cut, "filter": name, "applied": how,
+                "n_surfaces": n, "n_mentions": mentions,
+            }  # fmt: skip
 
     def _write_plan(self, cut: date, plan: Plan) -> None:
         rows = plan_rows(plan, cut, self.release.name, self.wiki)
@@ -294,19 +309,29 @@ class _Builder:
         yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped: of cuts built now as counted, of others as their statistics say."""
+        """What the filters dropped at each cut, as it was written with the cut; a balanced release has none.
+
+        Of a cut that an earlier version of tempkb built, only the release's statistics tell them.
+        """
+        told = {
+            cut: [(row["filter"], row["applied"], row["n_surfaces"], row["n_mentions"]) for row in _rows_of(version)]
+            for cut in self.release.cuts
+            if (version := self._version(TEMPEL_FILTERS, cut)) is not None
+        }
+        return {**{cut: counts for cut, counts in self._figure_6().items() if cut not in told}, **told}
+
+    def _figure_6(self) -> dict[date, list[tuple[str, str, int, int]]]:
+        """What the filters dropped at each cut, as the statistics that stand of the release say."""
         held = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
-        known = dict(self.built.filters)
-        for row in pq.read_table(held.paths()).to_pylist() if held else ():
-            if row["figure"] == "figure_6" and row["cut"] not in self.built.filters:
+        found: dict[date, dict[tuple[str, str], dict[str, int]]] = {}
+        for row in _rows_of(held) if held else ():
+            if row["figure"] == "figure_6":
                 name, _, how = row["series"].partition(", ")
-                pairs = {(one[0], one[1]): one for one in known.get(row["cut"], [])}
-                _, _, n, mentions = pairs.get((name, how), (name, how, 0, 0))
-                value = int(row["value"])
-                n, mentions = (value, mentions) if row["label"] == "surfaces of entities" else (n, value)
-                pairs[name, how] = (name, how, n, mentions)
-                known[row["cut"]] = list(pairs.values())
-        return known
+                found.setdefault(row["cut"], {}).setdefault((name, how), {})[row["label"]] = int(row["value"])
+        return {
+            cut: [(*key, labels["surfaces of entities"], labels["mentions"]) for key, labels in counts.items()]
+            for cut, counts in found.items()
+        }
 
     def _reasons(self, cut: date, frozen: Plan) -> dict[int, str]:
         """Why entities of the frozen plan cannot be there at a cut, as far as the snapshot tells."""
@@ -371,14 +396,19 @@ class _Builder:
 
     def _own_versions(self) -> list[Version]:
         found = [
-            self.store.lake.current(table.name, partition_of(self.release.name, cut))
+            self._version(table, cut)
             for cut in self.release.cuts
-            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+            for table in (TEMPEL_PLANS, TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
         ]
         return [one for one in found if one is not None]
 
     def _note(self, version: Version) -> None:
         self.built.versions[version.table, version.partition] = version
+
+
+def _rows_of(version: Version) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(version.paths()).to_pylist()
+    return rows
 
 
 def is_level(plan: Plan, cuts: Sequence[date]) -> bool:

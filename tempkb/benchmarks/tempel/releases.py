@@ -1,10 +1,11 @@
 """Releases by name: what was asked for is written down before anything is built, and never changed after."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
-from tempkb.benchmarks.register import is_registered, read_entry, write_entry
+from tempkb.benchmarks.register import built_entry, is_registered, read_entry, write_entry
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
 from tempkb.settings import Home
@@ -96,6 +97,15 @@ def load(home: Home, name: str) -> Release:
     Raises:
         DesignError: there is none of that name; the message lists those there are.
     """
-    said = read_entry(home, BENCHMARK, name)
+    return _release_of(read_entry(home, BENCHMARK, name))
+
+
+def built_cuts(home: Home, name: str) -> tuple[date, ...]:
+    """Return the snapshots of a release as it was last built whole; none if it never was."""
+    said = built_entry(home, name)
+    return _release_of(said).cuts if said else ()
+
+
+def _release_of(said: Mapping[str, Any]) -> Release:
     added = tuple(date.fromisoformat(day) for day in said["added"])
     return Release(said["name"], said["preset"], from_json(said["design"]), added, said["made_from"])

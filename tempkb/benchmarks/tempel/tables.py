@@ -1,4 +1,4 @@
-"""Tables of the room: releases, their plans, mentions, candidate pools and statistics."""
+"""Tables of the room: releases, their plans, counts of the filters, mentions, candidate pools and statistics."""
 
 import pyarrow as pa
 
@@ -54,6 +54,28 @@ TEMPEL_PLANS = Table(
     partition_columns=("release", "cut"),
     rules=(Rule("plans_what_is_there", "no more is planned than is available", "n_planned > n_available"),),
 )
+
+TEMPEL_FILTERS = Table(
+    name="tempel_filters",
+    meaning="What each filter of a release drops at a snapshot: surfaces of entities, and their mentions.",
+    columns=(
+        WIKI,
+        _RELEASE,
+        _CUT,
+        Column("filter", pa.string(), "a filter of the design; all for what is offered and what all of them keep"),
+        Column("applied", pa.string(), "in_order (to what those before it left), alone, only (kept by all others); "
+               "for all: offered or kept"),
+        Column("n_surfaces", pa.int64(), "pairs of an entity and a surface that it drops, is offered or keeps"),
+        Column("n_mentions", pa.int64(), "mentions of these pairs"),
+    ),
+    key=("filter", "applied"),
+    partitioned_by=_OF_CUT,
+    partition_columns=("release", "cut"),
+    rules=(
+        Rule("known_ways", "a filter is applied in a known way",
+             "applied NOT IN ('in_order', 'alone', 'only', 'offered', 'kept')"),
+    ),
+)  # fmt: skip
 
 TEMPEL_MENTIONS = Table(
     name="tempel_mentions",
@@ -160,4 +182,4 @@ TEMPEL_STATISTICS = Table(
     partition_columns=("release",),
 )
 
-TABLES = (TEMPEL_RELEASES, TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_STATISTICS)
+TABLES = (TEMPEL_RELEASES, TEMPEL_PLANS, TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_STATISTICS)

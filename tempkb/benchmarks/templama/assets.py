@@ -9,7 +9,7 @@ import pyarrow as pa
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.assets import of_release, shown_of_queries
-from tempkb.benchmarks.fact_queries.building import build_queries
+from tempkb.benchmarks.fact_queries.building import build_queries, finish_whole
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.templama.checks import OF_FUTURE_RELATIONS, OF_QUERIES
@@ -74,4 +74,4 @@ def future_relation_queries(
 
 def _finish(store: Store, release: releases.Release) -> None:
     n_windows = len(release.design.windows())
-    releases.finish(store, release, (TEMPLAMA_QUERIES, n_windows), (FUTURE_RELATION_QUERIES, 1))
+    finish_whole(store, release, (TEMPLAMA_QUERIES, n_windows), (FUTURE_RELATION_QUERIES, 1))

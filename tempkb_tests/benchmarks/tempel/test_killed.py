@@ -1,0 +1,100 @@
+"""A release that was killed while it was built: what a later run finds of it, and what it ends as."""
+
+from unittest import mock
+
+import pytest
+
+from tempkb.benchmarks import withdrawal
+from tempkb.benchmarks.tempel import building, releases
+from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+
+
+@pytest.fixture
+def home(demo_home, tmp_path, monkeypatch):
+    return copy_home(demo_home, tmp_path, monkeypatch)
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process: nothing of it cleans up behind itself."""
+
+
+def without_undoing():
+    """No run takes back what it has written, as none does that is killed."""
+    return mock.patch.object(withdrawal, "_undo", return_value="")
+
+
+def build_and_kill(name, build):
+    """Build a release that dies at a function of its builder."""
+    with (
+        without_undoing(),
+        mock.patch.object(building._Builder, name, mock.Mock(side_effect=KilledError)),
+        pytest.raises(KilledError),
+    ):
+        build()
+
+
+def rows_of(store, release):
+    """All rows of a release by table, under no name, so that they can be compared with another's."""
+    return {
+        table.name: [{**row, "release": ""} for row in store.read(table.name, release=release).to_pylist()]
+        for table in TABLES
+    }
+
+
+def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(home):
+    store, release, _ = make_release(name="whole")
+    build_and_kill("write_release", lambda: make_release(name="killed"))
+    # All rows stand, and nothing that the run knew of them.
+    assert store.lake.partitions(TEMPEL_FILTERS.name) == [
+        f"{name}.{cut}" for name in ("killed", "whole") for cut in CUTS
+    ]
+    make_release(name="killed")
+    assert rows_of(store, "killed") == rows_of(store, "whole")
+    figures = {row["figure"] for row in store.read("tempel_statistics", release="killed").to_pylist()}
+    assert "figure_6" in figures
+
+
+def test_a_cut_whose_counts_were_not_written_is_built_again(home):
+    store, _, _ = make_release(name="whole")
+    write = building._Builder._write
+
+    def die_behind_filters(self, table, *told):
+        write(self, table, *told)
+        if table is TEMPEL_FILTERS:
+            raise KilledError
+
+    dying = mock.patch.object(building._Builder, "_write", die_behind_filters)
+    with dying, without_undoing(), pytest.raises(KilledError):
+        make_release(name="killed")
+    make_release(name="killed")
+    assert rows_of(store, "killed") == rows_of(store, "whole")
+
+
+def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_added_cut(home):
+    changes = {"max_shortfall": "0.5"}
+    store, release, _ = make_release(name="r", **changes)
+    make_release(name="whole", **changes)
+
+    def extend(name):
+        grown = releases.extend(store.home, name, [LATER])
+        releases.keep(store.home, grown)
+        return build_release(store, grown, lambda line: None)
+
+    extend("whole")
+    build_and_kill("write_release", lambda: extend("r"))
+    extend("r")
+    assert rows_of(store, "r") == rows_of(store, "whole")
+    told = store.read("tempel_statistics", release="r", figure="figure_6", cut=LATER).to_pylist()
+    assert {row["series"] for row in told} >= {"all, offered", "all, kept"}
+
+
+def test_a_release_of_an_earlier_version_keeps_the_counts_that_only_its_statistics_have(home):
+    store, release, _ = make_release(name="r")
+    before = rows_of(store, "r")
+    for key in store.lake.partitions(TEMPEL_FILTERS.name):
+        store.lake.remove(TEMPEL_FILTERS.name, key)
+    built = build_release(store, release, lambda line: None)
+    assert built.filters == {}, "its cuts stand, and were not written again"
+    assert rows_of(store, "r")["tempel_statistics"] == before["tempel_statistics"]
