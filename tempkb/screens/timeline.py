@@ -11,6 +11,7 @@ from tempkb.refresh import read_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.windows import Window, parse_day
 
@@ -125,4 +126,4 @@ def _select(store: Store, table: str, partitions: list[str] | None, where: str, 
         return store.declaration(table).schema.empty_table()
     with in_memory() as memory:
         query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
-        return memory.sql(query, params={"files": [str(path) for path in files], **values}).to_arrow_table()
+        return memory.sql(query, params={"files": file_names(files), **values}).to_arrow_table()
