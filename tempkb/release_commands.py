@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tempkb.screens.failure import fail
+from tempkb.screens.failure import fail, warn
 
 
 @click.group()
@@ -221,7 +221,7 @@ def _release_ecbd(
     release = releases.create(load_home(), preset, design, name)
     summary = build_ecbd(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_ecbd_release(release.name)
@@ -243,7 +243,7 @@ def _release_facts(
     release = releases.create(load_home(), benchmark, preset, design, name)
     summary = build_facts(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_fact_release(release.name, benchmark)
@@ -262,7 +262,7 @@ def _build_release(release: Any) -> None:
 
     summary = build_tempel(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_release(release.name)

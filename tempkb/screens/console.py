@@ -114,6 +114,12 @@ def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -
                 yield f"{head} | {line.plain}".rstrip()
 
 
+def print_next(*commands: str) -> None:
+    """Print what a person may type next, a command a line, none broken."""
+    for at, command in enumerate(commands):
+        console().print(("next: " if at == 0 else "      ") + command, highlight=False, soft_wrap=True)
+
+
 def duration(seconds: int) -> str:
     """Return a length of time in its largest two units.
 

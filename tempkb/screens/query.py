@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import json
+import os
 import shlex
 import sys
 import uuid
@@ -43,6 +44,8 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
             cannot lie there.
     """
     store = open_store()
+    # Under a locale that is not of UTF-8, Python hands over its bytes undecoded.
+    query = os.fsencode(query).decode("utf-8", "replace")
     if parquet is not None:
         _check_target(store, parquet)
     with _answer(store, query) as rows:
@@ -121,6 +124,9 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
                 writer.write_batch(batch)
                 n_rows += batch.num_rows
         draft.replace(target)
+    except OSError as error:
+        # The draft's name would tell nothing.
+        raise OSError(error.errno, f"the result could not be written: {error.strerror or error}", str(target)) from None
     finally:
         draft.unlink(missing_ok=True)
     click.echo(f"{n_rows} rows written to {visible(str(target))}", err=True)

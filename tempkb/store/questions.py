@@ -50,7 +50,7 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     if len(statements) != 1:
         raise RefusedError(f"the query holds {len(statements) or 'no'} statements; expected one")
     (statement,) = statements
-    read = _explained(statement.query) if statement.type == duckdb.StatementType.EXPLAIN else statement.query
+    read = _explained(statement.query) if _words(statement.query)[0][0] == "explain" else statement.query
     kind = connection.extract_statements(read)[0].type
     if kind not in _READS or (kind == duckdb.StatementType.MULTI and not _is_plain_pivot(read)):
         raise _refusal(statement.query)
