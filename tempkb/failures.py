@@ -74,7 +74,7 @@ def _told(kind: str, message: str, path: str = "") -> str | None:
     first = message.strip().split("\n", 1)[0]
     if kind in _OF_SYSTEM:
         said = re.sub(r"^\[Errno \d+\] ", "", first)
-        # As Python says it: `No such file or directory: 'name'`; as Arrow does: `... Detail: [errno 2] No such file ...`.
+        # Python: `No such file or directory: 'name'`; Arrow: `... Detail: [errno 2] No such file or directory`.
         said, _, rest = said.partition(": ") if re.search(r": ['\"]", said) else (said, "", "")
         path = path or _path_in(rest)
         said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said)
