@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 import tempkb
-from tempkb.errors import TempkbError
 from tempkb.release_commands import release
-from tempkb.screens.failure import fail
+from tempkb.screens.failure import end, fail, prepare_streams
 
 # Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
 # linear algebra would cost a tenth of a second per process. A value that is set already stays.
@@ -18,13 +17,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class _Tempkb(click.Group):
-    """Shows errors of ours as one message, with exit code 1."""
+    """Ends with one message for all that is no defect of ours."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        prepare_streams()
         try:
-            return super().invoke(ctx)
-        except TempkbError as error:
-            fail(str(error))
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BaseException as error:
+            end(error)
+            raise
+        return result
 
 
 @click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -1,6 +1,11 @@
-"""What to say of a run that has failed, and whom to tell."""
+"""What to say of a command or a run that has failed, and whom to tell."""
 
+import ast
+import builtins
+import errno
 import json
+import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -9,6 +14,82 @@ from typing import Any
 from tempkb.errors import SettingsError, TempkbError
 
 _SECONDS = 60
+_REPORTS = "https://github.com/tempkb/tempkb/issues"
+# Errors of Dagster that carry words for people.
+_OF_RUNS = {"Failure"}
+
+_ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
+_WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
+_MOUNT = "see that the disk is mounted and well, then give the same command again"
+# What the system says -> what a person can do. DuckDB and SQLite repeat the system's words, or have their own.
+_REMEDIES = {
+    os.strerror(errno.ENOSPC): _ROOM, "database or disk is full": _ROOM, os.strerror(errno.EDQUOT): _ROOM,
+    os.strerror(errno.EROFS): _WRITE, "readonly database": _WRITE,
+    os.strerror(errno.EACCES): _WRITE, os.strerror(errno.EPERM): _WRITE, "unable to open database file": _WRITE,
+    os.strerror(errno.ESTALE): _MOUNT, os.strerror(errno.EIO): _MOUNT, "disk I/O error": _MOUNT,
+    os.strerror(errno.ENODEV): _MOUNT, os.strerror(errno.ENOTCONN): _MOUNT, os.strerror(errno.ENXIO): _MOUNT,
+    os.strerror(errno.ENOENT): "was it moved or removed, or is a disk not mounted? Put it back or name another, then "
+    "give the same command again",
+    os.strerror(errno.ENAMETOOLONG): "take a shorter name",
+    os.strerror(errno.EMFILE): "allow more open files: ulimit -n 65536",
+    os.strerror(errno.EADDRINUSE): "take another port",
+    "is locked": "close the other program that uses it, then give the same command again",
+    "malformed": "the file is damaged; restore it from a copy",
+    "not a database": "the file is damaged; restore it from a copy",
+    "Out of Memory": "take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory",
+    "Conflicting lock": "close the other program that uses it, then give the same command again",
+}  # fmt: skip
+# Classes by their names, since errors of steps come as text: of the machine, not of the code.
+_OF_SYSTEM = {"OSError"} | {
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, OSError)
+}
+_OF_DATABASES = {
+    "IOException", "OutOfMemoryException", "FatalException", "InternalException", "ConnectionException",
+    "SerializationException", "OperationalError", "DatabaseError",
+}  # fmt: skip
+
+
+def in_words(error: BaseException) -> str | None:
+    """Say in one line what the machine did: its disks, its memory, its other programs; None for any other error.
+
+    Args:
+        error: of the system, of DuckDB or SQLite, or one that such an error has caused.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        path = getattr(link, "filename", None)
+        said = _told(type(link).__name__, str(link), os.fsdecode(path) if isinstance(path, str | bytes) else "")
+        if said is not None:
+            return said
+        link = link.__cause__
+    return None
+
+
+def _told(kind: str, message: str, path: str = "") -> str | None:
+    """The line for an error of the machine, by its class's name and its words."""
+    if kind == "MemoryError":
+        return f"memory ran out; {_REMEDIES['Out of Memory']}"
+    if kind not in _OF_SYSTEM | _OF_DATABASES:
+        return None
+    first = message.strip().split("\n", 1)[0]
+    if kind in _OF_SYSTEM:
+        said = re.sub(r"^\[Errno \d+\] ", "", first)
+        # Python: `No such file or directory: 'name'`; Arrow: `... Detail: [errno 2] No such file or directory`.
+        said, _, rest = said.partition(": ") if re.search(r": ['\"]", said) else (said, "", "")
+        path = path or _path_in(rest)
+        said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said)
+    else:
+        said = first
+    remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
+    place = path or ("" if '"' in said else f"home {os.environ.get('TEMPKB_HOME', 'data/demo')}")
+    line = f"{place}: {said}" if place else said
+    return f"{line}; {remedy}" if remedy else line
+
+
+def _path_in(text: str) -> str:
+    """The file of an error of the system, which names it as Python writes a string."""
+    quoted = re.match(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", text)
+    return str(ast.literal_eval(quoted[0])) if quoted else text
 
 
 def call_hook(command: str, told: Mapping[str, str]) -> str:
@@ -56,13 +137,26 @@ def windows_in_words(bad: Mapping[str, str]) -> str:
 
 
 def innermost(error: Any) -> str:
-    """The words of the innermost of a chain of errors, as Dagster keeps them; of ours without the class's name."""
+    """The words of the innermost of a chain of errors, as Dagster keeps them.
+
+    Errors of ours come without the class's name, those of the machine with what to do; any other is most likely a
+    defect, and says so.
+    """
     while error.cause is not None:
         error = error.cause
-    ours = {kind.__name__ for kind in _family(TempkbError)} | {"Failure"}
     message = str(error.message).strip()
     kind, _, words = message.partition(": ")
-    return words if kind.rpartition(".")[2] in ours else message
+    name = kind.rpartition(".")[2]
+    if name in {kind.__name__ for kind in _family(TempkbError)} | _OF_RUNS:
+        return words
+    return _told(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
+
+
+def defect() -> str:
+    """What to say of an error that nothing of ours expects."""
+    import tempkb
+
+    return f"this looks like a defect of tempkb {tempkb.__version__}; please report it: {_REPORTS}"
 
 
 def _family(kind: type[TempkbError]) -> Iterator[type[TempkbError]]:

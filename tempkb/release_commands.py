@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tempkb.screens.failure import fail
+from tempkb.screens.failure import fail, warn
 from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
 
 
@@ -248,7 +248,7 @@ def _release_ecbd(
     release = releases.create(home, preset, design, name)
     summary = build_ecbd(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_ecbd_release(release.name)
@@ -271,7 +271,7 @@ def _release_facts(
     release = releases.create(load_home(), benchmark, preset, design, name)
     summary = build_facts(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_fact_release(release.name, benchmark)
@@ -300,7 +300,7 @@ def _build_release(release: Any) -> None:
 
     summary = build_tempel(release)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
         fail("; ".join(summary.failures))
     print_release(release.name)

@@ -35,6 +35,7 @@ from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.store.store import Store
+from tempkb.store.visible import visible
 from tempkb.windows import parse_day
 
 # Families of partitions that come as they appear, by their jobs; the others are of windows.
@@ -331,7 +332,7 @@ def forget_partitions(home: Home, family: str, keys: Sequence[str]) -> None:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
+    sys.stderr.write(visible(line) + "\n")
 
 
 def serve_ui(port: int) -> None:

@@ -41,6 +41,9 @@ IDENTITY = (
 # What the tables of Wikidata are made with, all of them: known from the first that was read.
 OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
+# DuckDB reads * and ? as patterns (? in the name of a database as the start of options), \ as /, and a folder `a=b` as
+# a column of the files below it. A `[` can be quoted: store/quoting.py.
+_UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
 
 
 class Settings(BaseSettings):
@@ -299,6 +302,11 @@ def load_home(**overrides: Any) -> Home:
     """
     _refuse_unknown_variables()
     path = home_path()
+    if _UNREADABLE.search(str(path)):
+        raise SettingsError(
+            f"TEMPKB_HOME: {str(path)!r} has one of the signs * ? \\ = or a control character, which DuckDB does not "
+            "take as part of a file's name; name or move the home without them"
+        )
     if path.exists() and not path.is_dir():
         raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or a name for a new one")
     try:

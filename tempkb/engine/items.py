@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from tempkb.errors import TempkbError
+from tempkb.failures import in_words
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -45,5 +46,8 @@ def attempt(work: Work[ItemT, ResultT], item: ItemT, folder: Path, report: Repor
 
 
 def _in_words(error: Exception) -> str:
+    said = in_words(error)
+    if said is not None:
+        return said
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} (at {Path(last.filename).name}:{last.lineno})"

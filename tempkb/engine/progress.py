@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from tempkb.store.visible import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -55,7 +57,7 @@ class Meter:
     def __enter__(self) -> "Meter":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task(self._title, total=self._total)
+            self._task = self._bar.add_task(visible(self._title), total=self._total)
         return self
 
     def __exit__(
@@ -91,7 +93,7 @@ def _bar_on(terminal: TextIO) -> "Progress":
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
     return Progress(*columns, console=Console(file=terminal, force_terminal=True), transient=True)

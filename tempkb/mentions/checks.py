@@ -4,6 +4,7 @@ import dagster as dg
 
 from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
 
@@ -55,7 +56,7 @@ def the_index_counts_every_mention(store: dg.ResourceParam[Store]) -> dg.AssetCh
 
 
 def _files(store: Store, table: str) -> list[str]:
-    return [str(path) for path in store.lake.files(table)]
+    return file_names(store.lake.files(table))
 
 
 def _result(query: str, **files: list[str]) -> dg.AssetCheckResult:

@@ -6,6 +6,7 @@ import dagster as dg
 
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.windows import window_of_key
 
@@ -42,7 +43,7 @@ def winners_are_in_the_log(
           AND NOT EXISTS (FROM read_parquet($log) AS l WHERE l.page_id = s.page_id AND l.revision_id = s.revision_id)
     """
     spans = {"starts": [str(window.start) for window in built], "ends": [str(window.end) for window in built]}
-    return _result(_rows(query, files=files, log=[str(path) for path in log], **spans))
+    return _result(_rows(query, files=files, log=file_names(log), **spans))
 
 
 def _snapshot_files(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
@@ -53,7 +54,7 @@ def _snapshot_files(context: dg.AssetCheckExecutionContext, store: Store) -> lis
     keys = store.lake.partitions(STABLE_SNAPSHOTS.name)
     if first is not None and last is not None:
         keys = [key for key in keys if first <= key <= last]
-    return [str(path) for path in store.lake.files(STABLE_SNAPSHOTS.name, keys)]
+    return file_names(store.lake.files(STABLE_SNAPSHOTS.name, keys))
 
 
 def _rows(query: str, **values: Any) -> list[tuple[Any, ...]]:

@@ -1,32 +1,70 @@
 """The console that screens print on, and how values look there."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from decimal import Decimal
+from typing import Any, NoReturn
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
+
+from tempkb.store.visible import visible
+
+_WIDE = 200  # columns of a screen that goes to a file or a pipe
 
 
-def console() -> Console:
-    """Return a console on standard output; wide when it is not a terminal, so that nothing is cut."""
-    out = Console()
-    return out if out.is_terminal else Console(width=200)
+class PlainConsole(Console):
+    """Prints text as it is: no markup, no codes for emoji, and escapes for characters that act on the terminal."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return a string as text; this is what rich calls for every string that is printed or is part of a table."""
+        return super().render_str(visible(text, keep="\n"), **{**options, "markup": False, "emoji": False})
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave the end of a pipe to the command, which knows its exit code."""
+        raise BrokenPipeError
 
 
-def grid(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> Grid:
-    """Return a table; numbers stand on the right."""
+def console(width: int | None = None) -> PlainConsole:
+    """Return a console on standard output.
+
+    Args:
+        width: columns; None takes the terminal's, or enough that nothing is cut when there is no terminal.
+    """
+    options: dict[str, Any] = {"markup": False, "emoji": False}
+    out = PlainConsole(width=width, **options)
+    return out if width or out.is_terminal else PlainConsole(width=_WIDE, **options)
+
+
+def grid(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str = "",
+    show: Callable[[object], str] | None = None,
+) -> Grid:
+    """Return a table; numbers stand on the right.
+
+    Args:
+        columns: their names.
+        rows: their values.
+        title: above the table.
+        show: how a value looks; None takes `shown`.
+    """
     listed = [list(row) for row in rows]
     table = Grid(title=title or None, title_justify="left")
     for at, name in enumerate(columns):
-        numeric = bool(listed) and all(isinstance(row[at], int | float) for row in listed)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        numeric = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
+        table.add_column(visible(name), justify="right" if numeric else "left", overflow="fold")
     for row in listed:
-        table.add_row(*(shown(value) for value in row))
+        table.add_row(*((show or shown)(value) for value in row))
     return table
 
 
 def shown(value: object) -> str:
-    """Return a value as people like to read it."""
+    """Return a value as people like to read it, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -35,7 +73,51 @@ def shown(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M:%S}"
-    return str(value).replace("[", r"\[")
+    return visible(str(value))
+
+
+def exact(value: object) -> str:
+    """Return a value of a table as it is stored, on one line: digits without commas, instants with their zone.
+
+    >>> exact([{"entity_id": "Q1", "aliases": None}])
+    '[{"entity_id": "Q1", "aliases": null}]'
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    if isinstance(value, list | tuple | dict):
+        return visible(json.dumps(value, ensure_ascii=False, default=exact))
+    return visible(str(value))
+
+
+def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Do the columns of a table stand side by side in so many columns of a terminal, without being folded?"""
+    needed = [max(map(cell_len, cells)) for cells in zip(columns, *rows, strict=True)]
+    # A rule left of each column and at the end, a blank on each side of a value.
+    return sum(needed) + 3 * len(needed) + 1 <= width
+
+
+def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
+    """Yield the lines of a table that is shown one column a line, long values wrapped."""
+    out = PlainConsole(width=width)
+    margin = max(map(cell_len, columns), default=0)
+    room = max(width - margin - 3, 20)
+    for number, row in enumerate(rows, 1):
+        yield f"-[ record {number} ]".ljust(min(width, margin + 20), "-")
+        for name, value in zip(columns, row, strict=True):
+            lines = Text(value).wrap(out, room, overflow="fold") if value else [Text("")]
+            for at, line in enumerate(lines):
+                head = name + " " * (margin - cell_len(name)) if at == 0 else " " * margin
+                yield f"{head} | {line.plain}".rstrip()
+
+
+def print_next(*commands: str) -> None:
+    """Print what a person may type next, a command a line, none broken."""
+    for at, command in enumerate(commands):
+        console().print(("next: " if at == 0 else "      ") + command, highlight=False, soft_wrap=True)
 
 
 def duration(seconds: int) -> str:

@@ -17,6 +17,7 @@ from tempkb.refresh import Due, look_out, missing_windows
 from tempkb.revisions.costs import Cost, estimate
 from tempkb.screens.console import console, duration, grid
 from tempkb.settings import Home
+from tempkb.store.visible import visible
 from tempkb.windows import Granularity
 
 # Bytes per second that a download is expected to bring when no limit is set; two connections to a busy public server.
@@ -75,7 +76,7 @@ def print_plan(*, wikidata: bool) -> None:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    click.echo(visible(line), err=True)
 
 
 def _line(home: Home, due: Due) -> Line:

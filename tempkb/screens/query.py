@@ -1,60 +1,205 @@
-"""The screen of `tempkb sql`: a query over the published tables, read-only."""
+"""The screen of `tempkb sql`: a query over the published tables, which only reads."""
 
+import contextlib
 import csv
+import io
+import itertools
 import json
+import os
+import shlex
 import sys
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
+import click
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.screens.console import console, grid
-from tempkb.store.plain import plain_rows
+from tempkb.screens.console import PlainConsole, console, exact, fits, grid, records
+from tempkb.store.plain import plain_values
+from tempkb.store.questions import RefusedError, check
+from tempkb.store.store import Store
+from tempkb.store.visible import visible
 
 _SHOWN_ROWS = 100
+_BATCH_ROWS = 1 << 14
 
 
 def run_query(query: str, form: str | None, parquet: Path | None) -> None:
-    """Run a query and print or write its result.
+    """Run a query and print or write its result, which is never whole in memory.
 
     Args:
-        query: SQL; the file is open read-only, so nothing can be changed.
+        query: one SQL statement that reads.
         form: `csv` or `json` to standard output; None prints a table.
         parquet: write a Parquet file instead.
 
     Raises:
-        SettingsError: if DuckDB refuses the query; its words say where.
+        SettingsError: the query does not only read, DuckDB refuses it (its words say where), or the Parquet file
+            cannot lie there.
     """
-    database = open_store().database
-    with database.reading() as connection:
-        try:
-            # A statement that returns nothing, such as SET, gives no relation.
-            relation: duckdb.DuckDBPyRelation | None = connection.sql(query)
-            if relation is None:
-                return
-            result = relation.to_arrow_table()
-        except duckdb.Error as error:
-            raise SettingsError(f"the query was refused: {database.explain(error)}") from None
+    store = open_store()
+    # Under a locale that is not of UTF-8, Python hands over its bytes undecoded.
+    query = os.fsencode(query).decode("utf-8", "replace")
     if parquet is not None:
-        draft = parquet.with_name(parquet.name + ".draft")
-        pq.write_table(result, draft)
-        draft.replace(parquet)
-        print(f"{result.num_rows} rows written to {parquet}", file=sys.stderr)  # noqa: T201 - a command's answer
-    elif form == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(result.column_names)
-        writer.writerows(list(row.values()) for row in plain_rows(result))
-    elif form == "json":
-        for row in plain_rows(result):
-            print(json.dumps(row, ensure_ascii=False, default=str))  # noqa: T201 - a command's answer
-    else:
-        out = console()
-        out.print(grid(result.column_names, (list(row.values()) for row in plain_rows(result.slice(0, _SHOWN_ROWS)))))
-        more = (
-            f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all"
-            if result.num_rows > _SHOWN_ROWS
-            else ""
+        _check_target(store, parquet)
+    with _answer(store, query) as rows:
+        if parquet is not None:
+            _write_parquet(rows, parquet)
+        elif form == "csv":
+            _write_csv(rows)
+        elif form == "json":
+            _write_json(rows)
+        else:
+            _print(rows)
+
+
+@contextlib.contextmanager
+def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
+    path = store.database.path
+    with store.database.asking() as connection:
+        try:
+            yield connection.sql(check(connection, query)).to_arrow_reader(_BATCH_ROWS)
+        except RefusedError as error:
+            raise SettingsError(
+                f"the query was refused: {error}. tempkb sql runs one statement that reads (SELECT, FROM, WITH, "
+                "EXPLAIN, DESCRIBE, SHOW, SUMMARIZE); results leave through --csv, --json or --parquet FILE. "
+                f"{_own_shell(path)}"
+            ) from None
+        except duckdb.PermissionException as error:
+            raise SettingsError(
+                f"the query was refused: {_first_line(error)}. tempkb sql reads the published tables of the home and "
+                f"no other files. {_own_shell(path)}"
+            ) from None
+        except duckdb.OutOfMemoryException as error:
+            raise SettingsError(
+                f"the query was given up: {_first_line(error)}; ask for fewer columns or rows, or sort and group less "
+                "at once"
+            ) from None
+        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException):
+            raise
+        except duckdb.Error as error:
+            raise SettingsError(f"the query was refused: {store.database.explain(error)}") from None
+
+
+def _own_shell(path: Path) -> str:
+    line = f"duckdb.connect({str(path)!r}, read_only=True)"
+    return (
+        f"For all else open the file in a shell of your own: duckdb -readonly {shlex.quote(str(path))}; Python: {line}"
+    )
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).split("\n", 1)[0]
+
+
+def _check_target(store: Store, target: Path) -> None:
+    """Refuse a file for the result that could not be written, or would replace a part of the home."""
+    folder = target.absolute().parent
+    if target.is_dir():
+        raise SettingsError(f"--parquet {target}: is a folder; name a file in it, such as {target / 'rows.parquet'}")
+    if not folder.is_dir():
+        raise SettingsError(
+            f"--parquet {target}: there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
         )
-        out.print(f"{result.num_rows:,} rows{more}", highlight=False)
+    home, place = store.home, target.resolve()
+    own = (home.lake, home.dumps, home.dagster)
+    if place == home.database.resolve() or any(place.is_relative_to(one.resolve()) for one in own):
+        raise SettingsError(
+            f"--parquet {target}: lies where the home {home.path} keeps its own files; name another file"
+        )
+
+
+def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
+    _refuse_equal_names(rows, "--parquet")
+    draft, n_rows = target.with_name(f".{uuid.uuid4().hex}.draft"), 0
+    try:
+        with pq.ParquetWriter(draft, rows.schema) as writer:
+            for batch in rows:
+                writer.write_batch(batch)
+                n_rows += batch.num_rows
+        draft.replace(target)
+    except OSError as error:
+        # The draft's name would tell nothing.
+        raise OSError(error.errno, f"the result could not be written: {error.strerror or error}", str(target)) from None
+    finally:
+        draft.unlink(missing_ok=True)
+    click.echo(f"{n_rows} rows written to {visible(str(target))}", err=True)
+
+
+def _write_csv(rows: pa.RecordBatchReader) -> None:
+    _speak_utf8()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(rows.schema.names)
+    for batch in rows:
+        writer.writerows([_csv(value) for value in row] for row in _rows(batch))
+
+
+def _write_json(rows: pa.RecordBatchReader) -> None:
+    _refuse_equal_names(rows, "--json")
+    _speak_utf8()
+    for batch in rows:
+        for row in _rows(batch):
+            line = json.dumps(dict(zip(rows.schema.names, row, strict=True)), ensure_ascii=False, default=_json)
+            sys.stdout.write(line + "\n")
+
+
+def _print(rows: pa.RecordBatchReader) -> None:
+    """Print the first rows: side by side where they fit, else one column a line."""
+    out, names = console(PlainConsole().width), [visible(name) for name in rows.schema.names]
+    batches = iter(rows)
+    first: list[tuple[object, ...]] = []
+    n_rows = 0
+    for batch in batches:
+        first += itertools.islice(_rows(batch), _SHOWN_ROWS - len(first))
+        n_rows += batch.num_rows
+        if len(first) == _SHOWN_ROWS:
+            break
+    n_rows += sum(batch.num_rows for batch in batches)
+    texts = [[exact(value) for value in row] for row in first]
+    if names == ["explain_key", "explain_value"]:
+        for _, plan in first:
+            out.print(str(plan), highlight=False, soft_wrap=True)
+        return
+    if fits(names, texts, out.width):
+        out.print(grid(names, first, show=exact))
+    else:
+        for line in records(names, texts, out.width):
+            out.print(line, highlight=False, soft_wrap=True)
+    more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
+    out.print(f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}{more}", highlight=False)
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
+    return zip(*(plain_values(column) for column in batch.columns), strict=True)
+
+
+def _csv(value: object) -> object:
+    """A value of a CSV cell: empty for null, JSON for lists and structs."""
+    if isinstance(value, bytes | list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=_json) if not isinstance(value, bytes) else _json(value)
+    return value
+
+
+def _json(value: object) -> object:
+    """What JSON has no form for: whole decimals, such as sums, are numbers, bytes hexadecimal, all else text."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else str(value)
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _refuse_equal_names(rows: pa.RecordBatchReader, option: str) -> None:
+    again = [name for name, n in Counter(rows.schema.names).items() if n > 1]
+    if again:
+        raise SettingsError(f"{option}: several columns are named {again[0]!r}; give them names of their own with AS")
+
+
+def _speak_utf8() -> None:
+    """Write data in UTF-8, whatever the terminal speaks, so that it is the same everywhere."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")

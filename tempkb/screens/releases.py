@@ -3,8 +3,9 @@
 from collections import Counter
 
 import tempkb
-from tempkb.screens.console import console, grid
+from tempkb.screens.console import console, grid, print_next
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import literal
 
 _SHOWN_ITEMS = 5
 
@@ -20,7 +21,7 @@ def print_release(name: str) -> None:
     screen = console()
     screen.print(f"release {name}: {len(row['cuts'])} snapshots, {equal}")
     screen.print(grid(("snapshot", "category and subset", "entities", "mentions"), rows))
-    screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM tempel_mentions LIMIT 5"')
+    _print_next(name, "cut, category, mention, target_title", "tempel_mentions")
 
 
 def print_ecbd_release(name: str) -> None:
@@ -45,7 +46,7 @@ def print_ecbd_release(name: str) -> None:
     some = range(0, items.num_rows, max(1, items.num_rows // _SHOWN_ITEMS))[:_SHOWN_ITEMS]
     shown = items.select(["masked_sentence", "answer", "origin_window"]).take(list(some))
     screen.print(grid(("sentence", "answer", "origin"), [tuple(one.values()) for one in plain_rows(shown)]))
-    screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM ecbd_cloze LIMIT 5"')
+    _print_next(name, "masked_sentence, answer, origin_window", "ecbd_cloze")
 
 
 def print_fact_release(name: str, benchmark: str) -> None:
@@ -75,4 +76,9 @@ def print_fact_release(name: str, benchmark: str) -> None:
         starts = sorted(map(str, set(changes["window_start"].to_pylist())))
         table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
         screen.print(grid(("window", *kinds), table))
-    screen.print(f'next: tempkb release export {name} exports  |  tempkb sql "FROM {benchmark}_queries LIMIT 5"')
+    _print_next(name, "date, query, answers[1].label AS answer", f"{benchmark}_queries")
+
+
+def _print_next(name: str, columns: str, table: str) -> None:
+    query = f"SELECT {columns} FROM {table} WHERE release = {literal(name)} LIMIT 5"
+    print_next(f"tempkb release export {name} exports", f'tempkb sql "{query}"')

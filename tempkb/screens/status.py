@@ -1,8 +1,11 @@
 """Screens about the home as a whole: tables, state, and the end of a build."""
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
+
+from rich.text import Text
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, unfinished_releases
@@ -12,12 +15,13 @@ from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
-from tempkb.screens.console import console, grid
+from tempkb.screens.console import console, grid, print_next
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.visible import visible
 from tempkb.wikidata.building import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.wikidata.tables import TABLES as WIKIDATA
@@ -123,9 +127,9 @@ def print_summary(summary: Summary) -> None:
         reason = untold or "bring them in: tempkb publish"
         out.print(f"{n} partitions are not in DuckDB yet: {reason}", highlight=False, markup=False)
     for note in summary.notes:
-        out.print(note, highlight=False, markup=False)
+        out.print(note, highlight=False)
     for failure in summary.failures:
-        out.print(f"[red]failed:[/red] {failure}", highlight=False)
+        out.print(Text.assemble(("failed:", "red"), " ", visible(failure, keep="\n")))
     if summary.failures:
         return
     _print_what_stands(store, summary, len(snapshots))
@@ -142,10 +146,10 @@ def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None
     if summary.entity_dumps:
         out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
     name = _command()
-    query = "SELECT relation, count(*) FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
+    query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
-        query = "SELECT cut, count(*) FROM stable_snapshots GROUP BY cut ORDER BY cut"
-    out.print(f'next: {name} sql "{query}"  |  {name} ui', highlight=False)
+        query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
+    print_next(f'{name} sql "{query}"', f"{name} ui")
 
 
 def _command() -> str:
@@ -153,7 +157,7 @@ def _command() -> str:
     if shutil.which("tempkb"):
         return "tempkb"
     place = Path(sys.executable).with_name("tempkb")
-    return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)
+    return shlex.quote(str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place))
 
 
 def _bytes(store: Store, table: str) -> list[int]:

@@ -1,9 +1,11 @@
 """The screen of `tempkb show`: a page's revisions around a cut, and why one text won."""
 
+import os
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+from rich.text import Text
 
 from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
@@ -11,7 +13,9 @@ from tempkb.refresh import read_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
+from tempkb.store.visible import visible
 from tempkb.windows import Window, parse_day
 
 _AFTER = 3  # revisions shown after the cut
@@ -25,6 +29,8 @@ def print_timeline(title: str, day: str | None) -> None:
         SettingsError: if the cut is not built, or no page bore the title then.
     """
     store, out = open_store(), console()
+    # Under a locale that is not of UTF-8, Python hands over its bytes undecoded.
+    title = os.fsencode(title).decode("utf-8", "replace")
     window = _window(store, day)
     begin = datetime.combine(window.cut, datetime.min.time(), UTC) - timedelta(days=store.home.settings.lookback_days)
     cut = datetime.combine(window.cut, datetime.min.time(), UTC)
@@ -39,7 +45,7 @@ def print_timeline(title: str, day: str | None) -> None:
         out.print(_why(winner, store.home.settings.lookback_days), highlight=False)
         text = _text(store, winner)
         if text:
-            out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}", highlight=False, markup=False)
+            out.print(f"--- first {_TEXT} characters of the text ---\n{text[:_TEXT]}", highlight=False)
 
 
 def _window(store: Store, day: str | None) -> Window:
@@ -92,11 +98,13 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
 def _print_head(winner: dict[str, Any], label: str) -> None:
     article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
     item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
-    console().print(
-        f"[bold]{winner['title']}[/bold] (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
+    head = Text(visible(winner["title"]), style="bold")
+    head.append(
+        f" (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
         f"at the cut {winner['cut']}, the end of {label}",
-        highlight=False,
+        style="not bold",
     )
+    console().print(head)
 
 
 def _why(winner: dict[str, Any], lookback_days: int) -> str:
@@ -125,4 +133,4 @@ def _select(store: Store, table: str, partitions: list[str] | None, where: str, 
         return store.declaration(table).schema.empty_table()
     with in_memory() as memory:
         query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
-        return memory.sql(query, params={"files": [str(path) for path in files], **values}).to_arrow_table()
+        return memory.sql(query, params={"files": file_names(files), **values}).to_arrow_table()

@@ -19,6 +19,8 @@ import duckdb
 from tempkb.errors import TempkbError
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.questions import close_off
+from tempkb.store.quoting import file_names, identifier, literal, parquet
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 _BOOKS = """
@@ -140,6 +142,13 @@ class Database:
             )
         # The nearest name may be one of DuckDB's own, which is no help to anybody.
         return _SUGGESTED.sub("", said) if absent else said
+
+    @contextlib.contextmanager
+    def asking(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file for queries of people, which reach nothing but the file and the lake; see `reading`."""
+        with self.reading(patience) as connection:
+            close_off(connection, self._lake.root)
+            yield connection
 
     def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:
         """Compare the lake's `CURRENT` files with what is shown, in a fixed order.
@@ -287,8 +296,8 @@ class Database:
             if forms.get(view.name) == form:
                 continue
             with _transaction(connection):
-                connection.execute(f'CREATE OR REPLACE VIEW "{view.name}" AS {view.query}')
-                connection.execute(f'COMMENT ON VIEW "{view.name}" IS {_quoted(view.meaning)}')
+                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {view.query}")
+                connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
                 connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
             forms[view.name] = form
@@ -305,7 +314,7 @@ class Database:
             rows = [list(row.values()) for row in version.side_rows(side.name)]
             if rows:
                 marks = ", ".join("?" for _ in side.columns)
-                connection.executemany(f'INSERT INTO "{side.name}" VALUES ({marks})', rows)
+                connection.executemany(f"INSERT INTO {identifier(side.name)} VALUES ({marks})", rows)
         books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
         connection.execute(books, [*named, version.version, version.rows])
 
@@ -356,14 +365,14 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bo
 
 
 def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
-    name = one.table.name
+    name = identifier(one.table.name)
     # Rows of a partition are found by their row's own partition key, which the lake's files do not hold.
-    connection.execute(f'DELETE FROM "{name}" WHERE lake_partition = ?', [one.partition])
+    connection.execute(f"DELETE FROM {name} WHERE lake_partition = ?", [one.partition])
     if one.version is not None:
         connection.execute(
-            f'INSERT INTO "{name}" BY NAME SELECT {_known_columns(connection, one)}, ? AS lake_partition '
+            f"INSERT INTO {name} BY NAME SELECT {_known_columns(connection, one)}, ? AS lake_partition "
             "FROM read_parquet(?, union_by_name = true)",
-            [one.partition, [str(path) for path in one.version.paths()]],
+            [one.partition, file_names(one.version.paths())],
         )
 
 
@@ -371,24 +380,23 @@ def _known_columns(connection: duckdb.DuckDBPyConnection, one: Pending) -> str:
     """Columns of the files that the declaration still has; a file of an older declaration may lack some."""
     assert one.version is not None  # noqa: S101 - the caller checked; for the type checker
     query = "DESCRIBE SELECT * FROM read_parquet(?)"
-    held = {row[0] for row in connection.execute(query, [str(one.version.paths()[0])]).fetchall()}
-    return ", ".join(f'"{column.name}"' for column in one.table.columns if column.name in held)
+    held = {row[0] for row in connection.execute(query, file_names(one.version.paths()[:1])).fetchall()}
+    return ", ".join(identifier(column.name) for column in one.table.columns if column.name in held)
 
 
 def _create(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-    columns = [f'"{column.name}" {column.sql_type}' for column in table.columns]
+    columns = [f"{identifier(column.name)} {column.sql_type}" for column in table.columns]
     if table not in SIDE_TABLES:
         columns.append("lake_partition VARCHAR")
-    connection.execute(f'CREATE TABLE IF NOT EXISTS "{table.name}" ({", ".join(columns)})')
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {identifier(table.name)} ({', '.join(columns)})")
     _comment(connection, table, "TABLE")
 
 
 def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Sequence[Path]) -> None:
-    absent = {column.name: f'CAST(NULL AS {column.sql_type}) AS "{column.name}"' for column in table.columns}
+    absent = {column.name: f"CAST(NULL AS {column.sql_type}) AS {identifier(column.name)}" for column in table.columns}
     if paths:
-        files = ", ".join(_quoted(str(path)) for path in paths)
-        source = f"read_parquet([{files}], union_by_name = true)"
-        connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS FROM {source}')
+        source = parquet(paths)
+        connection.execute(f"CREATE OR REPLACE VIEW {identifier(table.name)} AS FROM {source}")
         query = "SELECT column_name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
         for (name,) in connection.execute(query, [table.name]).fetchall():
             absent.pop(name, None)
@@ -397,25 +405,26 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Seque
     else:
         made = f"SELECT {', '.join(absent.values())} WHERE false"
     if made:
-        connection.execute(f'CREATE OR REPLACE VIEW "{table.name}" AS {made}')
+        connection.execute(f"CREATE OR REPLACE VIEW {identifier(table.name)} AS {made}")
     _comment(connection, table, "VIEW")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
     query = "SELECT table_type FROM information_schema.tables WHERE table_schema = 'main' AND table_name = ?"
     for (kind,) in connection.execute(query, [table.name]).fetchall():
-        connection.execute(f'DROP {"VIEW" if kind == "VIEW" else "TABLE"} "{table.name}"')
+        connection.execute(f"DROP {'VIEW' if kind == 'VIEW' else 'TABLE'} {identifier(table.name)}")
     connection.execute("DELETE FROM published WHERE table_name = ?", [table.name])
     connection.execute("DELETE FROM declared WHERE table_name = ?", [table.name])
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> None:
-    connection.execute(f'COMMENT ON {kind} "{table.name}" IS {_quoted(table.meaning)}')
+    connection.execute(f"COMMENT ON {kind} {identifier(table.name)} IS {literal(table.meaning)}")
     for column in table.columns:
-        connection.execute(f'COMMENT ON COLUMN "{table.name}"."{column.name}" IS {_quoted(column.meaning)}')
+        named = f"{identifier(table.name)}.{identifier(column.name)}"
+        connection.execute(f"COMMENT ON COLUMN {named} IS {literal(column.meaning)}")
     if kind == "TABLE" and table not in SIDE_TABLES:
         meaning = "partition of the lake that the row comes from"
-        connection.execute(f'COMMENT ON COLUMN "{table.name}".lake_partition IS {_quoted(meaning)}')
+        connection.execute(f"COMMENT ON COLUMN {identifier(table.name)}.lake_partition IS {literal(meaning)}")
 
 
 def _shown(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:
@@ -464,7 +473,3 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         yield connection
     finally:
         connection.close()
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

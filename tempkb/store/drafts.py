@@ -20,6 +20,7 @@ import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 _ROWS_PER_FILE = 1 << 22
@@ -153,7 +154,7 @@ class Draft:
     def _check_rules(self) -> None:
         if not self.table.rules or not self.rows:
             return
-        paths = [str(path) for path in self._files]
+        paths = file_names(self._files)
         counts = ", ".join(f"count(*) FILTER (WHERE {rule.broken_when})" for rule in self.table.rules)
         found = _memory().execute(f"SELECT {counts} FROM read_parquet(?)", [paths]).fetchall()[0]
         for rule, n in zip(self.table.rules, found, strict=True):
@@ -165,7 +166,7 @@ class Draft:
     def _example(self, rule: Rule) -> str:
         keys = ", ".join(self.table.key)
         query = f"SELECT {keys} FROM read_parquet(?) WHERE {rule.broken_when} LIMIT 1"
-        example = _memory().execute(query, [[str(path) for path in self._files]]).fetchall()[0]
+        example = _memory().execute(query, [file_names(self._files)]).fetchall()[0]
         return ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
 
     def _write_exclusions(self, exclusions: Iterable[Exclusion]) -> Path:

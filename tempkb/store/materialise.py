@@ -1,5 +1,6 @@
 """What every asset reports about a table it has written: rows, a sample, publication. No Dagster here."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,10 +10,16 @@ from tempkb.store.database import Publication
 from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import read_files
+from tempkb.store.visible import visible
 
 _SAMPLE_ROWS = 10
 CELL = 60
 """Characters of a cell of a sample; longer ones are cut."""
+# Signs that mean something inside a line of Markdown, as Dagster's UI and GitHub read it.
+_SIGNS = re.compile(r"[\\`*\[\]<>&|~$]")
+# Inside a word, as in the names of columns, an underscore is one.
+_EDGE_OF_WORD = re.compile(r"(?<![^\W_])_++|_++(?![^\W_])")
+_ADDRESS = re.compile(r"://|\bwww\.|@|\bmailto:|\bxmpp:", re.IGNORECASE)
 
 
 def first_rows(version: Version) -> pa.Table:
@@ -24,14 +31,14 @@ def first_rows(version: Version) -> pa.Table:
 def cells_of(table: pa.Table, cell: int = CELL) -> list[dict[str, str | None]]:
     """Return the rows of a small table as texts, cells longer than `cell` cut; what is null stays so."""
     return [
-        {name: None if value is None else _cut(str(value), cell) for name, value in row.items()}
+        {name: None if value is None else _cut(visible(str(value)), cell) for name, value in row.items()}
         for row in plain_rows(table)
     ]
 
 
 def markdown(table: pa.Table, cell: int = CELL) -> str:
     """Return a small table in Markdown, cells longer than `cell` cut."""
-    lines = ["| " + " | ".join(table.column_names) + " |", "|" + " --- |" * table.num_columns]
+    lines = ["| " + " | ".join(map(escaped, table.column_names)) + " |", "|" + " --- |" * table.num_columns]
     lines += ["| " + " | ".join(_cell(value, cell) for value in row.values()) + " |" for row in plain_rows(table)]
     return "\n".join(lines)
 
@@ -58,10 +65,26 @@ def facts_of_windows(versions: Sequence[Version], publication: Publication) -> d
     }
 
 
+def escaped(text: str) -> str:
+    r"""Return a text that Markdown shows as it is, in a cell of a table.
+
+    Titles and sentences are of anybody's making: a browser must not fetch an
+    image or offer a link because one of them says so. What renderers take for an
+    address without any sign around it cannot be escaped, so it becomes code.
+
+    >>> print(escaped("![x](http) <b>_a_b | 5*2"))
+    !\[x\](http) \<b\>\_a_b \| 5\*2
+    """
+    text = visible(text)
+    if _ADDRESS.search(text):
+        fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+        return f"{fence} {text} {fence}".replace("|", "\\|")
+    return _EDGE_OF_WORD.sub(lambda run: "\\_" * len(run[0]), _SIGNS.sub(r"\\\g<0>", text))
+
+
 def _cell(value: object, most: int) -> str:
     text = "" if value is None else str(value)
-    text = text.replace("|", "\\|").replace("\n", " ")
-    return _cut(text, most)
+    return escaped(_cut(text, most))
 
 
 def _cut(text: str, most: int) -> str:

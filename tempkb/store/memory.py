@@ -7,6 +7,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from tempkb.store.quoting import identifier, literal, parquet
+
 
 def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     """Open an in-memory DuckDB, in UTC and quiet.
@@ -25,7 +27,7 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
 def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a connection that moves to `folder` what does not fit in memory."""
     with in_memory() as connection:
-        connection.execute(f"SET temp_directory = {_quoted(folder)}; SET preserve_insertion_order = false")
+        connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
         yield connection
 
 
@@ -34,13 +36,8 @@ def view_files(
 ) -> None:
     """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows."""
     connection.unregister(name)
-    connection.execute(f"DROP VIEW IF EXISTS {name}")
+    connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")
     if not paths and schema is not None:
         connection.register(name, schema.empty_table())
         return
-    listed = ", ".join(_quoted(path) for path in paths)
-    connection.execute(f"CREATE TEMP VIEW {name} AS FROM read_parquet([{listed}], union_by_name = true)")
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS FROM {parquet(paths)}")

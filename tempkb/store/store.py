@@ -17,6 +17,7 @@ from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.merge import union_by_key
+from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
 
 
@@ -146,13 +147,16 @@ class Store:
         files = self.lake.files(table)
         if not files:
             return declared.schema.empty_table()
-        where = " AND ".join(f'"{name}" = CAST(${name} AS {_sql_type_of(declared, name)})' for name in equal) or "true"
-        order = ", ".join(f'"{name}"' for name in dict.fromkeys([*declared.partition_columns, *declared.key]))
-        columns = ", ".join(f'"{name}"' for name in declared.schema.names)
+        where = (
+            " AND ".join(f"{identifier(name)} = CAST(${name} AS {_sql_type_of(declared, name)})" for name in equal)
+            or "true"
+        )
+        order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
+        columns = ", ".join(map(identifier, declared.schema.names))
         with in_memory() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
-                found = memory.sql(query, params={"paths": [str(path) for path in files], **equal}).to_arrow_table()
+                found = memory.sql(query, params={"paths": file_names(files), **equal}).to_arrow_table()
             except duckdb.ConversionException as error:
                 raise SettingsError(f"table {table!r}: a value does not fit its column ({error})") from None
         return declared.conform(found)
@@ -183,14 +187,17 @@ class Store:
             for name in equal:
                 if name not in known:
                     raise SettingsError(f"view {view.name!r} has no column {name!r}; it has: {', '.join(known)}")
-            where = " AND ".join(f'CAST("{name}" AS VARCHAR) = CAST(${name} AS VARCHAR)' for name in equal) or "true"
+            where = (
+                " AND ".join(f"CAST({identifier(name)} AS VARCHAR) = CAST(${name} AS VARCHAR)" for name in equal)
+                or "true"
+            )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
     def _view_needs(self, memory: duckdb.DuckDBPyConnection, view: View) -> None:
         for name in view.needs:
             if name in self.views:
                 self._view_needs(memory, self.views[name])
-                memory.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {self.views[name].query}')
+                memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {self.views[name].query}")
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)
 

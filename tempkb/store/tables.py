@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import pyarrow as pa
 
 from tempkb.errors import ContractError
+from tempkb.store.quoting import identifier
 
 INSTANT = pa.timestamp("us", tz="UTC")
 
@@ -185,7 +186,7 @@ def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_list(kind):
         return f"{_sql_type(kind.value_type)}[]"
     if pa.types.is_struct(kind):
-        return "STRUCT(" + ", ".join(f'"{f.name}" {_sql_type(f.type)}' for f in kind) + ")"
+        return "STRUCT(" + ", ".join(f"{identifier(f.name)} {_sql_type(f.type)}" for f in kind) + ")"
     names = {
         pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER", pa.int64(): "BIGINT",
         pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR",

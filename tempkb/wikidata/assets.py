@@ -13,6 +13,7 @@ from tempkb.settings import load_home
 from tempkb.store.assets import sample_of, table_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.wikidata.building import ALL, read_dump, settings_mark
@@ -91,7 +92,7 @@ def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
 
 def _by_relation(store: Store, dump_id: str) -> dg.MetadataValue:
     """The twenty properties with the most facts, with how exact their dates are."""
-    paths = [str(path) for path in store.lake.files(FACTS.name, [dump_id])]
+    paths = file_names(store.lake.files(FACTS.name, [dump_id]))
     with in_memory() as connection:
         found = connection.sql(
             """

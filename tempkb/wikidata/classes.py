@@ -8,6 +8,7 @@ import duckdb
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
 from tempkb.wikidata.staging import Staging, query_rows
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
@@ -22,14 +23,14 @@ def write_classes(
     """Write `entity_classes` of a dump from the edges that a pass has staged."""
     below = staging.folder / "below.parquet"
     with in_memory() as connection:
-        connection.execute(f"CREATE TEMP VIEW subclasses AS FROM '{staging.path('subclasses')}'")
+        connection.execute(f"CREATE TEMP VIEW subclasses AS FROM {parquet([staging.path('subclasses')])}")
         close(connection, store.home.settings.classes)
-        connection.execute(f"COPY below TO '{below}'")
+        connection.execute(f"COPY below TO {literal(below)}")
     query = f"""
-        SELECT below AS entity_id, above AS class_id, 0::SMALLINT AS depth FROM '{staging.path("classes")}'
+        SELECT below AS entity_id, above AS class_id, 0::SMALLINT AS depth FROM {parquet([staging.path("classes")])}
         UNION ALL
         SELECT c.below, b.class_id, min(b.depth)::SMALLINT
-        FROM '{staging.path("classes")}' AS c JOIN '{below}' AS b ON b.entity_id = c.above
+        FROM {parquet([staging.path("classes")])} AS c JOIN {parquet([below])} AS b ON b.entity_id = c.above
         WHERE b.depth > 0 GROUP BY c.below, b.class_id
     """
     # Said directly, and true by way of another class: the direct one counts.
@@ -42,7 +43,7 @@ def write_subclasses(
     store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
 ) -> Version:
     """Write `subclasses` of a dump; two statements of one edge are one row."""
-    query = f"SELECT DISTINCT below AS class_id, above AS above_id FROM '{staging.path('subclasses')}'"
+    query = f"SELECT DISTINCT below AS class_id, above AS above_id FROM {parquet([staging.path('subclasses')])}"
     rows = query_rows(staging.folder, query, SUBCLASSES, constants)
     return store.write(SUBCLASSES, dump_id, rows, provenance)
 

@@ -6,6 +6,7 @@ import duckdb
 
 from tempkb.store.lake import Version
 from tempkb.store.memory import view_files
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.wikidata.classes import close
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
@@ -42,7 +43,7 @@ def fill_list_items(store: Store, connection: duckdb.DuckDBPyConnection, cut: da
 
 
 def _dump_for(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> str | None:
-    paths = [str(path) for path in store.lake.files(ENTITY_CLASSES.name)]
+    paths = file_names(store.lake.files(ENTITY_CLASSES.name))
     if not paths:
         return None
     rows = connection.execute(

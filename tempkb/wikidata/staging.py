@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import Table
 from tempkb.wikidata.rows import Rows
 from tempkb.wikidata.tables import ENTITY_ORIGINS, FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
@@ -77,16 +78,16 @@ class Staging:
             if not n:
                 return {}
             kept = self.folder / f"{name}-kept.parquet"
-            everything = ", ".join(f'"{one}"' for one in _SCHEMAS[name].names)
+            everything = ", ".join(map(identifier, _SCHEMAS[name].names))
             first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {everything}) = 1"
-            connection.execute(f"COPY (FROM staged QUALIFY {first}) TO '{kept}'")
+            connection.execute(f"COPY (FROM staged QUALIFY {first}) TO {literal(kept)}")
         kept.replace(self.path(name))
         return {f"row of {table.name} whose key came before": (n, [example])}
 
     def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
         """Yield the rows of one kind in key order, with the columns that all rows of the dump share."""
-        own = ", ".join(f'"{one}"' for one in _SCHEMAS[name].names)
-        return query_rows(self.folder, f"SELECT {own} FROM '{self.path(name)}'", table, constants)
+        own = ", ".join(map(identifier, _SCHEMAS[name].names))
+        return query_rows(self.folder, f"SELECT {own} FROM {parquet([self.path(name)])}", table, constants)
 
 
 def query_rows(folder: Path, query: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:

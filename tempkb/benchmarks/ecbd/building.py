@@ -40,6 +40,7 @@ from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import identifier
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.building import language_of_wiki
@@ -260,7 +261,7 @@ class _Builder:
         return {table.name: written[table.name] for table in TABLES}
 
     def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
-        columns = ", ".join(f'"{name}"' for name in table.column_names())
+        columns = ", ".join(map(identifier, table.column_names()))
         used = {name: value for name, value in values.items() if f"${name}" in query}
         asked = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
         for batch in self.connection.sql(asked, params=used).to_arrow_reader(_BATCH_ROWS):

@@ -21,7 +21,7 @@ from tempkb.benchmarks.export import ExportFolder, export_folder
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import DesignError
 from tempkb.store.lake import Version
-from tempkb.store.materialise import markdown
+from tempkb.store.materialise import escaped, markdown
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -219,5 +219,5 @@ def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
         study_from=row["study_from"], study_to=row["study_to"], wiki=row["wiki"], cut=row["cut"],
         popular=f", and {n_popular:,} popular ones" if n_popular else "", years=years,
         statistics=statistics, categories=categories, preset=row["preset"], chunker=row["chunker"],
-        files="\n".join(f"| {one['dump_id']} | {one['file_name']} | {one['checksum']} |" for one in files),
+        files="\n".join(f"| {one['dump_id']} | {escaped(one['file_name'])} | {one['checksum']} |" for one in files),
     )  # fmt: skip

@@ -2,11 +2,12 @@
 
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES
+from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
 # What a run left behind that was killed has no row there.
 _STANDING = f"SEMI JOIN {ECBD_RELEASES.name} USING (release)"
-_ORDER = ", ".join(f"'{name}'" for name in category_names())
+_ORDER = ", ".join(map(literal, category_names()))
 
 ORIGIN_YEARS = View(
     name="ecbd_origin_years",

@@ -17,6 +17,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FA
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import DesignError
 from tempkb.store.lake import Version
+from tempkb.store.materialise import escaped
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -178,7 +179,7 @@ def _card(
         granularity=row["granularity"], study_from=row["study_from"], study_to=row["study_to"],
         changes=_told_of(changes, release.design.changes),
         relations="\n".join(f"| {relation} | {n:,} | {m:,} |" for relation, n, m in counted),
-        files="\n".join(f"| {one['dump_id']} | {one['file_name']} | {one['checksum']} |" for one in files),
+        files="\n".join(f"| {one['dump_id']} | {escaped(one['file_name'])} | {one['checksum']} |" for one in files),
         answers="possibly" if release.design.answers == "possible" else "certainly", rules=release.design.rules,
         ambiguous={"qualify": "asked for by the titles of their pages", "drop": "left out", "keep": "kept"}[
             release.design.ambiguous

@@ -7,6 +7,7 @@ import duckdb
 from tempkb.benchmarks.fact_queries.design import ANY_RELATION, Design
 from tempkb.errors import DesignError
 from tempkb.store.drafts import Exclusion
+from tempkb.store.quoting import literal
 from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
 
 # Precisions as numbers, finer ones larger; 0 without a date.
@@ -153,7 +154,9 @@ def _open_to(years: Mapping[str, int]) -> str:
     """SQL for the first day on which a fact without a known end is no answer any more; null: it stays one."""
     if not years:
         return "NULL::DATE"
-    of_relation = " ".join(f"WHEN '{name}' THEN {n}" for name, n in sorted(years.items()) if name != ANY_RELATION)
+    of_relation = " ".join(
+        f"WHEN {literal(name)} THEN {n}" for name, n in sorted(years.items()) if name != ANY_RELATION
+    )
     limit = (
         f"CASE f.relation {of_relation} ELSE {years.get(ANY_RELATION, 'NULL')} END"
         if of_relation

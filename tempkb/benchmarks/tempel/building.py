@@ -43,6 +43,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, spilling_to
+from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.wikidata.building import language_of_wiki
@@ -257,7 +258,9 @@ class _Builder:
         self.built.filters[cut] = filter_counts(connection, self.design)
         self.built.left[cut] = left_by_filters(connection, self.design)
         path = self.folder / f"kept-{cut}.parquet"
-        connection.execute(f"COPY (SELECT DATE '{cut}' AS cut, * FROM ({kept_sql(self.design)})) TO '{path}'")
+        connection.execute(
+            f"COPY (SELECT DATE {literal(cut)} AS cut, * FROM ({kept_sql(self.design)})) TO {literal(path)}"
+        )
         counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
         self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
@@ -358,7 +361,7 @@ class _Builder:
         with in_memory() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT page_id FROM read_parquet($files) WHERE redirect_title IS NOT NULL ORDER BY page_id",
-                {"files": [str(path) for path in files]},
+                {"files": file_names(files)},
             ).fetchall()
         return [page for (page,) in rows]
 
@@ -440,6 +443,6 @@ def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Tab
 
 def _dump_ids(snapshots: Sequence[Version]) -> list[str]:
     with in_memory() as connection:
-        files = [str(path) for one in snapshots for path in one.paths()]
+        files = file_names(path for one in snapshots for path in one.paths())
         query = "SELECT DISTINCT dump_id FROM read_parquet($files) ORDER BY dump_id"
         return [dump for (dump,) in connection.execute(query, {"files": files}).fetchall()]

@@ -18,6 +18,7 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TE
 from tempkb.errors import DesignError, SettingsError, SourceError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
 _BATCH_ROWS = 1 << 12
@@ -99,7 +100,7 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
 
 def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:
     """Rows of a cut and subset in the released field names."""
-    files = [str(path) for path in store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)])]
+    files = file_names(store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)]))
     with in_memory() as connection:
         query = """
             SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files)
@@ -125,8 +126,8 @@ def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
 
 def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]:
     """Candidates of a cut with their whole texts."""
-    files = [str(path) for path in store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)])]
-    texts = [str(path) for path in store.lake.files(PAGE_TEXTS.name)]
+    files = file_names(store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)]))
+    texts = file_names(store.lake.files(PAGE_TEXTS.name))
     with in_memory() as connection:
         query = """
             SELECT e.page_id AS target_page_id, e.entity_id AS target_qid, replace(e.title, ' ', '_') AS target_title,

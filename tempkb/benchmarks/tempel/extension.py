@@ -18,6 +18,7 @@ from tempkb.benchmarks.tempel.quotas import equalise, fill_to
 from tempkb.benchmarks.tempel.surfaces import nearby_subsets
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.store.memory import in_memory
+from tempkb.store.quoting import file_names, literal
 
 
 def extend_plan(
@@ -120,14 +121,14 @@ def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str
         connection.register("quota", pa.table(dict(zip(kinds, arrays, strict=True))))
         rows = connection.sql(
             f"""
-            SELECT m.* REPLACE ('{release}' AS release, quota.n AS nr_mens_extracted)
+            SELECT m.* REPLACE ({literal(release)} AS release, quota.n AS nr_mens_extracted)
             FROM read_parquet($files) AS m JOIN quota USING (target_page_id, subset)
             QUALIFY row_number() OVER (PARTITION BY target_page_id, subset
                 ORDER BY md5(concat_ws('|', {seed}, anchor_page_id, start_char)), anchor_page_id, start_char
             ) <= quota.n
             ORDER BY target_page_id, anchor_page_id, start_char
             """,
-            params={"files": [str(path) for path in files]},
+            params={"files": file_names(files)},
         ).to_arrow_table()
     return rows.select(TEMPEL_MENTIONS.schema.names)
 
@@ -135,8 +136,8 @@ def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str
 def renamed(files: Sequence[Path], release: str) -> pa.Table:
     """Return the candidates of a release at a cut under another release's name."""
     with in_memory() as connection:
-        query = f"SELECT * REPLACE ('{release}' AS release) FROM read_parquet($files) ORDER BY page_id"
-        return connection.sql(query, params={"files": [str(path) for path in files]}).to_arrow_table()
+        query = f"SELECT * REPLACE ({literal(release)} AS release) FROM read_parquet($files) ORDER BY page_id"
+        return connection.sql(query, params={"files": file_names(files)}).to_arrow_table()
 
 
 def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:

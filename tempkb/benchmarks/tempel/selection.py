@@ -10,6 +10,7 @@ import pyarrow as pa
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances, overlap_type
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
+from tempkb.store.quoting import literal
 from tempkb.wikitext.counting import words_in
 
 _BATCH_ROWS = 1 << 13
@@ -63,7 +64,7 @@ def choose_mentions(
                 ORDER BY nth_of_surface, md5(concat_ws('|', {design.seed}, target_page_id, key)), key) AS nth
             FROM in_surface
         ), surfaces_left AS (SELECT page_id, count(*) AS nr_dist_mens FROM kept GROUP BY page_id)
-        SELECT m.wiki, m.dump_id, '{release}' AS release, m.cut, m.subset, m.category, m.surface AS mention,
+        SELECT m.wiki, m.dump_id, {literal(release)} AS release, m.cut, m.subset, m.category, m.surface AS mention,
                m.target_page_id, target.entity_id AS target_qid, target.title AS target_title,
                target_text.n_words AS target_len, target_text.n_chars AS target_len_chars,
                target.revision_id AS target_revision_id, target.page_created_at AS target_creation_date,
@@ -173,7 +174,8 @@ def pool_sql(design: Design, release: str) -> str:
             FROM snapshot LEFT JOIN texts USING (page_id, revision_id) LEFT JOIN list_pages USING (page_id)
             WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
         )
-        SELECT wiki, dump_id, '{release}' AS release, cut, page_id, entity_id, title, revision_id, revision_timestamp,
-               page_created_at, article_since, n_words, n_chars, of_plan.category, is_list, is_disambiguation
+        SELECT wiki, dump_id, {literal(release)} AS release, cut, page_id, entity_id, title, revision_id,
+               revision_timestamp, page_created_at, article_since, n_words, n_chars, of_plan.category, is_list,
+               is_disambiguation
         FROM article LEFT JOIN of_plan USING (page_id) WHERE {where} ORDER BY page_id
     """

@@ -1,0 +1,109 @@
+"""Questions of people to the DuckDB file: which statements run, and what they can reach."""
+
+import re
+from pathlib import Path
+
+import duckdb
+
+from tempkb.errors import SettingsError
+from tempkb.store.quoting import file_name, literal
+
+_READS = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+_FIRST_WORDS = ("pivot", "select", "from", "with", "(", "((")
+# What DuckDB says of a WITH that writes; nested in another query, none may.
+_WRITES_INSIDE = "must be at the top level"
+_LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
+
+
+class RefusedError(SettingsError):
+    """A statement does something else than read published tables."""
+
+
+def close_off(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
+    """Let a connection reach nothing but its own file and the lake, and lock that.
+
+    Views read Parquet files of the lake by absolute names. DuckDB looks both at
+    the name as it is written, with its quoted signs, and at the file found, so
+    both forms are allowed. A folder that is allowed can be written to, which is
+    why `check` is needed as well.
+    """
+    folders = ", ".join(literal(folder) for folder in dict.fromkeys((str(lake), file_name(lake))))
+    connection.execute(
+        "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
+        "SET allow_community_extensions = false; SET python_enable_replacements = false; "
+        f"SET allowed_directories = [{folders}]; SET enable_external_access = false; SET lock_configuration = true"
+    )
+
+
+def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """Return the one statement of a query, if it only reads.
+
+    The kind of a statement does not tell: `WITH x AS (COPY ... TO 'file') FROM x`
+    is a SELECT to DuckDB. So it is bound, not run, as part of another SELECT,
+    where DuckDB allows nothing that writes.
+
+    Raises:
+        RefusedError: there is not exactly one statement, or it may write.
+        duckdb.Error: it cannot be parsed or bound.
+    """
+    statements = connection.extract_statements(query)
+    if len(statements) != 1:
+        raise RefusedError(f"the query holds {len(statements) or 'no'} statements; expected one")
+    (statement,) = statements
+    read = _explained(statement.query) if _words(statement.query)[0][0] == "explain" else statement.query
+    kind = connection.extract_statements(read)[0].type
+    if kind not in _READS or (kind == duckdb.StatementType.MULTI and not _is_plain_pivot(read)):
+        raise _refusal(statement.query)
+    try:
+        connection.execute(f"EXPLAIN SELECT * FROM (\n{_bare(read)}\n)")
+    except duckdb.Error as error:
+        if _WRITES_INSIDE in str(error):
+            raise _refusal(statement.query, ": its WITH writes") from None
+        # The line that DuckDB points at is one further down than where the person wrote it.
+        said = _LINE.sub(lambda line: f"LINE {max(int(line[1]) - 1, 1)}:", str(error))
+        raise type(error)(said) from None
+    return statement.query
+
+
+def _explained(query: str) -> str:
+    """The statement that an EXPLAIN is about."""
+    words = [*_words(query), ("", len(query.encode()))]
+    at = 2 if words[1][0] == "analyze" else 1
+    # Options in parentheses; a query in parentheses begins with a word that reads, or another parenthesis.
+    if words[at][0].startswith("(") and words[at + 1][0] in ("analyze", "format"):
+        while not words[at][0].startswith(")") and at < len(words) - 2:
+            at += 1
+        at += 1
+    return query.encode()[words[at][1] :].decode()
+
+
+def _is_plain_pivot(query: str) -> bool:
+    """Does a query of several statements, as a PIVOT without its values is one to DuckDB, do nothing but that?
+
+    The first of them runs when the query is only bound, and with it a COPY in its WITH.
+    """
+    words = [word for word, _ in _words(query)]
+    return words[0] in _FIRST_WORDS and "copy" not in words
+
+
+def _bare(query: str) -> str:
+    """A statement without its semicolon."""
+    words = _words(query)
+    return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
+
+
+def _words(query: str) -> list[tuple[str, int]]:
+    """The tokens of a query without its comments, in small letters, each with the byte at which it begins."""
+    text, tokens = query.encode(), duckdb.tokenize(query)
+    ends = [start for start, _ in tokens[1:]] + [len(text)]
+    return [
+        (text[start:end].decode(errors="replace").strip().lower(), start)
+        for (start, kind), end in zip(tokens, ends, strict=True)
+        if kind != duckdb.token_type.comment
+    ]
+
+
+def _refusal(query: str, why: str = "") -> RefusedError:
+    shown = " ".join(query.split())
+    shown = shown if len(shown) <= 60 else shown[:59] + "…"
+    return RefusedError(f"{shown!r} does not only read{why}")

@@ -1,0 +1,47 @@
+"""Values, names and files in SQL: the one place where they are quoted."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+_PATTERN_SIGNS = re.compile(r"[\[*?]")
+
+
+def literal(value: object) -> str:
+    """Return a text, a path or a day as a literal of SQL.
+
+    >>> print(literal("it's"))
+    'it''s'
+    """
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a table or column as SQL reads it, whatever characters it has.
+
+    >>> print(identifier('a "b" c'))
+    "a ""b"" c"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def file_name(path: Path) -> str:
+    """Return a path for DuckDB to read exactly that file.
+
+    DuckDB takes names of files to read for patterns: without this, the files
+    of a home `data/[x]` would be looked for in `data/x`.
+
+    >>> file_name(Path("data/[x]/part-0.parquet"))
+    'data/[[]x]/part-0.parquet'
+    """
+    return _PATTERN_SIGNS.sub(lambda sign: f"[{sign[0]}]", str(path))
+
+
+def file_names(paths: Iterable[Path]) -> list[str]:
+    """Return paths as the value of a parameter of `read_parquet`; see `file_name`."""
+    return [file_name(path) for path in paths]
+
+
+def parquet(paths: Iterable[Path]) -> str:
+    """Return the call that reads Parquet files; a column that only some of them have is null in the others."""
+    return f"read_parquet([{', '.join(map(literal, file_names(paths)))}], union_by_name = true)"
