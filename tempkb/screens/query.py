@@ -38,7 +38,7 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
             raise SettingsError(f"the query was refused: {error}") from None
     if parquet is not None:
         draft = parquet.with_name(parquet.name + ".draft")
-        pq.write_table(result, draft)
+        pq.write_table(result, draft, write_page_checksum=True)
         draft.replace(parquet)
         print(f"{result.num_rows} rows written to {parquet}", file=sys.stderr)  # noqa: T201 - a command's answer
     elif form == "csv":

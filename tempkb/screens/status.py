@@ -12,7 +12,7 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
 from tempkb.screens.console import console, grid
-from tempkb.store.database import Pending
+from tempkb.store.database import DamagedDatabaseError, Pending
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
@@ -64,7 +64,11 @@ def print_status() -> None:
         )
     )  # fmt: skip
     stale = {(name, partition) for name, partition in _stale(store)}
-    pending = _pending(store)
+    try:
+        pending = _pending(store)
+    except DamagedDatabaseError as error:
+        pending = None
+        out.print(str(error), highlight=False, markup=False)
     waiting = {(one.table.name, one.partition) for one in pending or []}
     rows = []
     for table in store.tables.values():
@@ -77,6 +81,7 @@ def print_status() -> None:
             )
         )  # fmt: skip
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    _print_damage(store)
     if pending is None:
         out.print("The DuckDB file is open for writing in another program, so what is pending cannot be told.")
     for folder in store.lake.unfinished():
@@ -88,6 +93,22 @@ def print_status() -> None:
     missing = _missing(store)
     if missing:
         out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def _print_damage(store: Store) -> None:
+    """Name the partitions that are damaged, and those that are missing because they were."""
+    out = console()
+    faults = store.faults()
+    for fault in faults:
+        out.print(f"damaged: {fault}; build it again: tempkb build", highlight=False, markup=False)
+    named = {(fault.table, fault.partition) for fault in faults}
+    for table in store.tables:
+        for partition in store.lake.lost(table):
+            if (table, partition) not in named:
+                out.print(
+                    f"set aside, since it was damaged: {table} {partition}; build it again: tempkb build",
+                    highlight=False, markup=False,
+                )  # fmt: skip
 
 
 def print_summary(summary: Summary) -> None:

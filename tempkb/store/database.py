@@ -9,6 +9,7 @@ is never stored: whatever `CURRENT` in the lake differs from the table
 import contextlib
 import hashlib
 import itertools
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import duckdb
 
 from tempkb.errors import TempkbError
+from tempkb.store.damage import refuse
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.tables import SIDE_TABLES, Table, View
@@ -38,6 +40,11 @@ COMMENT ON COLUMN declared.form IS 'table, view over the files of the lake, or q
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
 
+
+class DamagedDatabaseError(TempkbError):
+    """The DuckDB file cannot be read."""
+
+
 # Raised when the same files would be shown otherwise; all tables are then brought in anew. 2: lists are, too.
 _BROUGHT_IN = "2"
 
@@ -53,11 +60,19 @@ class Pending:
 
 @dataclass(frozen=True)
 class Publication:
-    """What a call to `publish` did, and what it had to leave for later."""
+    """What a call to `publish` did, and what it had to leave for later.
+
+    Attributes:
+        done: partitions that were brought in or taken out.
+        left: partitions that are still pending.
+        reason: why.
+        damaged: partitions that were found damaged in the lake, in words; they count as absent.
+    """
 
     done: int
     left: int
     reason: str = ""
+    damaged: tuple[str, ...] = ()
 
 
 class Database:
@@ -121,12 +136,15 @@ class Database:
                 for table in SIDE_TABLES:
                     _create(connection, table)
                 pending = self.pending(connection)
+                damaged: list[str] = []
                 for table, group in itertools.groupby(pending, key=lambda one: one.table):
-                    self._bring_in(connection, table, list(group))
+                    self._bring_in(connection, table, list(group), damaged)
                 self._make_named_views(connection)
-                return Publication(len(pending), 0)
+                return Publication(len(pending), 0, damaged=tuple(damaged))
         except LockTimeoutError as error:
             return Publication(0, self._count_pending(), str(error))
+        except DamagedDatabaseError as error:
+            return Publication(0, len(self.pending()), str(error))
 
     def _count_pending(self) -> int:
         """Count what is pending while another program has the file; all there is if it cannot even be read."""
@@ -143,6 +161,10 @@ class Database:
         with self.reading() as connection:
             return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
 
+    def files_of_view(self, table: Table) -> list[Path]:
+        """Return the files that the view of a table is to name: those of the versions that the lake has."""
+        return [path for version in self._lake.versions(table.name) for path in version.places()]
+
     def form_of(self, table: Table, versions: Iterable[Version]) -> str:
         """Is the table a `table` or a `view` in DuckDB?"""
         return self._form(table, versions)[0]
@@ -153,8 +175,12 @@ class Database:
         # A view names absolute paths, so a home that was moved needs its views made anew.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
-    def _bring_in(self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending]) -> None:
+    def _bring_in(
+        self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending], damaged: list[str]
+    ) -> None:
         """Bring in the pending partitions of one table: rows a partition a transaction, a view all at once."""
+        form, _ = self._form(table, self._lake.versions(table.name))
+        pending = [_whole_or_absent(one, damaged, sums=form == "table") for one in pending]
         versions = self._lake.versions(table.name)
         form, fingerprint = self._form(table, versions)
         with _transaction(connection):
@@ -164,7 +190,7 @@ class Database:
                     _create(connection, table)
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [table.name, form, fingerprint])
             if form == "view":
-                _make_view(connection, table, [path for version in versions for path in version.paths()])
+                _make_view(connection, table, [path for version in versions for path in version.places()])
                 for one in pending:
                     self._keep_books(connection, one)
                 return
@@ -205,6 +231,15 @@ class Database:
                 connection.executemany(f'INSERT INTO "{side.name}" VALUES ({marks})', rows)
         books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
         connection.execute(books, [*named, version.version, version.rows])
+
+
+def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending:
+    """A partition that is to be brought in, or, if it is damaged, its absence; the damage is noted and told."""
+    fault = one.version.first_fault(sums=sums) if one.version is not None else None
+    if one.version is None or fault is None:
+        return one
+    damaged.append(str(refuse(one.version.folder, fault)))
+    return Pending(one.table, one.partition, None)
 
 
 def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
@@ -297,9 +332,9 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         try:
             connection = duckdb.connect(str(path), read_only=read_only)
             break
-        except duckdb.IOException as error:
-            if "lock" not in str(error).lower():
-                raise
+        except duckdb.Error as error:
+            if not isinstance(error, duckdb.IOException) or "lock" not in str(error).lower():
+                raise DamagedDatabaseError(damaged_database(path, error)) from None
             if not patience.wait():
                 raise LockTimeoutError(
                     f"{path} is open in another program, so it cannot be {'read' if read_only else 'updated'}; "
@@ -308,8 +343,28 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
     try:
         connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
         yield connection
+    except duckdb.Error as error:
+        if _is_damage(error):
+            raise DamagedDatabaseError(damaged_database(path, error)) from None
+        raise
     finally:
         connection.close()
+
+
+def _is_damage(error: duckdb.Error) -> bool:
+    """Is an error about the DuckDB file itself? DuckDB keeps a sum of each of its blocks."""
+    return isinstance(error, duckdb.FatalException | duckdb.InternalException) or "corrupt" in str(error).lower()
+
+
+def damaged_database(path: Path, error: duckdb.Error) -> str:
+    """What to say of a DuckDB file that cannot be read, and what to type."""
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    aside = f"{path.name}.damaged"
+    return (
+        f"{path}: found a file that DuckDB cannot read ({said}); expected the published tables. All of them can be made "
+        f"again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(path.with_name(aside)))} && tempkb publish. "
+        f"Tables of your own, if you made any in it, are then in {aside} only"
+    )
 
 
 def _quoted(text: str) -> str:

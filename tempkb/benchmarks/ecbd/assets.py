@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.ecbd import releases
@@ -20,6 +19,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of, markdown, sample_of
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -121,7 +121,7 @@ def _write_down(context: dg.AssetExecutionContext, config: EcbdReleaseConfig, st
 
 
 def _chunker(versions: dict[str, Version]) -> str:
-    row = plain_rows(pq.read_table(versions[ECBD_RELEASES.name].paths()))[0]
+    row = plain_rows(read_parquet(versions[ECBD_RELEASES.name].paths()))[0]
     name: str = row["chunker"]
     return name if FALLBACK not in name else name.upper()
 

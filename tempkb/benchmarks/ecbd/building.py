@@ -89,12 +89,14 @@ def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[s
         ContractError: a source is not built, or the rows break a promise; nothing is kept then.
         SettingsError: a spaCy model is asked for and missing.
     """
-    if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
+    found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
+    standing = {name: version for name, version in found.items() if version is not None}
+    # Its row is the last to be written; of a release that was built, another table may be lost to damage.
+    if len(standing) == len(TABLES):
         log(f"{release.name}: stands; a release is frozen once built")
-        # Its row is the last to be written: a run that was killed right behind it has not said so yet.
+        # A run that was killed right behind its last table has not said so yet.
         mark_built(store.home, release.name)
-        standing = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-        return {name: version for name, version in standing.items() if version is not None}
+        return standing
     with (
         whole_or_nothing(store, release.name),
         store.lake.staging() as folder,
