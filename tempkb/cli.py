@@ -241,17 +241,15 @@ def gc() -> None:
     if aside:
         n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
         click.echo(
-            f"{len(aside)} damaged {'version stays' if len(aside) == 1 else 'versions stay'} set aside in "
-            f"{aside[0].parents[2]} ({n_bytes:,} bytes; why.json in each says what is wrong). tempkb removes none of them; "
-            f"once you need them no more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
+            f"{len(aside)} damaged {'version stays' if len(aside) == 1 else 'versions stay'} set aside "
+            f"({n_bytes:,} bytes); why.json in each says what is wrong with it. tempkb removes none of them; once "
+            f"nobody wants to look into them any more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
         )
 
 
 @main.command()
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
-@click.option(
-    "--since", default="", metavar="DATE", help="Only partitions whose pointer was written on that day or later."
-)
+@click.option("--since", default="", metavar="DATE", help="Only partitions written on that day or later.")
 def verify(tables: tuple[str, ...], since: str) -> None:
     """Compare every stored file with its sum, the DuckDB file with the lake, and dumps with their notes.
 

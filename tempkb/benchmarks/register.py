@@ -162,8 +162,8 @@ def _read(home: Home, name: str) -> dict[str, Any]:
         is_entry = False
     if not is_entry:
         raise DesignError(
-            f"release {name!r}: {path} holds something else than tempkb wrote there. What is built of the release is not "
-            f"touched by that; remove the file and type the command that made the release once more, with --name {name}"
+            f"release {name!r}: {path} holds something else than tempkb wrote there. What is built of the release is "
+            f"whole; remove that file and type the command that made the release once more, with --name {name}"
         )
     # An entry that does not say what was built counts as built, so that no failure takes away what may be whole.
     return said if _BUILT in said else {**said, _BUILT: said}

@@ -46,8 +46,8 @@ def verify_notes(root: Path) -> list[str]:
             is_note = False
         if not is_note:
             faults.append(
-                f"{path}: found something else than the sums of a file; expected what tempkb noted. It is noted anew once "
-                f"the file is read: rm {path}"
+                f"{path}: found something else than the sums of a file; expected what tempkb noted. "
+                f"It is noted anew once the file is read: rm {path}"
             )
     return faults
 

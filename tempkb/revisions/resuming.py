@@ -54,7 +54,7 @@ def _hash(said: dict[str, Any]) -> str:
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
-    """A receipt as JSON below its own sum, with the sums of the files it tells of, all of which are on the disk by then."""
+    """A receipt as JSON below its sum, with the sums of the files it tells of, all of which are on the disk by then."""
     sums = {}
     for path in {run.path for run, _ in receipt.runs}:
         with path.open("rb") as handle:

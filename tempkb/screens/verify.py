@@ -15,7 +15,7 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
-from tempkb.store.comparison import compare
+from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
@@ -97,18 +97,26 @@ def _verify_database(store: Store, tables: Sequence[str], verified: Verified) ->
         return [f"the DuckDB file was not compared: {error}"]
     except TempkbError as error:
         return [str(error)]
-    damaged = {f"{fault.table} {fault.partition}" for fault in verified.faults}
-    name = store.database.path.name
-    lines = []
-    for thing, what, expected in found:
-        if thing in damaged:
-            continue
-        bring = "tempkb publish"
-        if "lake" in what or thing.startswith("view "):
-            aside = f"mv {shlex.quote(str(store.database.path))} {shlex.quote(str(store.database.path) + '.damaged')}"
-            bring = "tempkb publish" if "does not have" in what else f"{aside} && tempkb publish"
-        lines.append(f"{name}, {thing}: found {what}; expected {expected}. Bring it up to the lake: {bring}")
-    return lines
+    # Of what is damaged or set aside the lake has nothing to compare with, and it is named already.
+    named = {f"{fault.table} {fault.partition}" for fault in verified.faults}
+    named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
+    return [
+        f"{store.database.path.name}, {one.thing}: found {one.found}; expected {one.expected}. "
+        f"{_mend_database(store, one)}"
+        for one in found
+        if one.thing not in named
+    ]
+
+
+def _mend_database(store: Store, difference: Difference) -> str:
+    if difference.is_pending:
+        return "Bring it up to the lake: tempkb publish"
+    path = store.database.path
+    aside = path.with_name(f"{path.name}.damaged")
+    return (
+        f"Make the file anew from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish; "
+        f"tables of your own are then in {aside.name} only"
+    )
 
 
 def _verify_releases(store: Store) -> list[str]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import duckdb
 
@@ -14,11 +15,28 @@ from tempkb.store.tables import SIDE_TABLES, Table
 _FILES = re.compile(r"'([^']*\.parquet)'")
 # Independent of the order of rows; as exact as 64 bits a row are.
 _HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
-Found = tuple[str, str, str]
-"""A difference: which thing, what was found, what was expected."""
 
 
-def compare(database: Database, tables: Mapping[str, Table], whole: Mapping[str, Sequence[Version]]) -> list[Found]:
+@dataclass(frozen=True)
+class Difference:
+    """Something that the DuckDB file shows otherwise than the lake.
+
+    Attributes:
+        thing: table and partition, or a view.
+        found: what is there, in words.
+        expected: what should be, in words.
+        is_pending: will the next publication bring it in by itself?
+    """
+
+    thing: str
+    found: str
+    expected: str
+    is_pending: bool = False
+
+
+def compare(
+    database: Database, tables: Mapping[str, Table], whole: Mapping[str, Sequence[Version]]
+) -> list[Difference]:
     """Return where the DuckDB file is not what it should be.
 
     Args:
@@ -31,7 +49,7 @@ def compare(database: Database, tables: Mapping[str, Table], whole: Mapping[str,
         LockTimeoutError: another program writes to it.
     """
     with database.reading() as connection:
-        found: list[Found] = []
+        found: list[Difference] = []
         pending = {(one.table.name, one.partition): one for one in database.pending(connection)}
         shown = set(connection.execute("SELECT table_name, partition FROM published").fetchall())
         forms = dict(connection.execute("SELECT table_name, form FROM declared").fetchall())
@@ -53,26 +71,27 @@ def compare(database: Database, tables: Mapping[str, Table], whole: Mapping[str,
         return found
 
 
-def _not_shown(one: Pending, *, is_shown: bool) -> Found:
+def _not_shown(one: Pending, *, is_shown: bool) -> Difference:
     thing = f"{one.table.name} {one.partition}"
     if one.version is None:
-        return thing, "rows of a partition that the lake does not have", "none"
-    return thing, "another version" if is_shown else "no rows", f"version {one.version.version}"
+        return Difference(thing, "rows of a partition that the lake does not have", "none", is_pending=True)
+    found = "another version" if is_shown else "no rows"
+    return Difference(thing, found, f"version {one.version.version}", is_pending=True)
 
 
-def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Found]:
+def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Difference]:
     query = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
     named = {path for (said,) in connection.execute(query, [table.name]).fetchall() for path in _FILES.findall(said)}
     wanted = {str(path).replace("'", "''") for path in database.files_of_view(table)}
     if named != wanted:
-        yield (
+        yield Difference(
             f"view {table.name}",
             f"{len(named - wanted)} files that it should not name, and {len(wanted - named)} not named",
             f"the {len(wanted)} files of the versions that are shown",
         )
 
 
-def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequence[Version]) -> Iterator[Found]:
+def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
     """Compare counts and sums of hashes of the rows, a partition at a time in one pass over either side."""
     typed = ", ".join(f'CAST("{column.name}" AS {column.sql_type})' for column in table.columns)
     query = f'SELECT lake_partition, {_HASH.format(columns=typed)} FROM "{table.name}" GROUP BY lake_partition'
@@ -80,11 +99,12 @@ def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequ
     for version in versions:
         found, expected = shown.get(version.partition, (0, None)), _hash_of(connection, table, version)
         if found != expected:
-            yield (
+            what = "rows that are not those of the lake" if found[0] == expected[0] else "rows"
+            yield Difference(
                 f"{table.name} {version.partition}",
-                f"{found[0]:,} rows that are not those of the lake" if found[0] == expected[0] else f"{found[0]:,} rows",
+                f"{found[0]:,} {what}",
                 f"the {expected[0]:,} rows of version {version.version}",
-            )  # fmt: skip
+            )
 
 
 def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Version) -> tuple[int, int | None]:
@@ -102,7 +122,7 @@ def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Versi
     return n, told
 
 
-def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> Iterator[Found]:
+def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> Iterator[Difference]:
     """Compare the rows of exclusions and manifest that belong to versions of a table."""
     if not versions:
         return
@@ -115,7 +135,7 @@ def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]
         for version in versions:
             expected = Counter(tuple(row.values()) for row in version.side_rows(side.name))
             if shown[version.partition] != expected:
-                yield (
+                yield Difference(
                     f"{side.name} of {version.table} {version.partition}",
                     f"{shown[version.partition].total():,} rows that are not those of the lake",
                     f"the {expected.total():,} rows of version {version.version}",

@@ -359,11 +359,11 @@ def _is_damage(error: duckdb.Error) -> bool:
 def damaged_database(path: Path, error: duckdb.Error) -> str:
     """What to say of a DuckDB file that cannot be read, and what to type."""
     said = str(error).splitlines()[0] if str(error) else type(error).__name__
-    aside = f"{path.name}.damaged"
+    aside = path.with_name(f"{path.name}.damaged")
     return (
-        f"{path}: found a file that DuckDB cannot read ({said}); expected the published tables. All of them can be made "
-        f"again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(path.with_name(aside)))} && tempkb publish. "
-        f"Tables of your own, if you made any in it, are then in {aside} only"
+        f"{path}: found a file that DuckDB cannot read ({said}); expected the published tables. They can be made "
+        f"again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish. "
+        f"Tables of your own, if you made any in it, are then in {aside.name} only"
     )
 
 

@@ -116,6 +116,10 @@ class Version:
         # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
         return [row | ({"version": self.version} if "version" in row else {}) for row in self._side_rows(name)]
 
+    def n_bytes(self) -> int:
+        """Length of all files together, side files among them."""
+        return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
+
     def fault(self, file: str, found: str, expected: str) -> Fault:
         """What is wrong with one of the files."""
         return Fault(self.table, self.partition, file, found, expected, self.version)

@@ -54,9 +54,7 @@ def verify_lake(
 def bytes_of(lake: Lake, tables: Iterable[str], since: date | None) -> int:
     """How many bytes a verification has to read."""
     versions = (lake.examine(table, key)[0] for table in tables for key in _keys_since(lake, table, since))
-    return sum(
-        sum(one.bytes for one in (*version.files, *(version.sides or ()))) for version in versions if version is not None
-    )  # fmt: skip
+    return sum(version.n_bytes() for version in versions if version is not None)
 
 
 def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault | None, Version | None]:
@@ -72,7 +70,7 @@ def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault
             break
         # It was replaced while we read it.
     verified.files += 1 + len(version.files) + len(version.sides or ())
-    verified.bytes += sum(one.bytes for one in (*version.files, *(version.sides or ())))
+    verified.bytes += version.n_bytes()
     if fault is not None:
         refuse(version.folder, fault)
         return fault, None

@@ -1,0 +1,1 @@
+"""Long trials of whole homes: run by `make soak`, in small by the tests."""
