@@ -51,19 +51,21 @@ def compare(
     with database.reading() as connection:
         found: list[Difference] = []
         pending = {(one.table.name, one.partition): one for one in database.pending(connection)}
-        shown = set(connection.execute("SELECT table_name, partition FROM published").fetchall())
+        published = connection.execute("SELECT table_name, partition, version FROM published").fetchall()
+        shown = {(name, partition): version for name, partition, version in published}
         forms = dict(connection.execute("SELECT table_name, form FROM declared").fetchall())
         for table in tables.values():
             for (name, partition), one in pending.items():
                 if name == table.name:
-                    found.append(_not_shown(one, is_shown=(name, partition) in shown))
+                    found.append(_not_shown(one, shown.get((name, partition))))
             versions = [
                 one
                 for one in whole.get(table.name, ())
                 if (table.name, one.partition) in shown and (table.name, one.partition) not in pending
             ]
             if forms.get(table.name) == "view":
-                found += _of_view(connection, database, table)
+                # A view is made anew with the first partition that is brought in.
+                found += [] if table.name in {name for name, _ in pending} else _of_view(connection, database, table)
             elif versions:
                 found += _of_rows(connection, table, versions)
             found += _of_sides(connection, versions)
@@ -71,12 +73,15 @@ def compare(
         return found
 
 
-def _not_shown(one: Pending, *, is_shown: bool) -> Difference:
+def _not_shown(one: Pending, shown: str | None) -> Difference:
     thing = f"{one.table.name} {one.partition}"
     if one.version is None:
         return Difference(thing, "rows of a partition that the lake does not have", "none", is_pending=True)
-    found = "another version" if is_shown else "no rows"
-    return Difference(thing, found, f"version {one.version.version}", is_pending=True)
+    found = "no rows" if shown is None else f"version {shown}"
+    expected = f"version {one.version.version}"
+    if found == expected:
+        found, expected = "the table as it was declared, or lay, before", "the table as it is declared, and lies, now"
+    return Difference(thing, found, expected, is_pending=True)
 
 
 def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Difference]:

@@ -119,8 +119,11 @@ def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
 
 
 def refuse(folder: Path, fault: Fault) -> StoredDamageError:
-    """Note a fault of the version in a folder, and return the error to raise."""
+    """Note a fault of the version in a folder, if that is current, and return the error to raise."""
     # Whoever may not write here still learns of it; those who may will find it by themselves.
-    with contextlib.suppress(OSError):
-        write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        # A reader may hold a version, or its manifest, that was replaced and collected meanwhile: that is no damage.
+        said = (folder.parent / POINTER).read_text("utf-8")
+        if f'"{fault.version}"' in said and (f'"{fault.file}"' in said or '"sides"' not in said):
+            write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
     return StoredDamageError(f"{fault}. The next build sets the partition aside and builds it again: tempkb build")

@@ -8,6 +8,7 @@ prints what became of the hits. Ends with an error if one was not noticed or not
 mended.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -53,12 +54,12 @@ class Hit:
 
 
 def files_of(lake: Path) -> list[Path]:
-    """All files that count: pointers, data and side files of current versions."""
-    return sorted(
-        path
-        for path in lake.glob("[a-z]*/*/**/*")
-        if path.is_file() and (path.name == "CURRENT" or path.suffix in (".parquet", ".jsonl"))
-    )
+    """All files that count: pointers, and the data and side files that they name."""
+    found = []
+    for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
+        said = json.loads(pointer.read_text("utf-8"))
+        found += [pointer, *(pointer.parent / said["version"] / one["name"] for one in said["files"] + said["sides"])]
+    return found
 
 
 def choose(lake: Path, flips: int, cuts: int, seed: int) -> list[Hit]:
