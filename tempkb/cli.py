@@ -1,15 +1,19 @@
 """The `tempkb` command: build, look, query. Errors are one message, never a trace."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import tempkb
 from tempkb.release_commands import release
 from tempkb.screens.failure import end, fail, prepare_streams
+
+if TYPE_CHECKING:
+    from tempkb.store.store import Store
 
 # Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
 # linear algebra would cost a tenth of a second per process. A value that is set already stays.
@@ -158,7 +162,11 @@ def publish() -> None:
     from tempkb.api import open_store
     from tempkb.store.locks import Patience
 
-    publication = open_store(Patience(60.0)).publish()
+    store = open_store(Patience(60.0))
+    _set_aside(store)
+    publication = store.publish()
+    for line in publication.damaged:
+        click.echo(line, err=True)
     if publication.reason:
         fail(f"{publication.left} partitions are still pending: {publication.reason}")
     click.echo(f"Brought in: {publication.done}. Nothing is pending.")
@@ -235,8 +243,40 @@ def gc() -> None:
     """Remove old versions of partitions and drafts of dead runs."""
     from tempkb.api import open_store
 
-    removed = open_store().collect_garbage()
+    store = open_store()
+    _set_aside(store)
+    removed = store.collect_garbage()
     click.echo(f"{len(removed)} {'folder' if len(removed) == 1 else 'folders'} removed.")
+    aside = store.lake.set_aside_folders()
+    if aside:
+        n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
+        click.echo(
+            f"{len(aside)} damaged {'version stays' if len(aside) == 1 else 'versions stay'} set aside "
+            f"({n_bytes:,} bytes); why.json in each says what is wrong with it. tempkb removes none of them; once "
+            f"nobody wants to look into them any more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
+        )
+
+
+@main.command()
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
+@click.option("--since", default="", metavar="DATE", help="Only partitions written on that day or later.")
+def verify(tables: tuple[str, ...], since: str) -> None:
+    """Compare every stored file with its sum, the DuckDB file with the lake, and dumps with their notes.
+
+    Reads everything, and changes no data. A line for each fault says what was
+    found, what was expected and what to type; a partition found damaged counts
+    as absent from then on. Ends with an error if there is any fault. With
+    --table or --since, dumps are left out.
+
+    \b
+    Examples:
+      tempkb verify
+      tempkb verify --table revision_log --table stable_snapshots
+      tempkb verify --since 2026-11-01
+    """
+    from tempkb.screens.verify import print_verification
+
+    print_verification(tables, since)
 
 
 @main.command()
@@ -280,6 +320,14 @@ def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
 
     for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
+
+
+def _set_aside(store: "Store") -> None:
+    """Set damaged partitions aside and say so."""
+    from tempkb.run import set_aside_in_words
+
+    for line in set_aside_in_words(store.set_aside_damaged()):
+        click.echo(line, err=True)
 
 
 main.add_command(release)

@@ -4,6 +4,7 @@
     ├── SourceError     the input is damaged, odd or missing: fetch or name another
     │   └── MissingDumpError  a dump lies neither here nor, whole, in the mirror: wait for it, or name its files
     ├── ContractError   a room was handed rows that break its promise: a bug of ours
+    ├── StoredDamageError files of the lake are not as they were written: build them again
     └── SettingsError   a setting, option or name is wrong: change it
         └── DesignError a benchmark's design cannot be meant, or cannot be met: change it
 
@@ -25,6 +26,10 @@ class MissingDumpError(SourceError):
 
 class ContractError(TempkbError):
     """Rows break what their table promises; nothing of them was kept."""
+
+
+class StoredDamageError(TempkbError):
+    """A file of the lake is missing, cut or changed since it was written; its partition counts as absent."""
 
 
 class SettingsError(TempkbError):

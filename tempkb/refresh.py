@@ -20,6 +20,7 @@ from tempkb.errors import SettingsError
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.building import is_current as is_mentions_current
 from tempkb.revisions.building import ALL
+from tempkb.revisions.losses import rests_on_lost
 from tempkb.revisions.origins import tables_built_with
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.settings import Home
@@ -152,6 +153,8 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
         if snapshot is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
             return False
         if PAGE_WIKITEXTS.name in wanted and PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
+            return False
+        if rests_on_lost(store, snapshot):
             return False
     logged = wanted & {REVISION_LOG.name, STABLE_SNAPSHOTS.name}
     derived = set(wanted & WRITERS.keys())

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered
+from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered, lost_of_release
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
 from tempkb.instance import dagster_at
-from tempkb.run import FAMILIES, Summary, run_job
+from tempkb.run import FAMILIES, Summary, past_damage, run_job, set_aside_in_words
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
@@ -73,6 +73,30 @@ def finish_release(name: str) -> Summary:
 
 
 def _build(home: Home, job: str, name: str) -> Summary:
+    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
+    from tempkb.api import open_store
+
+    store = open_store()
+    # What is damaged is set aside here, so that it is known under which version each partition was frozen.
+    aside = set_aside_in_words(store.set_aside_damaged())
+    lost = [(table.name, key) for table in store.tables.values() for key in lost_of_release(store.lake, table, name)]
+    versions = {one: store.lake.lost_version(*one) for one in lost}
+    summary = past_damage(lambda: _run(home, job, name))
+    summary.notes[:0] = aside
+    for (table, partition), version in versions.items():
+        now = store.lake.current(table, partition)
+        if now is not None and now.version == version:
+            summary.notes.append(f"built again as it was: {table} {partition}")
+        elif now is not None:
+            summary.notes.append(
+                f"built again, but not as it was: {table} {partition} was version {version or 'unknown'} and is "
+                f"{now.version} now. If that is not only another form of the file, its sources have changed since; to "
+                f"have all of the release from one state: tempkb rm --release {name}, then make it anew"
+            )
+    return summary
+
+
+def _run(home: Home, job: str, name: str) -> Summary:
     """Run a job for a release; the steps take back what fails in them, this takes back what no step has begun."""
     from tempkb.api import open_store
 

@@ -8,7 +8,7 @@ by all windows, so they stay.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tempkb.benchmarks.register import is_registered, partitions_of_release, release_names, strike
+from tempkb.benchmarks.register import is_registered, lost_of_release, partitions_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
@@ -61,7 +61,10 @@ def of_release(store: Store, name: str) -> Removal:
         raise SettingsError(f"--release {name}: no such release; there: {there}")
 
     found = [
-        (table.name, key) for table in store.tables.values() for key in partitions_of_release(store.lake, table, name)
+        (table.name, key)
+        for table in store.tables.values()
+        for of in (partitions_of_release, lost_of_release)
+        for key in of(store.lake, table, name)
     ]
     return Removal(found, releases=[name])
 
@@ -112,6 +115,6 @@ def _partitions(store: Store, kind: str, is_wanted: Callable[[str, str], bool]) 
         (table.name, key)
         for table in store.tables.values()
         if table.partitioned_by.split(" and ")[0] == kind
-        for key in store.lake.partitions(table.name)
+        for key in sorted({*store.lake.partitions(table.name), *store.lake.lost(table.name)})
         if is_wanted(table.name, key)
     ]

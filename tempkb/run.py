@@ -6,7 +6,7 @@ storage, so that the web UI shows them afterwards.
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
+from tempkb.store.damage import Fault
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
 from tempkb.windows import parse_day
@@ -74,12 +75,38 @@ class Summary:
 
 
 def build(request: Request) -> Summary:
-    """Build what is asked for, in the order of the data.
+    """Build what is asked for, in the order of the data; what is found damaged is set aside and built again.
 
     Raises:
         SettingsError: an asset, window or setting is unknown or does not fit.
         SourceError: there is no dump to build from.
     """
+    return past_damage(lambda: _build(request))
+
+
+def past_damage(work: Callable[[], Summary]) -> Summary:
+    """Set damaged partitions of the home aside and do some work; do it again where reading has found more damage.
+
+    The summary names what was set aside. What this run has written is whole, so that the rounds end.
+    """
+    from tempkb.api import open_store
+
+    found = open_store().set_aside_damaged()
+    while True:
+        summary = work()
+        more = open_store().set_aside_damaged()
+        found += more
+        if not more or not summary.failures:
+            summary.notes[:0] = set_aside_in_words(found)
+            return summary
+
+
+def set_aside_in_words(faults: Sequence[Fault]) -> list[str]:
+    """Say what was set aside, a line for each fault."""
+    return [f"damaged, and set aside: {fault}" for fault in faults]
+
+
+def _build(request: Request) -> Summary:
     from tempkb.api import open_store
 
     home = load_home()

@@ -201,7 +201,12 @@ class Home:
         """Secret of this home under which contributors without an account number are hashed."""
         if "contributor_salt" not in self._record:
             raise SettingsError(f"home {self.path}: nothing was written yet, so it has no salt; build a window first")
-        return bytes.fromhex(self._record["contributor_salt"])
+        try:
+            return bytes.fromhex(self._record["contributor_salt"])
+        except (ValueError, TypeError):
+            raise SettingsError(
+                f"{self.path / 'home.toml'}: contributor_salt is no hexadecimal number; restore the file from a copy"
+            ) from None
 
     def claim(self, wiki: str) -> "Home":
         """Write down, once, what defines this home, and return it with its wiki known.
@@ -326,7 +331,7 @@ def read_record(path: Path) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(record.read_text("utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{record}: not valid TOML ({error}); restore it from a copy") from None
 
 
@@ -336,7 +341,13 @@ def _with_record(path: Path, settings: Settings) -> Settings:
         return settings
     # Homes that are older than this setting hold all pages.
     held.setdefault("pages", "all")
-    recorded = Settings(**held)
+    try:
+        recorded = Settings(**held)
+    except ValidationError as error:
+        words = "; ".join(f"{problem['loc'][0]} = {problem['input']!r}" for problem in error.errors())
+        raise SettingsError(
+            f"{path / 'home.toml'}: found {words}, which tempkb did not write; restore the file from a copy"
+        ) from None
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
         # Without languages the wiki's own is meant, which the record tells.

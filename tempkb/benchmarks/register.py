@@ -8,7 +8,7 @@ belong to it, so that what a killed run has left can be told from them.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,15 @@ def benchmark_of(home: Home, name: str) -> str:
     return str(_read(home, name)["benchmark"])
 
 
+def check_entry(home: Home, name: str) -> None:
+    """Read a release's entry.
+
+    Raises:
+        DesignError: it is not what tempkb wrote.
+    """
+    _read(home, name)
+
+
 def strike(home: Home, name: str) -> None:
     """Take a release out of the register."""
     entry_path(home, name).unlink(missing_ok=True)
@@ -182,13 +191,22 @@ def is_of_releases(table: Table) -> bool:
 
 def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Partitions of a table that belong to a release: one of its name, or one for each of its windows or cuts."""
+    if table.partitioned_by == "release":
+        return [name] if lake.current(table.name, name) else []
+    return _of_release(lake.partitions(table.name), table, name)
+
+
+def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
+    """Partitions of a release that were found damaged and are not built again yet."""
+    return _of_release(lake.lost(table.name), table, name)
+
+
+def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     if not is_of_releases(table):
         return []
     if table.partitioned_by == "release":
-        return [name] if lake.current(table.name, name) else []
-    return [
-        key for key in lake.partitions(table.name) if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])
-    ]
+        return [key for key in keys if key == name]
+    return [key for key in keys if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])]
 
 
 def _asked(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +226,15 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     path = entry_path(home, name)
     if not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
-    said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    try:
+        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        is_entry = said["name"] == name and isinstance(said["benchmark"], str)
+    except (ValueError, TypeError, KeyError):
+        is_entry = False
+    if not is_entry:
+        raise DesignError(
+            f"release {name!r}: {path} holds something else than tempkb wrote there. What is built of the release is "
+            f"whole; remove that file and type the command that made the release once more, with --name {name}"
+        )
     # An entry that does not say what was built counts as built, so that no failure takes away what may be whole.
     return said if _BUILT in said else {**said, _BUILT: said}

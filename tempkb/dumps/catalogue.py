@@ -300,17 +300,23 @@ def _second(text: bytes) -> int:
 
 
 def _remembered(root: Path) -> list[Dump]:
-    dumps = []
-    for path in sorted((root / "named").glob("*.json")):
-        try:
-            said = json.loads(path.read_text("utf-8"))
-        except ValueError as error:
-            raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
+    return [read_named(root, path) for path in sorted((root / "named").glob("*.json"))]
+
+
+def read_named(root: Path, path: Path) -> Dump:
+    """Read the note of a named dump.
+
+    Raises:
+        SourceError: it is not what tempkb wrote.
+    """
+    try:
+        said = json.loads(path.read_text("utf-8"))
         files = tuple(DumpFile(Path(file["path"]), file["kind"], notes=root / NOTES) for file in said["files"])
         day = date.fromisoformat(said["date"]) if said["date"] else None
-        given = bool(said.get("is_day_given"))
-        dumps.append(Dump(path.stem, said["wiki"], day, files, said["horizon"], is_named=True, is_day_given=given))
-    return dumps
+        horizon, given = int(said["horizon"]), bool(said.get("is_day_given"))
+        return Dump(path.stem, str(said["wiki"]), day, files, horizon, is_named=True, is_day_given=given)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
 
 
 def day_in(name: str) -> date | None:

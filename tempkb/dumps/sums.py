@@ -49,7 +49,7 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     The file is read only when nothing is noted of it, or when its size or time
     differs from what was noted.
     """
-    noted = _noted(path, notes)
+    noted = read_note_of(path, notes)
     if noted and {"sha256", *kinds} <= noted.keys():
         return noted
     hashes = Hashes(kinds)
@@ -59,6 +59,21 @@ def known_sums(path: Path, notes: Path | None, kinds: Collection[str] = ()) -> d
     if notes is not None:
         note_sums(path, notes, told)
     return told
+
+
+def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
+    """Return the sums that are noted of a file as it is now, by kind; nothing if its size or time is another."""
+    if notes is None:
+        return {}
+    try:
+        said = json.loads((notes / _note_name(path)).read_text("utf-8"))
+        noted = (said["path"], said["size"], said["mtime_ns"])
+        sums = {str(kind): str(told) for kind, told in said["sums"].items()}
+    except (FileNotFoundError, ValueError, TypeError, KeyError, AttributeError):
+        # Nothing is noted, or the note is damaged: then the file is read once more.
+        return {}
+    state = path.stat()
+    return sums if noted == (str(path), state.st_size, state.st_mtime_ns) else {}
 
 
 def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
@@ -90,18 +105,6 @@ def verify(path: Path, checksum: str, notes: Path | None) -> None:
             f"{path}: its {kind} is {found}, but the publisher says {wanted}, so the file is damaged or another one. "
             "Remove it and fetch it again: tempkb fetch"
         )
-
-
-def _noted(path: Path, notes: Path | None) -> dict[str, str]:
-    if notes is None:
-        return {}
-    try:
-        said = json.loads((notes / _note_name(path)).read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
-        return {}
-    state = path.stat()
-    is_same = (said["path"], said["size"], said["mtime_ns"]) == (str(path), state.st_size, state.st_mtime_ns)
-    return dict(said["sums"]) if is_same else {}
 
 
 def _note_name(path: Path) -> str:

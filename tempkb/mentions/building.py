@@ -101,7 +101,9 @@ def is_current(store: Store, table: str, window: Window) -> bool:
     version = store.lake.current(table, window.key)
     if version is None:
         return False
-    if table == MENTIONS.name and not was_cleaned_with(version, cleaner_settings(store)):
+    if table == MENTIONS.name and not (
+        was_cleaned_with(version, cleaner_settings(store)) and _has_all_texts(store, window)
+    ):
         return False
     for row in version.side_rows(MANIFEST.name):
         source, _, partition = row["name"].partition(" ")
@@ -114,6 +116,12 @@ def is_current(store: Store, table: str, window: Window) -> bool:
         if source in WRITERS and not is_current(store, source, window):
             return False
     return True
+
+
+def _has_all_texts(store: Store, window: Window) -> bool:
+    """Is no quarter of texts or links, in which winners of a window may lie, lost to damage?"""
+    lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
+    return not any(holds_winners(store, quarter, window.cut) for quarter in lost)
 
 
 def _derive(

@@ -23,6 +23,7 @@ from tempkb.mentions.tables import CLEANER_VERSION, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
+from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
@@ -135,7 +136,7 @@ def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
     asked = store.home.settings.dropped_sections
     dropped = None if asked == "standard" else frozenset(asked)
     for path in plan.source.paths():
-        with pq.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             named = {dump_id: sites[dump_id] for dump_id in sorted(set(_distinct(file, "dump_id")))}
             groups: list[int] = []
             size = 0

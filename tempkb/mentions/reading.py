@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
+from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.counting import count_words
@@ -73,9 +73,9 @@ def _clean_piece(piece: Piece, folder: Path) -> Cleaned:
     cleaned = Cleaned(piece.quarter, folder / "texts.parquet", folder / "links.parquet")
     other_wikis = frozenset(words_table()["interwiki"]) | frozenset(words_table()["languages"])
     with (
-        pq.ParquetFile(piece.path) as source,
-        pq.ParquetWriter(cleaned.texts, PAGE_TEXTS.schema, compression="lz4") as texts,
-        pq.ParquetWriter(cleaned.links, PAGE_LINKS.schema, compression="lz4") as links,
+        open_parquet(piece.path) as source,
+        parquet_writer(cleaned.texts, PAGE_TEXTS.schema, compression="lz4") as texts,
+        parquet_writer(cleaned.links, PAGE_LINKS.schema, compression="lz4") as links,
     ):
         for group in piece.row_groups:
             rows = source.read_row_group(group)

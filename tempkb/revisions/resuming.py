@@ -15,13 +15,14 @@ from pydantic import TypeAdapter, ValidationError
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.revisions.reading import Item, Receipt
+from tempkb.store.damage import sum_of
 from tempkb.store.lake import Lake, Version
 
 
 @dataclasses.dataclass
 class _Noted:
     receipt: Receipt
-    sizes: dict[str, int]
+    sums: dict[str, str]
 
 
 _NOTED = TypeAdapter(_Noted)
@@ -53,28 +54,29 @@ def _hash(said: dict[str, Any]) -> str:
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
-    """A receipt as JSON, with the sizes of the files it tells of, all of which are on the disk by then."""
-    sizes = {}
+    """A receipt as JSON below its sum, with the sums of the files it tells of, all of which are on the disk by then."""
+    sums = {}
     for path in sorted({path for run, _ in receipt.runs for path in run.paths()}):
         with path.open("rb") as handle:
             os.fsync(handle.fileno())
-        sizes[str(path)] = path.stat().st_size
-    return _NOTED.dump_json(_Noted(receipt, sizes))
+        sums[str(path)] = sum_of(path)
+    body = _NOTED.dump_json(_Noted(receipt, sums))
+    return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
 def decode_receipt(data: bytes) -> Receipt:
     """Read a receipt back.
 
     Raises:
-        FileNotFoundError: files that it tells of are gone, or are shorter than they were.
-        ContractError: it is no receipt.
+        FileNotFoundError: files that it tells of are gone or are not as they were, or the receipt is not;
+            the item is then read once more.
     """
-    try:
-        noted = _NOTED.validate_json(data)
-    except ValidationError as error:
-        raise ContractError(f"a receipt of an earlier run cannot be read ({error}); remove it: tempkb gc") from None
-    for path, size in noted.sizes.items():
-        if not Path(path).is_file() or Path(path).stat().st_size != size:
+    digest, _, body = data.partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise FileNotFoundError("a whole receipt")
+    noted = _NOTED.validate_json(body)
+    for path, expected in noted.sums.items():
+        if not Path(path).is_file() or sum_of(Path(path), anew=True) != expected:
             raise FileNotFoundError(path)
     return noted.receipt
 
@@ -89,7 +91,13 @@ class Before:
 
     def __init__(self, lake: Lake, path: Path) -> None:
         self._lake, self._path = lake, path
-        self._noted = _VERSIONS.validate_json(path.read_bytes()) if path.exists() else {}
+        try:
+            self._noted = _VERSIONS.validate_json(path.read_bytes()) if path.exists() else {}
+        except ValidationError:
+            raise ContractError(
+                f"{path}: found something else than the note of an earlier run; what was read so far is of no use "
+                "without it: tempkb gc, then build again"
+            ) from None
 
     def note(self, windows: Iterable[str], tables: Sequence[str]) -> None:
         """Note what stands of some windows now, but for those that an earlier run has noted."""
@@ -102,11 +110,9 @@ class Before:
         draft.replace(self._path)
 
     def of(self, window: str) -> dict[str, Version]:
-        """What stood of a window, by table, as far as its files are still there."""
+        """What stood of a window, by table, as far as its files are still there as they were."""
         return {
-            version.table: version
-            for version in self._noted.get(window, [])
-            if all(path.is_file() for path in version.paths())
+            version.table: version for version in self._noted.get(window, []) if version.first_fault(sums=True) is None
         }
 
 

@@ -11,7 +11,6 @@ from datetime import date
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.dumps.sites import read_site
 from tempkb.dumps.tables import PAGES, SITELINK
@@ -21,6 +20,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.titles import Site
@@ -189,6 +189,6 @@ def _day_of(entities: Version) -> date | None:
 
 def _first_rows(version: Version) -> Iterator[pa.Table]:
     for path in version.paths():
-        with pq.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             for batch in file.iter_batches(1, columns=["dump_date"]):
                 yield pa.Table.from_batches([batch])

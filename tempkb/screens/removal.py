@@ -9,7 +9,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
-from tempkb.run import forget_partitions
+from tempkb.run import forget_partitions, set_aside_in_words
 from tempkb.screens.console import console, grid
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
@@ -32,6 +32,9 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
     if sum(map(bool, (windows, release, dump))) != 1:
         raise SettingsError("rm: expected one of --window, --release and --dump")
     store, out = open_store(), console()
+    # What is damaged can be removed like anything else, and must not stand in the way of the rest.
+    for line in set_aside_in_words(store.set_aside_damaged()):
+        out.print(line, highlight=False, markup=False)
     removal = _find(store, windows, release, dump, force=force)
     tables = Counter(table for table, _ in removal.partitions)
     rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]

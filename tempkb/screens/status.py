@@ -82,6 +82,7 @@ def print_status() -> None:
             )
         )  # fmt: skip
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    _print_damage(store)
     if pending is None:
         out.print(f"What is pending cannot be told: {untold}", highlight=False, markup=False)
     if others:
@@ -109,6 +110,22 @@ def print_status() -> None:
     missing = _missing(store)
     if missing:
         out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def _print_damage(store: Store) -> None:
+    """Name the partitions that are damaged, and those that are missing because they were."""
+    out = console()
+    faults = store.faults()
+    for fault in faults:
+        out.print(f"damaged: {fault}; build it again: tempkb build", highlight=False, markup=False)
+    named = {(fault.table, fault.partition) for fault in faults}
+    for table in store.tables:
+        for partition in store.lake.lost(table):
+            if (table, partition) not in named:
+                out.print(
+                    f"set aside, since it was damaged: {table} {partition}; build it again: tempkb build",
+                    highlight=False, markup=False,
+                )  # fmt: skip
 
 
 def print_summary(summary: Summary) -> None:

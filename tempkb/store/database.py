@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import itertools
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from tempkb.errors import TempkbError
+from tempkb.store.damage import refuse
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.questions import close_off
@@ -49,11 +51,16 @@ _MAGIC = b"DUCK"
 _BROUGHT_IN = "2"
 
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
+_BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 
 
 class DatabaseFileError(TempkbError):
     """The file at the database's place cannot be opened, or something in it is in the way."""
+
+
+class DamagedDatabaseError(DatabaseFileError):
+    """DuckDB cannot read the file."""
 
 
 class NothingPublishedError(DatabaseFileError):
@@ -71,11 +78,19 @@ class Pending:
 
 @dataclass(frozen=True)
 class Publication:
-    """What a call to `publish` did, and what it had to leave for later."""
+    """What a call to `publish` did, and what it had to leave for later.
+
+    Attributes:
+        done: partitions that were brought in or taken out.
+        left: partitions that are still pending.
+        reason: why.
+        damaged: partitions that were found damaged in the lake, in words; they count as absent.
+    """
 
     done: int
     left: int
     reason: str = ""
+    damaged: tuple[str, ...] = ()
 
 
 class Database:
@@ -181,12 +196,18 @@ class Database:
                 names = {name.lower() for name in blocked}
                 pending = self.pending(connection)
                 possible = [one for one in pending if one.table.name not in names]
+                damaged: list[str] = []
                 for table, group in itertools.groupby(possible, key=lambda one: one.table):
-                    self._bring_in(connection, table, list(group))
+                    self._bring_in(connection, table, list(group), damaged)
                 self._make_named_views(connection, names)
                 return Publication(
-                    len(possible), len(pending) - len(possible), refusal(self.path, blocked) if blocked else ""
+                    len(possible),
+                    len(pending) - len(possible),
+                    refusal(self.path, blocked) if blocked else "",
+                    tuple(damaged),
                 )
+        except DamagedDatabaseError as error:
+            return Publication(0, len(self.pending()), str(error))
         except (LockTimeoutError, DatabaseFileError) as error:
             return Publication(0, self._count_pending(), str(error))
 
@@ -250,6 +271,10 @@ class Database:
         except NothingPublishedError:
             return set()
 
+    def files_of_view(self, table: Table) -> list[Path]:
+        """Return the files that the view of a table is to name: those of the versions that the lake has."""
+        return [path for version in self._lake.versions(table.name) for path in version.places()]
+
     def form_of(self, table: Table, versions: Iterable[Version]) -> str:
         """Is the table a `table` or a `view` in DuckDB?"""
         return self._form(table, versions)[0]
@@ -260,8 +285,12 @@ class Database:
         # A view names absolute paths, so a home that was moved needs its views made anew.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
-    def _bring_in(self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending]) -> None:
+    def _bring_in(
+        self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending], damaged: list[str]
+    ) -> None:
         """Bring in the pending partitions of one table: rows a partition a transaction, a view all at once."""
+        form, _ = self._form(table, self._lake.versions(table.name))
+        pending = [_whole_or_absent(one, damaged, sums=form == "table") for one in pending]
         versions = self._lake.versions(table.name)
         form, fingerprint = self._form(table, versions)
         with _transaction(connection):
@@ -271,7 +300,7 @@ class Database:
                     _create(connection, table)
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [table.name, form, fingerprint])
             if form == "view":
-                _make_view(connection, table, [path for version in versions for path in version.paths()])
+                _make_view(connection, table, [path for version in versions for path in version.places()])
                 for one in pending:
                     self._keep_books(connection, one)
                 return
@@ -362,6 +391,15 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bo
         "SELECT schema_name, view_name, comment IS NOT NULL FROM duckdb_views() "
         "WHERE database_name = current_database() AND NOT internal"
     ).fetchall()
+
+
+def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending:
+    """A partition that is to be brought in, or, if it is damaged, its absence; the damage is noted and told."""
+    fault = one.version.first_fault(sums=sums) if one.version is not None else None
+    if one.version is None or fault is None:
+        return one
+    damaged.append(str(refuse(one.version.folder, fault)))
+    return Pending(one.table, one.partition, None)
 
 
 def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
@@ -458,11 +496,7 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
             break
         except duckdb.Error as error:
             if "could not set lock" not in str(error).lower():
-                first = str(error).splitlines()[0]
-                raise DatabaseFileError(
-                    f"{path} cannot be opened: {first}. It can be made anew from the lake: move it away, then: "
-                    "tempkb publish"
-                ) from None
+                raise _refused(path, error) from None
             if not patience.wait():
                 raise LockTimeoutError(
                     f"{path} is open in another program, so it cannot be {'read' if read_only else 'updated'}; "
@@ -471,5 +505,32 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
     try:
         connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
         yield connection
+    except duckdb.Error as error:
+        if _is_damage(error):
+            raise DamagedDatabaseError(damaged_database(path, error)) from None
+        raise
     finally:
         connection.close()
+
+
+def _is_damage(error: duckdb.Error) -> bool:
+    """Is an error about the DuckDB file itself? DuckDB keeps a sum of each of its blocks."""
+    return isinstance(error, duckdb.FatalException | duckdb.InternalException) or "corrupt" in str(error).lower()
+
+
+def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
+    """Say why a file cannot be opened; what the system refuses says nothing about the file."""
+    if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
+        return DatabaseFileError(f"{path} cannot be opened: {str(error).splitlines()[0]}")
+    return DamagedDatabaseError(damaged_database(path, error))
+
+
+def damaged_database(path: Path, error: duckdb.Error) -> str:
+    """What to say of a DuckDB file that cannot be read, and what to type."""
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    aside = path.with_name(f"{path.name}.damaged")
+    return (
+        f"{path}: found a file that DuckDB cannot read ({said}); expected the published tables. They can be made "
+        f"again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish. "
+        f"Tables of your own, if you made any in it, are then in {aside.name} only"
+    )

@@ -20,6 +20,7 @@ import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
 from tempkb.store.memory import in_memory
+from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
@@ -123,7 +124,7 @@ class Draft:
             path = self._folder / f"part-{len(self._files):05}.parquet"
             self._files.append(path)
             slim = [column.name for column in self.table.columns if not column.is_bulk]
-            self._writer = pq.ParquetWriter(
+            self._writer = parquet_writer(
                 path, self.table.schema, compression="zstd", compression_level=3,
                 use_dictionary=slim, write_statistics=slim,
             )  # fmt: skip

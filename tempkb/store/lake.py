@@ -1,18 +1,23 @@
 """The lake: immutable version folders and one pointer file per partition.
 
-    lake/<table>/<partition>/CURRENT              which version counts: files, sha256, rows
+    lake/<table>/<partition>/CURRENT              which version counts: files, side files, sha256, rows
     lake/<table>/<partition>/<version>/part-*.parquet
     lake/<table>/<partition>/<version>/exclusions.jsonl, manifest.jsonl
     lake/_staging/<run>/...                       drafts; a lock file tells whether their run lives
+    lake/_damaged/<table>/<partition>/...         what was found damaged and set aside; nothing reads it
 
 `<version>` is a hash of the content, so writing equal rows again changes
 nothing. Only `CURRENT` is ever replaced, by `os.replace`: a partition is whole
 or absent at every instant, for any number of writers and readers. Readers ask
 the lake for explicit file lists and never glob.
+
+A partition whose pointer or files are not as they were written counts as
+absent: sizes tell whenever it is looked up, sums before its files are read.
 """
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -20,11 +25,26 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from tempkb.errors import ContractError
+from tempkb.errors import ContractError, StoredDamageError
+from tempkb.store.damage import (
+    LOST,
+    MARK,
+    NOTES,
+    POINTER,
+    Fault,
+    carry_sum,
+    note_path,
+    read_note,
+    refuse,
+    size_fault,
+    sum_fault,
+    sum_of,
+    write_note,
+)
 from tempkb.store.locks import Patience, locked, try_lock
 from tempkb.store.tables import Table
 
@@ -32,6 +52,8 @@ _MOMENT = 60.0  # seconds
 _LOOK = 2.0  # seconds for which others may hold a folder of drafts just to see whether its run lives
 RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
+_DAMAGED = "_damaged"
+_WHY = "why.json"
 
 
 @dataclass(frozen=True)
@@ -45,8 +67,21 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class SideFile:
+    """The rows of a side table, `exclusions` or `manifest`, that belong to a version."""
+
+    table: str
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Version:
-    """What `CURRENT` says about a partition."""
+    """What `CURRENT` says about a partition.
+
+    `sides` is None when a tempkb wrote it that noted no sums of side files yet.
+    """
 
     table: str
     partition: str
@@ -55,17 +90,79 @@ class Version:
     schema: str
     files: tuple[DataFile, ...]
     folder: Path
+    sides: tuple[SideFile, ...] | None = None
 
     def paths(self) -> list[Path]:
-        """Absolute paths of the data files, in key order."""
+        """Absolute paths of the data files, in key order, for a reader to open: their sums are compared first.
+
+        Raises:
+            StoredDamageError: a file is not as it was written; the partition counts as absent from now on.
+        """
+        for file in self.files:
+            if fault := sum_fault(self.folder / file.name, file.bytes, file.sha256):
+                raise refuse(self.folder, self.fault(file.name, *fault))
+        return self.places()
+
+    def places(self) -> list[Path]:
+        """Absolute paths of the data files, in key order, for naming them only."""
         return [self.folder / file.name for file in self.files]
 
     def side_rows(self, name: str) -> list[dict[str, Any]]:
-        """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns."""
-        path = self.folder / f"{name}.jsonl"
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns.
+
+        Raises:
+            StoredDamageError: the file is not as it was written; the partition counts as absent from now on.
+        """
         # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
-        return [row | ({"version": self.version} if "version" in row else {}) for row in map(json.loads, lines)]
+        return [row | ({"version": self.version} if "version" in row else {}) for row in self._side_rows(name)]
+
+    def n_bytes(self) -> int:
+        """Length of all files together, side files among them."""
+        return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
+
+    def fault(self, file: str, found: str, expected: str) -> Fault:
+        """What is wrong with one of the files."""
+        return Fault(self.table, self.partition, file, found, expected, self.version)
+
+    def first_fault(self, *, sums: bool, anew: bool = False) -> Fault | None:
+        """Return what is wrong with the first of the files that is not as it was written; None if all are.
+
+        Args:
+            sums: compare sums of data files as well; those of side files are compared in any case.
+            anew: read also files whose sums this process knows.
+        """
+        for file in self.files:
+            path = self.folder / file.name
+            found = sum_fault(path, file.bytes, file.sha256, anew=anew) if sums else size_fault(path, file.bytes)
+            if found:
+                return self.fault(file.name, *found)
+        for side in self.sides or ():
+            if found := sum_fault(self.folder / side.name, side.bytes, side.sha256, anew=anew):
+                return self.fault(side.name, *found)
+        return None
+
+    def size_fault(self) -> Fault | None:
+        """Return what is wrong with the first file whose size is not the one that was noted; None if all are."""
+        sizes = [(file.name, file.bytes) for file in self.files]
+        for name, size in (*sizes, *((side.name, side.bytes) for side in self.sides or ())):
+            if found := size_fault(self.folder / name, size):
+                return self.fault(name, *found)
+        return None
+
+    def _side_rows(self, table: str) -> list[dict[str, Any]]:
+        if self.sides is None:
+            path = self.folder / f"{table}.jsonl"
+            named = [path.name] if path.exists() else []
+        else:
+            named = [side.name for side in self.sides if side.table == table]
+        rows: list[dict[str, Any]] = []
+        for name in named:
+            try:
+                found = [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
+            except (ValueError, FileNotFoundError) as error:
+                raise refuse(self.folder, self.fault(name, str(error), "one JSON object a line")) from None
+            rows += found
+        return rows
 
 
 @dataclass
@@ -93,25 +190,72 @@ class Lake:
         self._swap_lock = self.root / ".swap"
 
     def current(self, table: str, partition: str) -> Version | None:
-        """Return the version that counts, or None when the partition was never built."""
-        folder = self._folder(table, partition)
-        try:
-            said = json.loads((folder / "CURRENT").read_text("utf-8"))
-        except FileNotFoundError:
-            return None
-        files = tuple(DataFile(**file) for file in said["files"])
-        return Version(table, partition, said["version"], said["rows"], said["schema"], files, folder / said["version"])
+        """Return the version that counts, or None when the partition was never built, or is damaged."""
+        version, fault = self.examine(table, partition)
+        return version if fault is None else None
 
-    def partitions(self, table: str) -> list[str]:
-        """Return the keys of all built partitions, sorted."""
+    def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
+        """Return what the pointer of a partition says, as far as it can be read, and what is wrong with it.
+
+        The pointer's own sum and the sizes of all files are compared, and what was noted of damage counts.
+        """
+        folder = self._folder(table, partition)
+        while True:
+            try:
+                written = (folder / POINTER).read_bytes()
+            except FileNotFoundError:
+                return None, None
+            version, fault = _read_pointer(written, table, partition, folder)
+            if version is not None:
+                marked = read_note(note_path(self.root, MARK, table, partition))
+                if marked is not None and marked.version in ("", version.version):
+                    fault = marked
+                else:
+                    fault = version.size_fault()
+            if fault is None or _is_still(folder / POINTER, written):
+                return version, fault
+            # It was replaced meanwhile, and the version that it named may be gone.
+
+    def faults(self, table: str) -> list[Fault]:
+        """Return what is wrong with damaged partitions of a table, sorted by key: pointers, sizes and side files."""
+        found = []
+        for key in self.keys(table):
+            version, fault = self.examine(table, key)
+            if fault is None and version is not None:
+                fault = version.first_fault(sums=False)
+            if fault is not None:
+                found.append(fault)
+        return found
+
+    def lost(self, table: str) -> list[str]:
+        """Return the keys of partitions that were found damaged and are not built again yet, sorted."""
+        noted = {
+            path.name
+            for kind in (LOST, MARK)
+            for path in (self.root / NOTES / kind / table).glob("*")
+            if not path.name.endswith(".draft")
+        }
+        return sorted(key for key in noted if self.current(table, key) is None)
+
+    def lost_version(self, table: str, partition: str) -> str:
+        """Return the version that a lost partition had; empty when its pointer could not be read."""
+        noted = [read_note(note_path(self.root, kind, table, partition)) for kind in (LOST, MARK)]
+        return next((note.version for note in noted if note is not None), "")
+
+    def keys(self, table: str) -> list[str]:
+        """Keys of the partitions that have a pointer, whether or not it is whole; sorted."""
         folder = self.root / table
         if not folder.exists():
             return []
-        return sorted(entry.name for entry in folder.iterdir() if (entry / "CURRENT").exists())
+        return sorted(entry.name for entry in folder.iterdir() if (entry / POINTER).exists())
+
+    def partitions(self, table: str) -> list[str]:
+        """Return the keys of all built partitions, sorted."""
+        return [key for key in self.keys(table) if self.current(table, key) is not None]
 
     def versions(self, table: str, partitions: Sequence[str] | None = None) -> list[Version]:
         """Return the current versions of `partitions` (default: all that are built), sorted by key."""
-        keys = self.partitions(table) if partitions is None else sorted(partitions)
+        keys = self.keys(table) if partitions is None else sorted(partitions)
         return [version for key in keys if (version := self.current(table, key)) is not None]
 
     def files(self, table: str, partitions: Sequence[str] | None = None) -> list[Path]:
@@ -119,8 +263,54 @@ class Lake:
         return [path for version in self.versions(table, partitions) for path in version.paths()]
 
     def remove(self, table: str, partition: str) -> None:
-        """Forget a partition; its files stay until `collect_garbage`."""
-        (self._folder(table, partition) / "CURRENT").unlink(missing_ok=True)
+        """Forget a partition, also what is noted of damage to it; its files stay until `collect_garbage`."""
+        (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
+        self._forget_note(MARK, table, partition)
+        self._forget_note(LOST, table, partition)
+
+    def set_aside(self, fault: Fault) -> Path | None:
+        """Move a damaged partition out of the way, so that it is built again; nothing of it is thrown away.
+
+        Args:
+            fault: what is wrong with it.
+
+        Returns:
+            the folder where it lies now; None if the partition was replaced or repaired in the meantime.
+        """
+        with locked(self._swap_lock):
+            return self._set_aside(fault)
+
+    def _set_aside(self, fault: Fault) -> Path | None:
+        folder = self._folder(fault.table, fault.partition)
+        version, found = self.examine(fault.table, fault.partition)
+        if version is not None and found is None:
+            found = version.first_fault(sums=True)
+        if found is None:
+            return None
+        place = self.root / _DAMAGED / fault.table / fault.partition
+        place.mkdir(parents=True, exist_ok=True)
+        name = version.version if version is not None else "unknown"
+        target = next(path for n in itertools.count(1) if not (path := place / f"{name}-{n}").exists())
+        target.mkdir()
+        write_note(target / _WHY, found)
+        write_note(note_path(self.root, LOST, fault.table, fault.partition), found)
+        (folder / POINTER).rename(target / POINTER)
+        # Of an unreadable pointer nobody can say which version it named: then all of them go along.
+        moved = [version.folder] if version is not None else [path for path in folder.iterdir() if path.is_dir()]
+        for path in moved:
+            if path.is_dir():
+                path.rename(target / path.name)
+        self._forget_note(MARK, fault.table, fault.partition)
+        return target
+
+    def confirm(self, version: Version) -> None:
+        """Take back what was noted of damage to a version whose files were found whole."""
+        if read_note(note_path(self.root, MARK, version.table, version.partition)) is not None:
+            self._forget_note(MARK, version.table, version.partition)
+
+    def set_aside_folders(self) -> list[Path]:
+        """Return the folders of what was set aside, sorted by table and partition."""
+        return sorted((self.root / _DAMAGED).glob("*/*/*"))
 
     @contextlib.contextmanager
     def partition_lock(self, table: str, partition: str) -> Iterator[None]:
@@ -177,29 +367,33 @@ class Lake:
             sides: side files whose content is part of the version's identity.
         """
         name = _content_hash(table, files, sides)
+        described = tuple(_describe_side(path) for path in sorted(draft.glob("*.jsonl")))
         folder = self._folder(table.name, partition)
         folder.mkdir(parents=True, exist_ok=True)
         for path in [*draft.iterdir(), draft]:
             _sync(path)
         rows = sum(file.rows for file in files)
-        version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name)
+        version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name, described)
         # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
         with locked(self._swap_lock):
-            _move_into_place(draft, folder / name, files)
-            _point_to(version)
+            _, fault = self.examine(table.name, partition)
+            if fault is not None:
+                self._set_aside(fault)
+            version = self._move_into_place(draft, version)
+            self._point_to(version)
         return version
 
     def restore(self, version: Version) -> None:
         """Make an earlier version of a partition, whose files are still there, the current one again.
 
         Raises:
-            ContractError: the files are gone.
+            StoredDamageError: the files are gone, or are not as they were written.
         """
         with locked(self._swap_lock):
-            missing = [path for path in version.paths() if not path.is_file()]
-            if missing:
-                raise ContractError(f"{version.table} of {version.partition}: {missing[0]} is gone; build it again")
-            _point_to(version)
+            fault = version.first_fault(sums=True)
+            if fault is not None:
+                raise StoredDamageError(f"{fault}. The earlier version cannot be put back; build it again")
+            self._point_to(version)
 
     def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
         """Remove versions that are neither current nor in `keep`, and drafts of dead runs.
@@ -218,10 +412,14 @@ class Lake:
         return removed
 
     def _remove_old_versions(self, table: str, partition: Path, keep: set[tuple[str, str, str]]) -> list[Path]:
-        current = self.current(table, partition.name)
+        current, fault = self.examine(table, partition.name)
+        if fault is not None:
+            # Nobody can say what of it may go.
+            return []
         kept = {version for name, key, version in keep if (name, key) == (table, partition.name)}
         if current is not None:
             kept.add(current.version)
+            _remove_old_sides(current)
         old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
         for folder in old:
             # Out of the way in one step first: a removal that is killed must not leave half a version behind.
@@ -232,11 +430,48 @@ class Lake:
     def _table_folders(self) -> list[Path]:
         if not self.root.exists():
             return []
-        return sorted(path for path in self.root.iterdir() if path.is_dir() and path.name != "_staging")
+        return sorted(path for path in self.root.iterdir() if path.is_dir() and not path.name.startswith("_"))
 
     def _staging_folders(self) -> list[Path]:
         folder = self.root / "_staging"
         return sorted(folder.iterdir()) if folder.exists() else []
+
+    def _move_into_place(self, draft: Path, version: Version) -> Version:
+        """Rename a draft to its version folder; return what the pointer is to say.
+
+        If equal content is there already, the draft is not needed but for its manifest, which is put beside the one
+        that is there. If what is there is damaged, it is set aside and the draft takes its place.
+        """
+        folder = version.folder
+        if folder.is_dir():
+            fault = replace(version, sides=None).first_fault(sums=True)
+            if fault is None:
+                version = replace(
+                    version, sides=tuple(_adopt_side(draft, folder, side) for side in version.sides or ())
+                )
+                shutil.rmtree(draft)
+                return version
+            # Left by somebody who was killed while removing it, or damaged since it was written.
+            place = self.root / _DAMAGED / version.table / version.partition
+            place.mkdir(parents=True, exist_ok=True)
+            target = next(path for n in itertools.count(1) if not (path := place / f"{folder.name}-{n}").exists())
+            target.mkdir()
+            write_note(target / _WHY, fault)
+            folder.rename(target / folder.name)
+        draft.rename(folder)
+        for name in (*(file.name for file in version.files), *(side.name for side in version.sides or ())):
+            carry_sum(draft / name, folder / name)
+        return version
+
+    def _point_to(self, version: Version) -> None:
+        """Make a version the current one, under the swap lock; what was noted of damage holds no longer."""
+        # Before the pointer moves: an equal version may have been damaged, and be whole by now.
+        self._forget_note(MARK, version.table, version.partition)
+        _replace_pointer(version)
+        self._forget_note(LOST, version.table, version.partition)
+
+    def _forget_note(self, kind: str, table: str, partition: str) -> None:
+        note_path(self.root, kind, table, partition).unlink(missing_ok=True)
 
     def _folder(self, table: str, partition: str) -> Path:
         for slug in (table, partition):
@@ -247,9 +482,7 @@ class Lake:
 
 def describe_file(path: Path, rows: int) -> DataFile:
     """Hash and measure one written Parquet file of so many rows."""
-    with path.open("rb") as handle:
-        digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    return DataFile(path.name, digest, path.stat().st_size, rows)
+    return DataFile(path.name, sum_of(path), path.stat().st_size, rows)
 
 
 def write_side_file(folder: Path, table: Table, rows: Sequence[dict[str, Any]]) -> Path:
@@ -270,9 +503,40 @@ def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def _point_to(version: Version) -> None:
-    """Replace a partition's pointer, under the swap lock."""
-    said = {
+def _describe_side(path: Path) -> SideFile:
+    return SideFile(path.stem, path.name, sum_of(path), path.stat().st_size)
+
+
+def _adopt_sides(draft: Path, version: Version) -> tuple[SideFile, ...]:
+    return tuple(_adopt_side(draft, version.folder, side) for side in version.sides or ())
+
+
+def _adopt_side(draft: Path, folder: Path, side: SideFile) -> SideFile:
+    """Bring a side file of a draft into the folder of an equal version, under a name that no other content has.
+
+    The file that lies there stays: until the pointer has moved, it is the one that counts.
+    """
+    held = folder / side.name
+    if held.is_file() and sum_of(held, anew=True) == side.sha256:
+        return side
+    if held.exists():
+        side = replace(side, name=f"{side.table}-{side.sha256[:8]}.jsonl")
+    (draft / f"{side.table}.jsonl").replace(folder / side.name)
+    _sync(folder)
+    return side
+
+
+def _remove_old_sides(version: Version) -> None:
+    """Remove manifests of earlier writings of equal rows."""
+    if version.sides is not None:
+        named = {side.name for side in version.sides}
+        for path in version.folder.glob("*.jsonl"):
+            if path.name not in named:
+                path.unlink()
+
+
+def _replace_pointer(version: Version) -> None:
+    said: dict[str, Any] = {
         "table": version.table,
         "partition": version.partition,
         "version": version.version,
@@ -280,26 +544,66 @@ def _point_to(version: Version) -> None:
         "schema": version.schema,
         "files": [asdict(file) for file in version.files],
     }
+    if version.sides is not None:
+        said["sides"] = [asdict(side) for side in version.sides]
+    body = json.dumps(said, indent=1).encode()
     folder = version.folder.parent
-    pointer = folder / "CURRENT.draft"
-    pointer.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    pointer = folder / f"{POINTER}.draft"
+    pointer.write_bytes(body.removesuffix(b"\n}") + _last_line(body))
     _sync(pointer)
-    pointer.replace(folder / "CURRENT")
+    pointer.replace(folder / POINTER)
     _sync(folder)
 
 
-def _move_into_place(draft: Path, folder: Path, files: Sequence[DataFile]) -> None:
-    """Rename a draft to its version folder; if equal content is there, only its manifest is brought up to date."""
-    if folder.is_dir() and all((folder / file.name).is_file() for file in files):
-        manifest = draft / "manifest.jsonl"
-        if manifest.exists():
-            manifest.replace(folder / manifest.name)
-        shutil.rmtree(draft)
-        return
-    if folder.is_dir():
-        # Left by somebody who was killed while removing it.
-        shutil.rmtree(folder)
-    draft.rename(folder)
+def _last_line(body: bytes) -> bytes:
+    """The line at the end of a pointer that says the sum of what it would be without that line."""
+    return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
+
+
+_LAST_LINE_BYTES = len(_last_line(b""))
+
+
+def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> tuple[Version | None, Fault | None]:
+    """Read a pointer; what its own sum does not cover is taken only if it can be meant."""
+
+    def bad(found: str) -> tuple[None, Fault]:
+        return None, Fault(table, partition, POINTER, found, "what tempkb has written there")
+
+    try:
+        said = json.loads(written)
+    except ValueError:
+        return bad("an empty file" if not written.strip() else "no JSON")
+    try:
+        # Pointers of earlier versions have neither a sum nor side files.
+        if "sum" in said or "sides" in said:
+            body, line = written[:-_LAST_LINE_BYTES] + b"\n}", written[-_LAST_LINE_BYTES:]
+            if line != _last_line(body):
+                return bad(f"{len(written):,} bytes that do not have the sum that they name")
+        files = tuple(DataFile(**file) for file in said["files"])
+        sides = tuple(SideFile(**side) for side in said["sides"]) if "sides" in said else None
+        version = Version(
+            table, partition, said["version"], said["rows"], said["schema"], files, folder / said["version"], sides
+        )
+    except (TypeError, KeyError, AttributeError):
+        return bad("JSON of another shape")
+    if (said.get("table"), said.get("partition")) != (table, partition):
+        return bad(f"the pointer of {said.get('table')} {said.get('partition')}")
+    names = [version.version, *(file.name for file in files), *(side.name for side in sides or ())]
+    for name in names:
+        if not isinstance(name, str) or not _SLUG.fullmatch(name):
+            return bad(f"the file name {name!r}")
+    numbers = [version.rows, *(number for file in files for number in (file.bytes, file.rows))]
+    if not all(isinstance(number, int) for number in [*numbers, *(side.bytes for side in sides or ())]):
+        return bad("JSON of another shape")
+    return version, None
+
+
+def _is_still(pointer: Path, written: bytes) -> bool:
+    """Does a pointer hold what was read from it a moment ago?"""
+    try:
+        return pointer.read_bytes() == written
+    except FileNotFoundError:
+        return False
 
 
 def _sync(path: Path) -> None:

@@ -7,16 +7,17 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
+from tempkb.store.damage import Fault
 from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import in_memory, view_files
 from tempkb.store.merge import union_by_key
+from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
 
@@ -119,6 +120,14 @@ class Store:
                 kept = (rows.filter(pc.invert(pc.is_in(rows[column], values))) for rows in everything)
                 self.write(table, partition, kept, provenance, self._summed(current, ()))
             return found
+
+    def faults(self) -> list[Fault]:
+        """Return what is wrong with damaged partitions, as pointers, sizes, side files and earlier readers tell."""
+        return [fault for name in self.tables for fault in self.lake.faults(name)]
+
+    def set_aside_damaged(self) -> list[Fault]:
+        """Set damaged partitions aside, so that they are built again, and return what was wrong with them."""
+        return [fault for fault in self.faults() if self.lake.set_aside(fault) is not None]
 
     def publish(self) -> Publication:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""
@@ -229,7 +238,7 @@ class Store:
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Yield the row groups of Parquet files one after another."""
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, columns=columns)
 

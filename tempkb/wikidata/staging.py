@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import Table
 from tempkb.wikidata.rows import Rows
@@ -40,7 +40,7 @@ class Staging:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._writers = {
-            name: pq.ParquetWriter(self.path(name), schema, compression="zstd", compression_level=1)
+            name: parquet_writer(self.path(name), schema, compression="zstd", compression_level=1)
             for name, schema in _SCHEMAS.items()
         }
 

@@ -1,1 +1,1 @@
-"""Kills at every edge: each command is killed, typed again, and its home compared with one that was left in peace."""
+"""Long trials of whole homes, killed, damaged or begun at once: run by `make soak`, in small by the tests."""

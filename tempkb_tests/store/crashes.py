@@ -18,7 +18,7 @@ from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 POINTS = {
     "in a draft": (drafts.Draft, "_close_file"),
-    "a version in place, not pointed to": (lake, "_move_into_place"),
+    "a version in place, not pointed to": (lake.Lake, "_move_into_place"),
     "the pointer written, not in place": (lake, "_sync"),
     "in the transaction, rows deleted and inserted": (database, "_replace_rows"),
     "in the transaction, books kept": (database.Database, "_keep_books"),

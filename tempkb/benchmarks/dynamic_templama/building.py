@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.dynamic_templama.changes import make_changes
 from tempkb.benchmarks.dynamic_templama.handovers import find_handovers
@@ -22,6 +21,7 @@ from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.windows import Window
@@ -149,7 +149,7 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
 
 
 def _asked(version: Version) -> list[Asked]:
-    rows = plain_rows(pq.read_table(version.paths()))
+    rows = plain_rows(read_parquet(version.paths()))
     return [
         Asked(row["query"], [answer["label"] for answer in row["answers"]], row)
         for row in rows

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.ecbd import releases
@@ -21,6 +20,7 @@ from tempkb.store.assets import glance_of, sample_of, table_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -123,7 +123,7 @@ def _write_down(context: dg.AssetExecutionContext, config: EcbdReleaseConfig, st
 
 
 def _chunker(versions: dict[str, Version]) -> str:
-    row = plain_rows(pq.read_table(versions[ECBD_RELEASES.name].paths()))[0]
+    row = plain_rows(read_parquet(versions[ECBD_RELEASES.name].paths()))[0]
     name: str = row["chunker"]
     return name if FALLBACK not in name else name.upper()
 

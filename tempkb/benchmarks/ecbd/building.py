@@ -90,11 +90,12 @@ def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[s
         SettingsError: a spaCy model is asked for and missing.
     """
     with whole_or_nothing(store, release.name):
-        if store.lake.current(ECBD_RELEASES.name, release.name) is not None:
-            # Its row is the last to be written: a run that was killed right behind it has not said so yet.
+        found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
+        versions = {name: version for name, version in found.items() if version is not None}
+        # Its row is the last to be written: a run that was killed right behind it has not said so yet. Of a release
+        # that was built, another table may be lost to damage.
+        if len(versions) == len(TABLES):
             log(f"{release.name}: stands; a release is frozen once built")
-            found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-            versions = {name: version for name, version in found.items() if version is not None}
         else:
             with store.lake.staging() as folder, spilling_to(folder) as connection:
                 versions = _Builder(store, release, folder, connection, log, warn).build()

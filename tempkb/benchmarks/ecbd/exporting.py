@@ -7,8 +7,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 import tempkb
 from tempkb.benchmarks.ecbd.design import SPLITS
 from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord, as_pair, maskings
@@ -23,6 +21,7 @@ from tempkb.errors import DesignError
 from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped, markdown
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
@@ -110,7 +109,7 @@ def export_ecbd(store: Store, release: Release, folder: Path) -> Path:
 
 def _write_tables(out: ExportFolder, built: dict[str, Version]) -> None:
     for table in TABLES:
-        batches = (pq.read_table(path) for path in built[table.name].paths())
+        batches = (read_parquet(path) for path in built[table.name].paths())
         out.write_parquet(f"parquet/{table.name}.parquet", table.schema, batches)
 
 
@@ -188,7 +187,7 @@ def _class(one: dict[str, str | None]) -> str:
 
 
 def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
-    row = plain_rows(pq.read_table(built["ecbd_releases"].paths()))[0]
+    row = plain_rows(read_parquet(built["ecbd_releases"].paths()))[0]
     with in_memory() as connection:
         for table in TABLES:
             view_files(connection, table.name, built[table.name].paths())

@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from tempkb.store.parquet import parquet_writer
 
 _FLUSH_ROWS = 1 << 13
 
@@ -44,7 +45,7 @@ class Staged:
 
     def __init__(self, path: Path, schema: pa.Schema, done: Callable[[], None]) -> None:
         self._schema, self._done = schema, done
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd", compression_level=1)
+        self._writer = parquet_writer(path, schema, compression="zstd", compression_level=1)
         self._waiting: list[Mapping[str, Any]] = []
 
     def __enter__(self) -> "Staged":

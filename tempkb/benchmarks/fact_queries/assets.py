@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.fact_queries import releases
@@ -21,6 +20,7 @@ from tempkb.partitions import RELEASES
 from tempkb.store.assets import glance_of, sample_of, table_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -131,7 +131,7 @@ def fact_queries(
         if warning:
             context.log.warning(warning)
             told[FACT_SUBJECTS.name]["warning"] = warning
-        told[FACT_RELEASES.name]["design"] = plain_rows(pq.read_table(version.paths()))[0]["design"]
+        told[FACT_RELEASES.name]["design"] = plain_rows(read_parquet(version.paths()))[0]["design"]
     for table_name, facts in told.items():
         yield dg.MaterializeResult(asset_key=table_name, metadata=facts)
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 import tempkb
 from tempkb.benchmarks.export import export_folder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA
@@ -19,6 +17,7 @@ from tempkb.errors import DesignError
 from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped
 from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
@@ -104,7 +103,7 @@ def export_facts(store: Store, release: Release, folder: Path) -> Path:
         changes = _changes(store, release)
         for version in (*shared, *queries, *changes):
             declared = store.declaration(version.table)
-            batches = (pq.read_table(path) for path in version.paths())
+            batches = (read_parquet(path) for path in version.paths())
             out.write_parquet(f"parquet/{version.table}/{version.partition}.parquet", declared.schema, batches)
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text("README.md", _card(store, release, shared, queries, changes))
@@ -165,7 +164,7 @@ def _with_most(group: list[dict[str, Any]], popular: dict[str, int]) -> list[dic
 def _card(
     store: Store, release: Release, shared: Sequence[Version], queries: Sequence[Version], changes: Sequence[Version]
 ) -> str:
-    row = plain_rows(pq.read_table(shared[0].paths()))[0]
+    row = plain_rows(read_parquet(shared[0].paths()))[0]
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
         counted = connection.execute(

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.fact_queries.templates import Template
+from tempkb.store.parquet import read_parquet
 from tempkb.windows import Window
 
 Numbers = np.ndarray
@@ -127,9 +127,9 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
         subjects: files of `fact_subjects`.
         releases: files of `fact_releases`.
     """
-    told = pq.read_table(list(spells))
-    pairs = pq.read_table(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])
-    (dump_date,) = pq.read_table(list(releases), columns=["dump_date"])["dump_date"].to_pylist()
+    told = read_parquet(list(spells))
+    pairs = read_parquet(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])
+    (dump_date,) = read_parquet(list(releases), columns=["dump_date"])["dump_date"].to_pylist()
     pair = _numbers(told, ("subject_id", "relation"))
     thing = _numbers(told, ("subject_id", "relation", "object_id"))
     first = np.flatnonzero(np.diff(thing, prepend=-1))

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.tempel import releases
@@ -26,6 +25,7 @@ from tempkb.partitions import RELEASES
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.assets import sample_of, table_of
 from tempkb.store.lake import Version
+from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -116,7 +116,7 @@ def tempel(
             metadata={**_facts(versions), "published": publication.left == 0, "cuts": len(versions)},
         )
     (row,) = store.lake.versions(TEMPEL_RELEASES.name, [name])
-    told = pq.read_table(row.paths()).to_pylist()[0]
+    told = read_parquet(row.paths()).to_pylist()[0]
     facts = {
         "is_equal": told["is_equal"],
         "shortfall": told["shortfall"],
@@ -128,7 +128,7 @@ def tempel(
         asset_key=TEMPEL_RELEASES.name, metadata={**_facts([row]), **facts, "design": told["design"]}
     )
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [name])
-    figures = pq.read_table(numbers.paths())
+    figures = read_parquet(numbers.paths())
     rows = figures.to_pylist()
     pictures = {
         "figures": dg.MetadataValue.md(plot_figures(rows)),

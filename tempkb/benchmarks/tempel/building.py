@@ -13,7 +13,6 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
@@ -43,6 +42,7 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, spilling_to
+from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -410,7 +410,7 @@ class _Builder:
 
 
 def _rows_of(version: Version) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = pq.read_table(version.paths()).to_pylist()
+    rows: list[dict[str, Any]] = read_parquet(version.paths()).to_pylist()
     return rows
 
 

@@ -1,11 +1,10 @@
 """The dataset card of a release: the headings of the paper's datasheet (appendix A.2), filled from the data."""
 
-import pyarrow.parquet as pq
-
 from tempkb.benchmarks.tempel.candidates import filters_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.tables import TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.dumps.tables import DUMP_FILES
+from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 
 _CARD = """\
@@ -69,9 +68,9 @@ def card_of(store: Store, release: Release) -> str:
     import tempkb
 
     (version,) = store.lake.versions(TEMPEL_RELEASES.name, [release.name])
-    row = pq.read_table(version.paths()).to_pylist()[0]
+    row = read_parquet(version.paths()).to_pylist()[0]
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
-    figures = pq.read_table(numbers.paths()).to_pylist()
+    figures = read_parquet(numbers.paths()).to_pylist()
     equal = "All snapshots have as many entities and mentions." if row["is_equal"] else (
         f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
     )  # fmt: skip

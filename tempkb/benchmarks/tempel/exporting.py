@@ -6,8 +6,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from tempkb.benchmarks.export import export_folder, verified_files
 from tempkb.benchmarks.register import is_built
 from tempkb.benchmarks.tempel.card import card_of
@@ -18,6 +16,7 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TE
 from tempkb.errors import DesignError, SettingsError, SourceError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
+from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
@@ -63,11 +62,11 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
             out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
             for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_PLANS):
                 (version,) = store.lake.versions(table.name, [partition_of(release.name, cut)])
-                batches = (batch for path in version.paths() for batch in [pq.read_table(path)])
+                batches = (batch for path in version.paths() for batch in [read_parquet(path)])
                 out.write_parquet(f"parquet/{table.name}/{cut}.parquet", table.schema, batches)
         (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
         out.write_parquet(
-            f"parquet/{TEMPEL_STATISTICS.name}.parquet", TEMPEL_STATISTICS.schema, map(pq.read_table, numbers.paths())
+            f"parquet/{TEMPEL_STATISTICS.name}.parquet", TEMPEL_STATISTICS.schema, map(read_parquet, numbers.paths())
         )
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text("README.md", card_of(store, release))

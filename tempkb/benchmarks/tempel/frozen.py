@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-import pyarrow.parquet as pq
-
 from tempkb.benchmarks.tempel.design import CATEGORIES, SUBSETS
 from tempkb.benchmarks.tempel.planning import Plan
 from tempkb.benchmarks.tempel.tables import TEMPEL_PLANS
 from tempkb.store.lake import Lake
+from tempkb.store.parquet import read_parquet
 
 
 def partition_of(release: str, cut: date) -> str:
@@ -40,7 +39,7 @@ def read_plan(lake: Lake, release: str, cuts: Sequence[date]) -> Plan:
             plan.planned[category, subset] = {cut: {} for cut in cuts}
     for cut in cuts:
         version = lake.current(TEMPEL_PLANS.name, partition_of(release, cut))
-        for row in pq.read_table(version.paths()).to_pylist() if version else ():
+        for row in read_parquet(version.paths()).to_pylist() if version else ():
             page, key = row["page_id"], (row["category"], row["subset"])
             split = plan.splits[row["category"]].setdefault(page, {})
             split |= dict.fromkeys(row["surfaces"], row["subset"])

@@ -1,0 +1,41 @@
+"""Which windows must be read again because something that was written with them was lost to damage.
+
+Texts lie by quarter and tables of a dump by dump, so the windows that filled them do not lack anything of their own.
+"""
+
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
+from tempkb.revisions.origins import pages_of, setting_of
+from tempkb.revisions.tables import PAGE_WIKITEXTS
+from tempkb.store.lake import Version
+from tempkb.store.store import Store, read_files
+from tempkb.windows import Granularity, window_of_key
+
+
+def rests_on_lost(store: Store, snapshot: Version) -> bool:
+    """Is a table of the snapshot's dumps, or a quarter with texts that won in it, damaged and not built again yet?"""
+    told = pages_of(snapshot)
+    dumps = {setting_of(snapshot, "dump_id"), told[0] if told else None}
+    if any(dumps & set(store.lake.lost(table.name)) for table in (DUMP_FILES, PAGES, NAMESPACES)):
+        return True
+    quarters = store.lake.lost(PAGE_WIKITEXTS.name)
+    return bool(quarters) and any(_has_winners(snapshot, quarter) for quarter in quarters)
+
+
+def _has_winners(snapshot: Version, quarter: str) -> bool:
+    """Was a revision that won in the snapshot saved in a quarter, named by its first day?"""
+    window = window_of_key(quarter, Granularity.QUARTER)
+    first, last = (pa.scalar(_midnight(day), pa.timestamp("us", tz="UTC")) for day in (window.start, window.end))
+    for rows in read_files(snapshot.paths(), ["revision_timestamp"]):
+        saved = rows["revision_timestamp"]
+        if pc.any(pc.and_(pc.greater_equal(saved, first), pc.less(saved, last))).as_py():
+            return True
+    return False
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

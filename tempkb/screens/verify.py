@@ -1,0 +1,163 @@
+"""The screen of `tempkb verify`: a line for each fault and what to type, then what was read."""
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from datetime import date
+
+import click
+
+from tempkb.api import open_store
+from tempkb.benchmarks.register import check_entry, release_names
+from tempkb.dumps.catalogue import find_dumps
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
+from tempkb.engine import progress
+from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.store.comparison import Difference, compare
+from tempkb.store.damage import Fault
+from tempkb.store.locks import LockTimeoutError
+from tempkb.store.store import Store
+from tempkb.store.verification import Verified, bytes_of, verify_lake
+from tempkb.windows import parse_day
+
+
+def print_verification(tables: Sequence[str], since: str) -> None:
+    """Verify the home, or a part of its lake, and print what was found; leave with exit code 1 if there is any fault.
+
+    Args:
+        tables: names of tables; empty for all, and for dumps and releases as well.
+        since: day from which on pointers were written; empty for all.
+
+    Raises:
+        SettingsError: there is no such table, or the day is none.
+    """
+    began, store = time.monotonic(), open_store()
+    day = parse_day(since) if since else None
+    for name in tables:
+        if name not in store.tables:
+            raise SettingsError(f"--table {name}: no such table; known: {', '.join(store.tables)}")
+    chosen = list(tables) or list(store.tables)
+    with progress.on_terminal():
+        verified = _verify_lake(store, chosen, day)
+        lines = [f"{fault}. {_mend(store, fault)}" for fault in verified.faults]
+        lines += _lost(store, chosen, verified)
+        lines += _verify_database(store, chosen, verified)
+        dumps = VerifiedDumps()
+        if not tables and day is None:
+            lines += _verify_releases(store)
+            dumps = _verify_dumps(store)
+            lines += dumps.faults
+    for line in lines:
+        click.echo(line)
+    _print_end(verified, dumps, len(lines), time.monotonic() - began)
+    if lines:
+        sys.exit(1)
+
+
+def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
+    if dumps.gone:
+        click.echo(f"not read: {len(dumps.gone)} files of named dumps are no longer there, such as {dumps.gone[0]}")
+    if verified.uncovered:
+        click.echo(
+            f"not covered: {verified.uncovered} partitions were written by an earlier tempkb, which noted no sums of "
+            "pointers and side files; these were not compared. Building them again notes them: tempkb build --rebuild"
+        )
+    n_files, n_bytes = verified.files + dumps.files, verified.bytes + dumps.bytes
+    rate = n_bytes / 1e6 / max(seconds, 1e-9)
+    read = f"{n_files:,} files, {n_bytes:,} bytes, {seconds:.1f} s, {rate:,.0f} MB/s"
+    click.echo(
+        f"{n_faults} {'fault' if n_faults == 1 else 'faults'} found ({read})." if n_faults else f"All is well ({read})."
+    )
+
+
+def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> Verified:
+    with progress.Meter("verifying the lake", bytes_of(store.lake, tables, since), _log) as meter:
+        return verify_lake(store.lake, tables, since, meter.at)
+
+
+def _lost(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:
+    """Partitions that were set aside earlier and are not built again yet."""
+    named = {(fault.table, fault.partition) for fault in verified.faults}
+    return [
+        f"{table} {key}: found no version, since a damaged one was set aside; expected one. {_how(store, table, key)}"
+        for table in tables
+        for key in store.lake.lost(table)
+        if (table, key) not in named
+    ]
+
+
+def _verify_database(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:
+    if not store.database.path.exists():
+        return []
+    try:
+        found = compare(store.database, {name: store.tables[name] for name in tables}, verified.whole)
+    except LockTimeoutError as error:
+        return [f"the DuckDB file was not compared: {error}"]
+    except TempkbError as error:
+        return [str(error)]
+    # Of what is damaged or set aside the lake has nothing to compare with, and it is named already.
+    named = {f"{fault.table} {fault.partition}" for fault in verified.faults}
+    named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
+    return [
+        f"{store.database.path.name}, {one.thing}: found {one.found}; expected {one.expected}. "
+        f"{_mend_database(store, one)}"
+        for one in found
+        if one.thing not in named
+    ]
+
+
+def _mend_database(store: Store, difference: Difference) -> str:
+    if difference.is_pending:
+        return "Bring it up to the lake: tempkb publish"
+    path = store.database.path
+    aside = path.with_name(f"{path.name}.damaged")
+    return (
+        f"Make the file anew from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish; "
+        f"tables of your own are then in {aside.name} only"
+    )
+
+
+def _verify_releases(store: Store) -> list[str]:
+    lines = []
+    for name in release_names(store.home):
+        try:
+            check_entry(store.home, name)
+        except DesignError as error:
+            lines.append(str(error))
+    return lines
+
+
+def _verify_dumps(store: Store) -> VerifiedDumps:
+    verified = VerifiedDumps(verify_notes(store.home.dumps))
+    try:
+        dumps = find_dumps(store.home.dumps)
+    except TempkbError as error:
+        if str(error) not in verified.faults:
+            verified.faults.append(str(error))
+        return verified
+    total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
+    with progress.Meter("verifying dumps", total, _log) as meter:
+        for dump in dumps:
+            written = {}
+            if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
+                rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
+                written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
+            verify_dump(dump, written, verified, meter.at)
+    return verified
+
+
+def _mend(store: Store, fault: Fault) -> str:
+    return _how(store, fault.table, fault.partition)
+
+
+def _how(store: Store, table: str, partition: str) -> str:
+    """What to type so that a partition is built again."""
+    if store.tables[table].partitioned_by.split(" and ")[0] == "release":
+        return "Type the command that made the release once more, with its --name; the partition is then built again"
+    return "Set it aside and build it again: tempkb build"
+
+
+def _log(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,157 @@
+"""Comparing the DuckDB file with the lake: which versions it shows, their rows, and the files that its views name."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from tempkb.store.database import Database, Pending
+from tempkb.store.lake import Version
+from tempkb.store.plain import plain_rows
+from tempkb.store.tables import SIDE_TABLES, Table
+
+_FILES = re.compile(r"'([^']*\.parquet)'")
+# Independent of the order of rows; as exact as 64 bits a row are.
+_HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that the DuckDB file shows otherwise than the lake.
+
+    Attributes:
+        thing: table and partition, or a view.
+        found: what is there, in words.
+        expected: what should be, in words.
+        is_pending: will the next publication bring it in by itself?
+    """
+
+    thing: str
+    found: str
+    expected: str
+    is_pending: bool = False
+
+
+def compare(
+    database: Database, tables: Mapping[str, Table], whole: Mapping[str, Sequence[Version]]
+) -> list[Difference]:
+    """Return where the DuckDB file is not what it should be.
+
+    Args:
+        database: the published side; its file is there.
+        tables: declarations of those that are compared.
+        whole: versions of the lake whose files were found whole, by table; others are not compared.
+
+    Raises:
+        DamagedDatabaseError: DuckDB cannot read the file.
+        LockTimeoutError: another program writes to it.
+    """
+    with database.reading() as connection:
+        found: list[Difference] = []
+        pending = {(one.table.name, one.partition): one for one in database.pending(connection)}
+        published = connection.execute("SELECT table_name, partition, version FROM published").fetchall()
+        shown = {(name, partition): version for name, partition, version in published}
+        forms = dict(connection.execute("SELECT table_name, form FROM declared").fetchall())
+        for table in tables.values():
+            for (name, partition), one in pending.items():
+                if name == table.name:
+                    found.append(_not_shown(one, shown.get((name, partition))))
+            versions = [
+                one
+                for one in whole.get(table.name, ())
+                if (table.name, one.partition) in shown and (table.name, one.partition) not in pending
+            ]
+            if forms.get(table.name) == "view":
+                # A view is made anew with the first partition that is brought in.
+                found += [] if table.name in {name for name, _ in pending} else _of_view(connection, database, table)
+            elif versions:
+                found += _of_rows(connection, table, versions)
+            found += _of_sides(connection, versions)
+        _read_the_rest(connection, set(tables))
+        return found
+
+
+def _not_shown(one: Pending, shown: str | None) -> Difference:
+    thing = f"{one.table.name} {one.partition}"
+    if one.version is None:
+        return Difference(thing, "rows of a partition that the lake does not have", "none", is_pending=True)
+    found = "no rows" if shown is None else f"version {shown}"
+    expected = f"version {one.version.version}"
+    if found == expected:
+        found, expected = "the table as it was declared, or lay, before", "the table as it is declared, and lies, now"
+    return Difference(thing, found, expected, is_pending=True)
+
+
+def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Difference]:
+    query = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
+    named = {path for (said,) in connection.execute(query, [table.name]).fetchall() for path in _FILES.findall(said)}
+    wanted = {str(path).replace("'", "''") for path in database.files_of_view(table)}
+    if named != wanted:
+        yield Difference(
+            f"view {table.name}",
+            f"{len(named - wanted)} files that it should not name, and {len(wanted - named)} not named",
+            f"the {len(wanted)} files of the versions that are shown",
+        )
+
+
+def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
+    """Compare counts and sums of hashes of the rows, a partition at a time in one pass over either side."""
+    typed = ", ".join(f'CAST("{column.name}" AS {column.sql_type})' for column in table.columns)
+    query = f'SELECT lake_partition, {_HASH.format(columns=typed)} FROM "{table.name}" GROUP BY lake_partition'
+    shown = {key: (n, told) for key, n, told in connection.execute(query).fetchall()}
+    for version in versions:
+        found, expected = shown.get(version.partition, (0, None)), _hash_of(connection, table, version)
+        if found != expected:
+            what = "rows that are not those of the lake" if found[0] == expected[0] else "rows"
+            yield Difference(
+                f"{table.name} {version.partition}",
+                f"{found[0]:,} {what}",
+                f"the {expected[0]:,} rows of version {version.version}",
+            )
+
+
+def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Version) -> tuple[int, int | None]:
+    paths = [str(path) for path in version.places()]
+    described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [paths[0]]).fetchall()
+    held = {row[0] for row in described}
+    # Files of an earlier declaration lack the columns that came since; these read as null.
+    typed = ", ".join(
+        f'CAST("{column.name}" AS {column.sql_type})' if column.name in held else f"CAST(NULL AS {column.sql_type})"
+        for column in table.columns
+    )
+    n, told = connection.execute(
+        f"SELECT {_HASH.format(columns=typed)} FROM read_parquet(?, union_by_name = true)", [paths]
+    ).fetchall()[0]
+    return n, told
+
+
+def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> Iterator[Difference]:
+    """Compare the rows of exclusions and manifest that belong to versions of a table."""
+    if not versions:
+        return
+    for side in SIDE_TABLES:
+        owner = "recorded_in" if "recorded_in" in side.column_names() else "table_name"
+        rows = connection.sql(f'FROM "{side.name}" WHERE {owner} = ?', params=[versions[0].table]).to_arrow_table()
+        shown: dict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
+        for row in plain_rows(rows):
+            shown[row["partition"]][tuple(row.values())] += 1
+        for version in versions:
+            expected = Counter(tuple(row.values()) for row in version.side_rows(side.name))
+            if shown[version.partition] != expected:
+                yield Difference(
+                    f"{side.name} of {version.table} {version.partition}",
+                    f"{shown[version.partition].total():,} rows that are not those of the lake",
+                    f"the {expected.total():,} rows of version {version.version}",
+                )
+
+
+def _read_the_rest(connection: duckdb.DuckDBPyConnection, ours: set[str]) -> None:
+    """Read the tables that somebody else made in the file: DuckDB compares the sums of all blocks that it reads."""
+    query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
+    for schema, name in connection.execute(query).fetchall():
+        if name not in ours:
+            quoted = '"' + name.replace('"', '""') + '"'
+            place = '"' + schema.replace('"', '""') + '"'
+            connection.execute(f"SELECT sum(CAST(hash(one) AS HUGEINT)) FROM {place}.{quoted} AS one").fetchall()

@@ -1,0 +1,129 @@
+"""What is wrong with stored files: faults, sums of files, and the notes that a partition is damaged or lost.
+
+Bits flip on disks and copies break off. Sizes are compared whenever a version
+is looked up, sums before its files are read, once in a process.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tempkb.errors import StoredDamageError
+
+MARK = "damaged"
+"""Note of a partition whose current version was found damaged: it counts as absent."""
+LOST = "lost"
+"""Note of a partition that was set aside and is to be built again."""
+POINTER = "CURRENT"
+NOTES = "_notes"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A file of the lake that is not as it was written.
+
+    Attributes:
+        table: whose.
+        partition: which of its partitions.
+        file: name in the version's folder, or `CURRENT`.
+        found: what is there, in words.
+        expected: what should be, in words.
+        version: that the pointer names; empty when the pointer itself cannot be read.
+    """
+
+    table: str
+    partition: str
+    file: str
+    found: str
+    expected: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.partition}, {self.file}: found {self.found}; expected {self.expected}"
+
+
+# Sums of files that this process has read, with the state of the file that they hold for.
+_SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
+
+
+def sum_of(path: Path, *, anew: bool = False) -> str:
+    """Return the sha256 of a file in hexadecimal; the file is read once in a process while it stays as it is.
+
+    Args:
+        path: the file.
+        anew: read it whatever is known of it.
+    """
+    state = path.stat()
+    seen = (state.st_size, state.st_mtime_ns, state.st_ino)
+    known = _SUMS.get(path)
+    if known is not None and known[0] == seen and not anew:
+        return known[1]
+    with path.open("rb") as handle:
+        digest = hashlib.file_digest(handle, "sha256").hexdigest()
+    _SUMS[path] = (seen, digest)
+    return digest
+
+
+def size_fault(path: Path, size: int) -> tuple[str, str] | None:
+    """Compare a file's size with what was noted; return what is found and what was expected if it differs."""
+    try:
+        found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
+    except FileNotFoundError:
+        return "no such file", f"{size:,} bytes"
+    return None if found == size else (f"{found:,} bytes", f"{size:,} bytes")
+
+
+def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tuple[str, str] | None:
+    """Compare a file's size and sum with what was noted; return what is found and what was expected if they differ."""
+    if fault := size_fault(path, size):
+        return fault
+    try:
+        found = sum_of(path, anew=anew)
+    except OSError as error:
+        return f"a file that cannot be read ({error.strerror})", f"sha256 {digest[:16]}…"
+    return None if found == digest else (f"sha256 {found[:16]}…", f"sha256 {digest[:16]}…")
+
+
+def carry_sum(old: Path, new: Path) -> None:
+    """Keep what is known of a file that was moved."""
+    if (known := _SUMS.pop(old, None)) is not None:
+        _SUMS[new] = known
+
+
+def write_note(path: Path, fault: Fault) -> None:
+    """Write a fault down, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
+    draft.write_text(json.dumps(asdict(fault), ensure_ascii=False) + "\n", "utf-8")
+    draft.replace(path)
+
+
+def read_note(path: Path) -> Fault | None:
+    """Return the fault that was written down; None if none was. An unreadable note is a fault too."""
+    try:
+        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return Fault(**{key: str(value) for key, value in said.items()})
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, AttributeError):
+        return Fault(path.parent.name, path.name, path.name, "a note that cannot be read", "a note about damage")
+
+
+def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
+    """Where a lake keeps a note (`MARK` or `LOST`) about a partition."""
+    return root / NOTES / kind / table / partition
+
+
+def refuse(folder: Path, fault: Fault) -> StoredDamageError:
+    """Note a fault of the version in a folder, if that is current, and return the error to raise."""
+    # Whoever may not write here still learns of it; those who may will find it by themselves.
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        # A reader may hold a version, or its manifest, that was replaced and collected meanwhile: that is no damage.
+        said = (folder.parent / POINTER).read_text("utf-8")
+        if f'"{fault.version}"' in said and (f'"{fault.file}"' in said or '"sides"' not in said):
+            write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
+    return StoredDamageError(f"{fault}. The next build sets the partition aside and builds it again: tempkb build")

@@ -1,0 +1,89 @@
+"""Reading a lake against its sums: every file of every partition, whatever is known of it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+
+from tempkb.store.damage import POINTER, Fault, refuse
+from tempkb.store.lake import Lake, Version
+
+
+@dataclass
+class Verified:
+    """What a verification of the lake has found.
+
+    Attributes:
+        whole: versions in order, by table, of which every file has its sum.
+        faults: what is damaged.
+        files: how many files were read, pointers and side files among them.
+        bytes: how long these are together.
+        uncovered: partitions whose pointers were written before pointers had sums of themselves and of side files.
+    """
+
+    whole: dict[str, list[Version]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+    uncovered: int = 0
+
+
+def verify_lake(
+    lake: Lake, tables: Iterable[str], since: date | None, at: Callable[[float], None] = lambda _done: None
+) -> Verified:
+    """Read every file of the current versions; what is damaged is noted, so that it counts as absent.
+
+    Args:
+        lake: to be read.
+        tables: names of those to look at.
+        since: only partitions whose pointer was written on that day (UTC) or later; None: all.
+        at: is told how many bytes were read.
+    """
+    verified = Verified()
+    for table in tables:
+        whole = verified.whole.setdefault(table, [])
+        for key in _keys_since(lake, table, since):
+            fault, version = _verify(lake, table, key, verified)
+            at(verified.bytes)
+            if fault is not None:
+                verified.faults.append(fault)
+            elif version is not None:
+                whole.append(version)
+    return verified
+
+
+def bytes_of(lake: Lake, tables: Iterable[str], since: date | None) -> int:
+    """How many bytes a verification has to read."""
+    versions = (lake.examine(table, key)[0] for table in tables for key in _keys_since(lake, table, since))
+    return sum(version.n_bytes() for version in versions if version is not None)
+
+
+def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault | None, Version | None]:
+    while True:
+        version, fault = lake.examine(table, key)
+        if version is None:
+            verified.files += 1
+            return fault, None
+        # A partition that was noted as damaged may have been put right by hand.
+        fault = version.first_fault(sums=True, anew=True)
+        again, _ = lake.examine(table, key)
+        if again is not None and again.version == version.version:
+            break
+        # It was replaced while we read it.
+    verified.files += 1 + len(version.files) + len(version.sides or ())
+    verified.bytes += version.n_bytes()
+    if fault is not None:
+        refuse(version.folder, fault)
+        return fault, None
+    lake.confirm(version)
+    verified.uncovered += version.sides is None
+    return None, version
+
+
+def _keys_since(lake: Lake, table: str, since: date | None) -> Iterator[str]:
+    for key in lake.keys(table):
+        try:
+            written = (lake.root / table / key / POINTER).stat().st_mtime
+        except FileNotFoundError:
+            continue
+        if since is None or datetime.fromtimestamp(written, UTC).date() >= since:
+            yield key

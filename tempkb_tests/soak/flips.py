@@ -1,0 +1,211 @@
+"""Bits that flip and files that break off, all over a lake: each is noticed by `verify` and mended by the next build.
+
+    python -m tempkb_tests.soak.flips [FOLDER]
+
+builds the demo world with a release of each benchmark in FOLDER (by default a
+temporary one; a home that is there is taken as it is), hits it 350 times, and
+prints what became of the hits. Ends with an error if one was not noticed or not
+mended.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+FLIPS, CUTS, ROUND = 300, 50, 60
+RELEASES = (
+    ("tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
+    ("templama", "2021-01-01..2024-01-01", "--name", "demo-years"),
+    ("dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters"),
+    ("ecbd", "2021-01-01..2024-01-01", "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
+)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One damage to one file: a bit of a byte is turned over, or, without a bit, the file ends before the byte."""
+
+    path: Path
+    at: int
+    bit: int | None
+
+    @property
+    def partition(self) -> tuple[str, str]:
+        """Table and partition."""
+        place = self.path.parent if self.path.name == "CURRENT" else self.path.parents[1]
+        return place.parent.name, place.name
+
+    def strike(self) -> bytes:
+        """Damage the file; return the bytes that it had."""
+        before = self.path.read_bytes()
+        if self.bit is None:
+            after = before[: self.at]
+        else:
+            after = before[: self.at] + bytes([before[self.at] ^ 1 << self.bit]) + before[self.at + 1 :]
+        self.path.write_bytes(after)
+        return before
+
+
+def files_of(lake: Path) -> list[Path]:
+    """All files that count: pointers, and the data and side files that they name."""
+    found = []
+    for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
+        said = json.loads(pointer.read_text("utf-8"))
+        found += [pointer, *(pointer.parent / said["version"] / one["name"] for one in said["files"] + said["sides"])]
+    return found
+
+
+def choose(lake: Path, flips: int, cuts: int, seed: int) -> list[Hit]:
+    """Choose random bits of random files, and random files to break off at random places."""
+    chance, files = random.Random(seed), files_of(lake)
+    hits = []
+    for number in range(flips + cuts):
+        path = chance.choice(files)
+        at = chance.randrange(path.stat().st_size)
+        hits.append(Hit(path, at, chance.randrange(8) if number < flips else None))
+    return hits
+
+
+def rounds(hits: Sequence[Hit], size: int) -> list[list[Hit]]:
+    """Put hits together that can be mended at once: no two of one partition."""
+    made: list[list[Hit]] = []
+    for hit in hits:
+        for one in made:
+            if len(one) < size and hit.partition not in {other.partition for other in one}:
+                one.append(hit)
+                break
+        else:
+            made.append([hit])
+    return made
+
+
+def state() -> dict[tuple[str, str], object]:
+    """What the home that the environment names holds: the version of each partition, and what was left out of it."""
+    from tempkb.api import open_store
+
+    store = open_store()
+    return {
+        (name, version.partition): (version.version, version.rows, version.side_rows("exclusions"))
+        for name in store.tables
+        for version in store.lake.versions(name)
+    }
+
+
+def notices(hit: Hit) -> bool:
+    """Does verification name the partition?"""
+    from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
+
+    faults = verify_lake(open_store().lake, [hit.partition[0]], None).faults
+    return [(fault.table, fault.partition) for fault in faults] == [hit.partition]
+
+
+def notice_each(hits: Sequence[Hit]) -> list[Hit]:
+    """Strike, verify and put right each by itself; return those that were not noticed."""
+    missed = []
+    for hit in hits:
+        before = hit.strike()
+        if not notices(hit):
+            missed.append(hit)
+        hit.path.write_bytes(before)
+    return missed
+
+
+def whole() -> list[str]:
+    """Verify the home's lake and its DuckDB file; return what is wrong."""
+    from tempkb.api import open_store
+    from tempkb.store.comparison import compare
+    from tempkb.store.verification import verify_lake
+
+    store = open_store()
+    verified = verify_lake(store.lake, store.tables, None)
+    lost = [f"{table} {key} is lost" for table in store.tables for key in store.lake.lost(table)]
+    differences = compare(store.database, store.tables, verified.whole)
+    return [*map(str, verified.faults), *lost, *map(str, differences)]
+
+
+def mend() -> list[str]:
+    """Build what there is to build, and type the releases again; return what failed."""
+    from tempkb.benchmarks.ecbd import releases as ecbd
+    from tempkb.benchmarks.fact_queries import releases as facts
+    from tempkb.benchmarks.register import benchmark_of, release_names
+    from tempkb.benchmarks.tempel import releases as tempel
+    from tempkb.release_runs import build_ecbd, build_facts, build_tempel
+    from tempkb.run import build
+    from tempkb.selection import Request
+    from tempkb.settings import load_home
+
+    failures, home = build(Request()).failures, load_home()
+    for name in release_names(home):
+        benchmark = benchmark_of(home, name)
+        if benchmark == "tempel":
+            failures += build_tempel(tempel.load(home, name)).failures
+        elif benchmark == "ecbd":
+            failures += build_ecbd(ecbd.load(home, name)).failures
+        else:
+            failures += build_facts(facts.load(home, name)).failures
+    return failures
+
+
+def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
+    """Strike several at a time, notice and mend them, and compare with the home before; return what went wrong."""
+    from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
+
+    undisturbed, wrong = state(), []
+    for number, some in enumerate(rounds(hits, size)):
+        began = time.monotonic()
+        for hit in some:
+            hit.strike()
+        store = open_store()
+        faults = verify_lake(store.lake, store.tables, None).faults
+        if {(fault.table, fault.partition) for fault in faults} != {hit.partition for hit in some}:
+            wrong.append(f"round {number}: noticed {[str(fault) for fault in faults]}; struck {some}")
+        wrong += [f"round {number}: {said}" for said in (*mend(), *whole())]
+        now = state()
+        for one in sorted({*undisturbed, *now}):
+            if undisturbed.get(one) != now.get(one):
+                wrong.append(f"round {number}: {one} was {undisturbed.get(one)} and is {now.get(one)}")
+        print(f"round {number}: {len(some)} hits, {time.monotonic() - began:.0f} s, {len(wrong)} wrong", flush=True)
+    return wrong
+
+
+def build_demo(home: Path) -> None:
+    """Write the demo world into a home, and build all of it."""
+    commands = (("demo",), ("build",), *(("release", *one) for one in RELEASES))
+    for arguments in commands:
+        done = subprocess.run([sys.executable, "-m", "tempkb.cli", *arguments], env={**os.environ, "TEMPKB_HOME": str(home)},
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        if done.returncode:
+            raise SystemExit(f"tempkb {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
+
+
+def main() -> None:
+    """Run the whole trial."""
+    home = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="flips-")).absolute()
+    os.environ["TEMPKB_HOME"] = str(home)
+    if not home.exists() or not any(home.iterdir()):
+        build_demo(home)
+    hits = choose(home / "lake", FLIPS, CUTS, seed=14)
+    began = time.monotonic()
+    missed = notice_each(hits)
+    print(
+        f"{len(hits) - len(missed)} of {len(hits)} hits were noticed ({time.monotonic() - began:.0f} s); missed: {missed}"
+    )
+    wrong = hit_and_mend(hits, ROUND)
+    print(f"{len(hits)} hits were mended in rounds ({time.monotonic() - began:.0f} s); wrong: {len(wrong)}")
+    for line in wrong:
+        print(line)
+    if missed or wrong:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,271 @@
+"""A damaged partition counts as absent, is named and set aside, and what is written next takes its place."""
+
+import json
+import os
+from unittest import mock
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from tempkb.errors import StoredDamageError
+from tempkb.settings import load_home
+from tempkb.store import damage
+from tempkb.store.comparison import compare
+from tempkb.store.database import DamagedDatabaseError
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.locks import Patience
+from tempkb.store.parquet import open_parquet, read_parquet
+from tempkb.store.store import Store
+from tempkb.store.verification import verify_lake
+from tempkb_tests.store.tables_for_tests import TOWNS, towns
+
+
+def write(store, region="north", people=1, source="x"):
+    left_out = [Exclusion("nobody lives there", 2, "Ghost Town")]
+    return store.write(TOWNS, region, [towns(region, 300, people)], Provenance({source: "1"}), left_out)
+
+
+def flip(path, at, bit=0):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << bit
+    path.write_bytes(data)
+
+
+def pointer(version):
+    return version.folder.parent / "CURRENT"
+
+
+def again():
+    """The store as a new process sees it, which knows no sums yet."""
+    damage._SUMS.clear()
+    return Store(load_home(), [TOWNS], Patience(1.0))
+
+
+def faults(store):
+    return [(one.partition, one.file) for one in verify_lake(store.lake, ["towns"], None).faults]
+
+
+def test_every_flipped_byte_of_a_small_partition_is_noticed(store):
+    version = write(store)
+    for path in (pointer(version), *sorted(version.folder.iterdir())):
+        size = path.stat().st_size
+        for at in {*range(0, size, max(size // 12, 1)), 0, 3, size - 1, size - 5}:
+            flip(path, at, at % 8)
+            name = path.name
+            assert faults(again()) == [("north", name)], f"byte {at} of {name}"
+            flip(path, at, at % 8)
+            assert faults(again()) == [], "what was put right by hand counts again"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "", "{", "[]", "null", '"text"', "{}", '{"version": 1}',
+        '{"table": "towns", "partition": "north", "version": "a", "rows": 1, "schema": "s", "files": [{"name": "../x"}]}',
+    ],
+)  # fmt: skip
+def test_a_pointer_that_tempkb_did_not_write_is_no_pointer(store, written):
+    version = write(store)
+    pointer(version).write_text(written)
+    assert store.lake.current("towns", "north") is None
+    assert store.lake.partitions("towns") == []
+    (fault,) = store.faults()
+    assert (fault.partition, fault.file) == ("north", "CURRENT")
+
+
+@pytest.mark.parametrize("name", ["../../secret", "/etc/passwd", "a/b", "..", ""])
+def test_a_pointer_names_files_of_its_own_folder_only(store, name):
+    version = write(store)
+    said = json.loads(pointer(version).read_text())
+    # As an earlier tempkb wrote it, without sums of its own: only the names tell.
+    del said["sum"], said["sides"]
+    said["files"][0]["name"] = name
+    pointer(version).write_text(json.dumps(said))
+    (fault,) = store.faults()
+    assert fault.found == f"the file name {name!r}"
+    assert store.lake.files("towns") == []
+
+
+def test_a_pointer_of_an_earlier_version_is_read_and_said_not_to_be_covered(store):
+    version = write(store)
+    said = json.loads(pointer(version).read_text())
+    del said["sum"], said["sides"]
+    pointer(version).write_text(json.dumps(said, indent=1) + "\n")
+    verified = verify_lake(again().lake, ["towns"], None)
+    assert (verified.faults, verified.uncovered) == ([], 1)
+    assert store.read("exclusions")["n"].to_pylist() == [2]
+    write(store)
+    assert verify_lake(store.lake, ["towns"], None).uncovered == 0
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "no folder"])
+def test_sizes_tell_whenever_a_version_is_looked_up(store, harm):
+    version = write(store)
+    write(store, "south")
+    path = version.folder / "part-00000.parquet"
+    if harm == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    elif harm == "gone":
+        path.unlink()
+    else:
+        version.folder.rename(version.folder.with_name("elsewhere"))
+    assert store.lake.partitions("towns") == ["south"]
+    assert store.read("towns").num_rows == 300
+
+
+def test_no_reader_gets_rows_of_a_file_with_a_flipped_bit(store):
+    version = write(store)
+    path = version.folder / "part-00000.parquet"
+    flip(path, 2000)
+    with pytest.raises(StoredDamageError, match="towns north, part-00000.parquet: found sha256 .*; expected sha256"):
+        again().read("towns")
+    assert again().lake.current("towns", "north") is None, "whoever looks next knows of it"
+    assert again().lake.lost("towns") == ["north"]
+
+
+def test_sums_are_compared_once_a_process(store):
+    version = write(store)
+    damage._SUMS.clear()
+    with mock.patch("hashlib.file_digest", side_effect=damage.hashlib.file_digest) as hashed:
+        for _ in range(3):
+            version.paths()
+    assert hashed.call_count == 1
+
+
+def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
+    version = write(store)
+    store.publish()
+    data = (version.folder / "part-00000.parquet").read_bytes()
+    flip(version.folder / "part-00000.parquet", 1000)
+    assert faults(again()) == [("north", "part-00000.parquet")]
+    (fault,) = again().set_aside_damaged()
+    (aside,) = store.lake.set_aside_folders()
+    assert json.loads((aside / "why.json").read_text())["found"] == fault.found
+    assert len((aside / version.version / "part-00000.parquet").read_bytes()) == len(data)
+    assert store.lake.lost("towns") == ["north"]
+    assert store.lake.lost_version("towns", "north") == version.version
+    assert store.publish().done == 1
+    assert again().set_aside_damaged() == []
+    assert write(store).version == version.version
+    assert (version.folder / "part-00000.parquet").read_bytes() == data
+    assert store.lake.lost("towns") == []
+    store.publish()
+    assert compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole) == []
+
+
+def test_an_equal_draft_takes_the_place_of_a_damaged_version(store):
+    # Nobody has looked: the sizes are right, and the same rows are written once more.
+    version = write(store)
+    flip(version.folder / "part-00000.parquet", 1000)
+    damage._SUMS.clear()
+    assert write(store).version == version.version
+    assert faults(again()) == []
+    assert store.read("towns").num_rows == 300
+    assert len(store.lake.set_aside_folders()) == 1
+
+
+def test_an_equal_draft_brings_its_manifest_without_touching_the_one_that_counts(store):
+    version = write(store, source="x")
+    with (
+        mock.patch("tempkb.store.lake._replace_pointer", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        write(store, source="y")
+    assert faults(again()) == [], "killed before the pointer moved, the old manifest is whole"
+    assert store.lake.current("towns", "north").side_rows("manifest")[0]["name"] == "x"
+    write(store, source="y")
+    assert faults(again()) == []
+    assert store.lake.current("towns", "north").side_rows("manifest")[0]["name"] == "y"
+    store.publish()
+    store.collect_garbage()
+    assert sorted(path.name[:8] for path in version.folder.glob("*.jsonl")) == ["exclusio", "manifest"]
+    assert faults(again()) == []
+
+
+def test_a_damaged_version_is_not_put_back(store):
+    old = write(store, people=1)
+    write(store, people=2)
+    flip(old.folder / "part-00000.parquet", 1000)
+    damage._SUMS.clear()
+    with pytest.raises(StoredDamageError, match="cannot be put back"):
+        store.lake.restore(old)
+    assert store.read("towns")["n_people"].to_pylist()[0] == 2
+
+
+def test_garbage_is_collected_around_a_damaged_partition(store):
+    first, north = write(store, "north", people=1), write(store, "north", people=2)
+    south = write(store, "south", people=1)
+    write(store, "south", people=2)
+    pointer(north).write_text("{")
+    assert store.collect_garbage() == [south.folder]
+    assert first.folder.exists()
+    assert north.folder.exists()
+
+
+def test_publication_leaves_a_damaged_partition_out_and_names_it(store):
+    write(store, "south")
+    version = write(store, "north")
+    flip(version.folder / "part-00000.parquet", 1500)
+    publication = again().publish()
+    assert publication.left == 0
+    assert [said.split(":")[0] for said in publication.damaged] == ["towns north, part-00000.parquet"]
+    with store.database.reading() as connection:
+        assert connection.execute("SELECT region, count(*) FROM towns GROUP BY 1").fetchall() == [("south", 300)]
+
+
+def test_pages_carry_sums_and_our_readers_compare_them(store):
+    version = write(store)
+    path = version.places()[0]
+    good = read_parquet(path)
+    place = pq.ParquetFile(path).metadata.row_group(0).column(2)
+    flip(path, place.dictionary_page_offset + place.total_compressed_size - 3)
+    with pytest.raises(OSError, match="CRC"):
+        read_parquet([path])
+    with pytest.raises(OSError, match="CRC"), open_parquet(path) as file:
+        file.read_row_group(0)
+    pq.write_table(good, path, write_page_checksum=False)
+    assert read_parquet(path).equals(good), "files of earlier versions have no sums and are read all the same"
+
+
+def test_the_duckdb_file_is_compared_row_by_row(store):
+    for region in ("north", "south", "west"):
+        write(store, region)
+    store.publish()
+    with duckdb.connect(str(store.database.path)) as connection:
+        connection.execute("UPDATE towns SET n_people = 9 WHERE region = 'south' AND town_id = 17")
+        connection.execute("DELETE FROM towns WHERE region = 'west' AND town_id = 3")
+        connection.execute("UPDATE exclusions SET n = 3 WHERE partition = 'north'")
+    found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
+    assert {(one.thing, one.found) for one in found} == {
+        ("towns south", "300 rows that are not those of the lake"),
+        ("towns west", "299 rows"),
+        ("exclusions of towns north", "1 rows that are not those of the lake"),
+    }
+    write(store, "north", people=4)
+    found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
+    assert ("towns north", True) in {(one.thing, one.is_pending) for one in found}
+
+
+def test_a_damaged_duckdb_file_is_one_sentence_that_says_what_to_type(store):
+    write(store)
+    store.publish()
+    path = store.database.path
+    path.write_bytes(b"x" * 20_000)
+    with pytest.raises(DamagedDatabaseError, match=r"mv .*tempkb.duckdb .*tempkb.duckdb.damaged && tempkb publish"):
+        compare(store.database, store.tables, {})
+    publication = store.publish()
+    assert publication.left == 1
+    assert "DuckDB cannot read" in publication.reason
+    path.rename(path.with_name("aside"))
+    assert store.publish().left == 0
+
+
+def test_looking_up_many_partitions_stays_cheap(store):
+    # The cost is that of opening a pointer and asking for the sizes of three files; no file is read.
+    version = write(store)
+    with mock.patch("hashlib.file_digest") as hashed, mock.patch("os.stat", side_effect=os.stat) as asked:
+        damage._SUMS.clear()
+        assert store.lake.current("towns", "north") is not None
+    assert hashed.call_count == 0
+    assert len([one for one in asked.call_args_list if str(version.folder) in str(one.args[0])]) == 3
