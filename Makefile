@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check ui bench real clean
+.PHONY: help demo test check audit ui bench real clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,6 +32,9 @@ check: $(READY) ## ruff and mypy
 	$(BIN)/ruff check tempkb tempkb_tests
 	$(BIN)/ruff format --check --quiet tempkb tempkb_tests
 	$(BIN)/mypy
+
+audit: $(READY) ## look up known vulnerabilities of the pinned versions; needs a network, and says so where there is none
+	@$(BIN)/python -m tempkb_tests.audit
 
 ui: $(READY) ## Dagster's web UI for the demo home (or TEMPKB_HOME), on localhost
 	$(BIN)/tempkb ui

@@ -81,6 +81,8 @@ def dagster_at(home: Home) -> Iterator[Any]:
         with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
             yield instance
     except (DBAPIError, sqlite3.Error) as error:
+        # Perhaps it was damaged after it was made; the next command looks at it again and makes anew what is broken.
+        (home.dagster / _MARK).unlink(missing_ok=True)
         raise _refused(home, error) from error
 
 
@@ -262,5 +264,6 @@ def _refused(home: Home, error: Exception) -> TempkbError:
     reason = " ".join(str(getattr(error, "orig", None) or error).split())
     return TempkbError(
         f"{home.dagster}: Dagster's storage cannot be used ({reason}); expected a folder that can be written, with "
-        "free space, and no other program that keeps its SQLite files locked. What is built is kept; try again then."
+        "free space, and no other program that keeps its SQLite files locked. What is built is kept. Try again; the "
+        "next command makes anew what is broken of it."
     )

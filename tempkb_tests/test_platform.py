@@ -19,15 +19,16 @@ from tempkb_tests.conftest import run_tempkb
 
 
 @contextmanager
-def ui_over(home, log_path, **variables):
-    """`tempkb ui` over a home, for the length of the block: its address."""
+def ui_over(home, log_path, folder, **variables):
+    """`tempkb ui` over a home, run in a folder, for the length of the block: its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     log = log_path.open("w")
     process = subprocess.Popen(
-        [sys.executable, "-m", "tempkb.cli", "ui", "--port", str(port)],
+        # -P is what the installed command has: the folder of a script is first on its path, not the working directory.
+        [sys.executable, "-P", "-m", "tempkb.cli", "ui", "--port", str(port)], cwd=folder,
         env={**environment, "TEMPKB_HOME": str(home), **variables}, stdout=log, stderr=log, start_new_session=True,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
@@ -118,7 +119,11 @@ def dropped(demo_home, tmp_path_factory):
     built = {path: path.read_bytes() for path in home.glob("lake/stable_snapshots/*/*/*.parquet")}
     run_tempkb(folder / "publisher", "demo", "--second")
     variables = {"TEMPKB_AUTOMATION": "true", "TEMPKB_MIRROR": str(mirror), "TEMPKB_NAMESPACES": "all"}
-    with ui_over(home, folder / "ui.log", **variables) as address:
+    for name in SHADOWS:
+        (folder / "hostile" / name).parent.mkdir(parents=True, exist_ok=True)
+        said = f"open({str(folder / 'imported')!r}, 'a').write({name!r} + chr(10)); raise ImportError({name!r})"
+        (folder / "hostile" / name).write_text(said)
+    with ui_over(home, folder / "ui.log", folder / "hostile", **variables) as address:
         for place in sorted((folder / "publisher/dumps").iterdir()):
             place.rename(mirror / place.name)
         for run in ("build_windows", "SUCCESS", WINDOW), ("read_wikidata", "SUCCESS", "wikidatawiki-20240401"):
@@ -131,6 +136,15 @@ def dropped(demo_home, tmp_path_factory):
 
 
 WINDOW = "2024-01-01..2024-01-01"
+# What may lie in a folder in which somebody types `tempkb ui`, under names that Python would take for its own.
+SHADOWS = ("dagster.py", "dagster_webserver.py", "duckdb.py", "json.py", "tempkb/__init__.py")
+
+
+@pytest.mark.slow
+def test_nothing_is_imported_from_the_working_directory(dropped):
+    """Server, daemon, the process that loads the definitions and those of runs have all been at work there."""
+    home, _, _ = dropped
+    assert not (home.parent / "imported").exists()
 
 
 @pytest.mark.slow

@@ -116,3 +116,14 @@ def test_settings_that_do_not_define_a_home_may_change(home_folder, monkeypatch)
     monkeypatch.setenv("TEMPKB_WORKERS", "2")
     monkeypatch.setenv("TEMPKB_STRICT", "true")
     assert load_home().settings.strict is True
+
+
+def test_of_two_first_writers_of_a_home_the_second_holds_what_the_first_wrote(home_folder, monkeypatch):
+    """Two builds begin in an empty home: when the second claims it, the first has just written it down."""
+    first, second, third = load_home(), load_home(), load_home(granularity="month")
+    assert first.claim("onewiki").settings.wiki == "onewiki"
+    with pytest.raises(SettingsError, match="was made with onewiki, but the settings say otherwiki"):
+        second.claim("otherwiki")
+    with pytest.raises(SettingsError, match="granularity: home .* was made with quarter, but the settings say month"):
+        third.claim("onewiki")
+    assert second.claim("onewiki").contributor_salt == first.claim("onewiki").contributor_salt

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -223,6 +224,82 @@ def test_a_redirect_to_another_host_is_refused(mirror, server, dump, tmp_path):
     server.faults["testwiki/"] = [say(301, Location="/testwiki/")] * 3
     with pytest.raises(SourceError, match="in circles"):
         offers_of(mirror, "testwiki")
+
+
+def test_a_redirect_to_another_port_is_refused(mirror, server, dump, tmp_path):
+    """Another server of the same machine, which has a file of that name, is not the server that was asked."""
+    with serving() as other:
+        other.files[dump] = HISTORY
+        server.faults[dump] = [say(302, Location=f"{other.root}/{dump}")]
+        with pytest.raises(SourceError, match=rf"sends us to {other.root}/{dump}, another port; expected the file"):
+            fetch(mirror, tmp_path)
+        assert other.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "target", "said"),
+    [
+        ("https://dumps.example.org/a", "https://dumps.example.org:443/b", ""),
+        ("http://dumps.example.org/a", "https://dumps.example.org/a", ""),
+        ("http://dumps.example.org:8080/a", "http://dumps.example.org:8080/b", ""),
+        ("https://dumps.example.org/a", "https://dumps.example.org:8443/a", "another port"),
+        ("http://dumps.example.org:8080/a", "https://dumps.example.org/a", "another port"),
+        ("http://dumps.example.org/a", "https://dumps.example.org:8443/a", "another port"),
+        ("https://dumps.example.org/a", "http://dumps.example.org/a", "where nothing is encrypted any more"),
+        ("https://dumps.example.org/a", "https://dumps.example.org.evil.net/a", "another host"),
+        ("https://dumps.example.org/a", "https://dumps.example.org@evil.net/a", "another host"),
+        ("https://dumps.example.org/a", "https://dumps.example.org:port/a", "which is no address"),
+        ("https://dumps.example.org/a", "file:///etc/passwd", "which is no address of a web server"),
+    ],
+)
+def test_a_redirect_stays_with_the_server_that_was_asked(server, asked, target, said):
+    mirror = HttpMirror(asked.rpartition("/")[0], "me@example.org")
+    answers = [type("Answer", (), {"status_code": 302, "headers": {"Location": target}, "close": lambda _self: None})()]
+    answers.append(type("Answer", (), {"status_code": 200})())
+    mirror._session.get = lambda *_arguments, **_options: answers.pop(0)
+    if said:
+        with pytest.raises(
+            SourceError, match=f"{re.escape(asked)}: the server sends us to .*, {said}; expected the file"
+        ):
+            mirror._ask(asked, {})
+    else:
+        assert mirror._ask(asked, {}).status_code == 200
+
+
+def test_a_link_that_leads_out_of_a_folder_mirror_is_refused(mirror, dump, tmp_path):
+    """A mirror that others fill must not make a home read, or show, what lies elsewhere on the machine."""
+    fetch(mirror, tmp_path / "mirror")
+    folder, secret = FolderMirror(tmp_path / "mirror"), tmp_path / "secret"
+    real = tmp_path / "mirror" / dump
+    real.rename(secret)
+    real.symlink_to(secret)
+    (offer,) = offers_of(folder, "testwiki")
+    said = f"{real}: a link that leads to {secret}, outside of the mirror {tmp_path / 'mirror'}"
+    assert [flaw for flaw in offer.flaws if said in flaw]
+    offer.flaws.clear()
+    with pytest.raises(SourceError, match=re.escape(said)):
+        Download(folder, offer, tmp_path / "home").run()
+    assert not (tmp_path / "home" / dump).exists()
+    # Within the mirror a link is as good as a file, and so is any link in the home's own folder.
+    secret.rename(tmp_path / "mirror" / "elsewhere.bz2")
+    real.unlink()
+    real.symlink_to(tmp_path / "mirror" / "elsewhere.bz2")
+    (offer,) = offers_of(folder, "testwiki")
+    assert offer.flaws == []
+    Download(folder, offer, tmp_path / "home").run()
+    assert arrived(tmp_path / "home") == HISTORY
+    (tmp_path / "mirror" / "elsewhere.bz2").rename(secret)
+    (tmp_path / "home" / dump).unlink()
+    (tmp_path / "home" / dump).symlink_to(secret)
+    assert find_dumps(tmp_path / "home")[0].flaws == ()
+
+
+def test_a_folder_or_list_that_is_a_link_out_of_the_mirror_is_refused(mirror, dump, tmp_path):
+    fetch(mirror, tmp_path / "secret")
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror/testwiki").symlink_to(tmp_path / "secret/testwiki")
+    with pytest.raises(SourceError, match="mirror/testwiki: a link that leads to .*secret/testwiki, outside of the"):
+        offers_of(FolderMirror(tmp_path / "mirror"), "testwiki")
 
 
 def test_a_file_that_is_gone_is_named(mirror, server, dump, tmp_path):

@@ -1,0 +1,204 @@
+"""Dagster's storage: whole or not there, healed where an earlier tempkb left it broken, and never a trace."""
+
+import shutil
+import sqlite3
+import threading
+from unittest import mock
+
+import dagster as dg
+import pytest
+from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
+from sqlalchemy.exc import OperationalError
+
+from tempkb import instance
+from tempkb.benchmarks.register import write_entry
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.errors import TempkbError
+from tempkb.instance import dagster_at, flaw_of, prepare_dagster
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import Store
+
+RUNS, EVENTS, SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
+
+
+class KilledError(BaseException):
+    """The process ends here: nothing is cleaned up."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A home's Dagster folder as it is made, with a run and a dump in it; copy it to change it."""
+    folder = tmp_path_factory.mktemp("made") / "home"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TEMPKB_HOME", str(folder))
+        with dagster_at(load_home()) as one:
+            one.add_dynamic_partitions("dumps", ["testwiki-20200101"])
+            one.add_run(dg.DagsterRun(job_name="build_windows", run_id="8d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a11"))
+    return folder / "dagster"
+
+
+@pytest.fixture
+def home(home_folder, made):
+    """A home with that folder, and with a dump and a release that Dagster must know."""
+    shutil.copytree(made, home_folder / "dagster")
+    store = Store(load_home().claim("testwiki"), [DUMP_FILES])
+    store.write(DUMP_FILES, "testwiki-20220101", [DUMP_FILES.schema.empty_table()], Provenance())
+    write_entry(store.home, "tempel", "study", {"design": {}})
+    return load_home()
+
+
+def known_to_dagster(home):
+    """What a plain Dagster finds in the home: runs, dumps, releases."""
+    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
+        assert one.all_instigator_state() == []
+        return one.get_runs_count(), *(sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "releases"))
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param((SqliteScheduleStorage, "from_local"), id="runs and events are made, schedules are not"),
+        pytest.param((instance, "_mark"), id="all are made, nothing is moved in"),
+    ],
+)
+def test_killed_while_the_storage_is_made_leaves_none_and_the_next_makes_it(home_folder, point):
+    home = load_home()
+    with mock.patch.object(*point, side_effect=KilledError), pytest.raises(KilledError):
+        prepare_dagster(home)
+    assert not home.dagster.exists()
+    assert (home.path / "dagster.draft" / RUNS).exists()
+    prepare_dagster(home)
+    assert known_to_dagster(home) == (0, [], [])
+    assert sorted(path.name for path in home.path.iterdir()) == ["dagster", "dagster.lock"]
+
+
+def test_of_many_first_commands_one_makes_the_storage_and_the_others_wait(home_folder):
+    home, found = load_home(), []
+
+    def begin():
+        prepare_dagster(home)
+        found.append((home.dagster / SCHEDULES).is_file())
+
+    with mock.patch.object(instance, "_make", side_effect=instance._make) as make:
+        several = [threading.Thread(target=begin) for _ in range(4)]
+        for one in several:
+            one.start()
+        for one in several:
+            one.join()
+    assert found == [True] * 4
+    assert make.call_count == 1
+
+
+def half_made(path):
+    """As a kill leaves it that falls between the first table and the last."""
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE event_logs (id INTEGER)")
+
+
+def two_heads(path):
+    """As two first commands leave it that stamp it at once."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO alembic_version VALUES ('5771160a95ad')")
+
+
+def unstamped(path):
+    """As a kill leaves it that falls between the last table and the stamp."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM alembic_version")
+
+
+def overwritten(path):
+    path.write_bytes(b"x" * 9000)
+
+
+def torn(path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(
+    ("wedge", "flaw"),
+    [
+        (lambda path: None, ""),
+        (lambda path: path.unlink(), "missing"),
+        (lambda path: path.write_bytes(b""), "not made to the end"),
+        (half_made, "not made to the end"),
+        (unstamped, "not made to the end"),
+        (two_heads, "made by two processes at once"),
+        (overwritten, "damaged: file is not a database"),
+        (torn, "damaged: "),
+    ],
+)
+def test_whole_is_told_from_broken(made, tmp_path, wedge, flaw):
+    path = shutil.copyfile(made / EVENTS, tmp_path / "index.db")
+    wedge(path)
+    assert flaw_of(path, "dynamic_partitions").startswith(flaw)
+    assert bool(flaw) == bool(flaw_of(path, "dynamic_partitions"))
+
+
+@pytest.mark.parametrize(
+    ("wedges", "told", "known"),
+    [
+        (
+            {EVENTS: half_made, SCHEDULES: overwritten},
+            f"{EVENTS} (not made to the end), {SCHEDULES} (damaged: file is not a database)",
+            (1, ["testwiki-20220101"], ["study"]),
+        ),
+        ({RUNS: two_heads}, f"{RUNS} (made by two processes at once)", (0, ["testwiki-20200101"], [])),
+    ],
+)
+def test_a_home_that_an_earlier_tempkb_left_broken_is_mended(home, monkeypatch, capsys, wedges, told, known):
+    monkeypatch.setattr(instance, "_MOMENT", 0.1)
+    (home.dagster / "whole").unlink()
+    for name, wedge in wedges.items():
+        wedge(home.dagster / name)
+    prepare_dagster(home)
+    said = capsys.readouterr().err
+    assert f"made anew: {told}; the broken files lie in {home.dagster / 'broken-1'}." in said
+    assert said.count("\n") == 1
+    # What was whole is kept; of what was not, Dagster knows what the lake and the register hold.
+    assert known_to_dagster(home) == known
+    assert all((home.dagster / "broken-1" / name).exists() for name in wedges)
+    prepare_dagster(home)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_whole_home_of_an_earlier_tempkb_is_kept_without_a_word(home, capsys):
+    (home.dagster / "whole").unlink()
+    prepare_dagster(home)
+    assert capsys.readouterr().err == ""
+    assert known_to_dagster(home) == (1, ["testwiki-20200101"], [])
+    assert (home.dagster / "whole").is_file()
+
+
+def test_a_storage_that_is_marked_is_not_opened_again(home):
+    with mock.patch.object(sqlite3, "connect", side_effect=KilledError), mock.patch.object(instance, "locked", None):
+        prepare_dagster(home)
+
+
+def test_sqlites_errors_are_one_line(home):
+    locked = OperationalError("INSERT INTO runs", {}, sqlite3.OperationalError("database is locked"))
+    with pytest.raises(TempkbError, match=r"storage cannot be used \(database is locked\)"), dagster_at(home):
+        raise locked
+    full = mock.patch("pathlib.Path.mkdir", side_effect=OSError(30, "Read-only file system"))
+    with full, pytest.raises(TempkbError, match=r"storage cannot be used \(.*Read-only file system\)"):
+        prepare_dagster(home)
+
+
+def test_a_storage_that_is_damaged_later_is_told_and_looked_at_by_the_next_command(home):
+    overwritten(home.dagster / EVENTS)
+    refused = pytest.raises(TempkbError, match=r"file is not a database.*next command makes anew what is broken")
+    with refused, dagster_at(home) as one:
+        one.get_dynamic_partitions("dumps")
+    assert not (home.dagster / "whole").exists()
+
+
+def test_a_torn_log_of_a_run_is_that_runs_alone(home):
+    torn = home.dagster / "history/runs/8d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a11.db"
+    torn.write_bytes(b"")
+    with dagster_at(home) as one:
+        assert one.all_logs("8d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a11") == []
+        one.add_dynamic_partitions("dumps", ["testwiki-20230101"])
+    assert known_to_dagster(home) == (1, ["testwiki-20200101", "testwiki-20230101"], [])
