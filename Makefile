@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit ui bench real clean
+.PHONY: help demo test check audit ui bench real soak clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -44,6 +44,9 @@ bench: $(READY) ## measure speed and memory on a generated history; prints the t
 
 real: $(READY) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
 	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
+
+soak: $(READY) ## kill every job at many points, type it again, and compare its home with an undisturbed one; takes an hour
+	$(BIN)/python -m tempkb_tests.soak
 
 clean: ## remove the environment and the demo home
 	rm -rf $(VENV) data/demo *.egg-info

@@ -22,7 +22,8 @@ from tempkb.partitions import CHAINED, DUMPS
 from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.settings import load_home
+from tempkb.settings import Home, load_home
+from tempkb.store.locks import is_alive
 from tempkb.store.store import Store
 from tempkb.windows import Granularity, Window
 
@@ -115,6 +116,8 @@ _CRON = {
 }
 _REGISTER, _BUILD, _READ = _JOBS[DUMPS_JOB], _JOBS[WINDOWS_JOB], _JOBS[WIKIDATA_JOB]
 _TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
+# A run of a command bears the name of a lock that the command holds as long as it lives. The tag is hidden in the UI.
+COMMANDS, COMMAND_TAG = "commands", ".dagster/tempkb_command"
 _GOING_ON = [
     dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
@@ -154,6 +157,7 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
         the requests; and what to say when there is none.
     """
     day = now().date()
+    end_dead_runs(instance, store.home)
     due, said = _due(store, day)
     arrived = [*(dump.dump_id for dump in unregistered(store)), *(one.dump.dump_id for one in due if one.offer)]
     asked = [_of_partition(DUMPS_JOB, dump_id, day) for dump_id in dict.fromkeys(arrived)]
@@ -218,6 +222,21 @@ def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
     keys = [dg.AssetKey(STABLE_SNAPSHOTS.name)]
     return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=ONLY_ITEMS, asset_selection=keys)
+
+
+def end_dead_runs(instance: dg.DagsterInstance, home: Home) -> list[str]:
+    """Report runs of commands that were killed as failed, and return their ids.
+
+    Nobody else does: to Dagster such a run goes on for ever, and whoever asks for the same waits for it.
+    """
+    dead = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=_GOING_ON))
+        if COMMAND_TAG in run.tags and not is_alive(home.dagster / COMMANDS, run.tags[COMMAND_TAG])
+    ]
+    for run in dead:
+        instance.report_run_failed(run, "The command that began this run was killed. Type it again; it goes on.")
+    return [run.run_id for run in dead]
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:

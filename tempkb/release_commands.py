@@ -183,10 +183,13 @@ def finish(name: str) -> None:
 @click.argument("name")
 def balance(name: str) -> None:
     """Make the view of an extended release that holds only entities of all its snapshots."""
+    from tempkb.benchmarks.register import require_built
     from tempkb.benchmarks.tempel import releases
     from tempkb.settings import load_home
 
-    _build_release(releases.balanced(load_home(), name))
+    home = load_home()
+    require_built(home, name)
+    _build_release(releases.balanced(home, name))
 
 
 @release.command()
@@ -211,12 +214,13 @@ def export(name: str, folder: Path, tokenizer: Path | None) -> None:
     from tempkb.benchmarks.ecbd.exporting import export_ecbd
     from tempkb.benchmarks.fact_queries import releases as fact_releases
     from tempkb.benchmarks.fact_queries.exporting import export_facts
-    from tempkb.benchmarks.register import benchmark_of
+    from tempkb.benchmarks.register import benchmark_of, require_built
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.exporting import export_release
     from tempkb.settings import load_home
 
     home = load_home()
+    require_built(home, name)
     if benchmark_of(home, name) == releases.BENCHMARK:
         written = export_release(open_store(), releases.load(home, name), folder, tokenizer)
     elif tokenizer is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered, lost_of_release
+from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered, lost_of_release, require_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
@@ -155,6 +155,7 @@ def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
 
     home = load_home()
     fact_releases.load(home, name)
+    require_built(home, name)
     summary = Summary()
     config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
     with dagster_at(home) as instance:

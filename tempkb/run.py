@@ -35,6 +35,7 @@ from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.store.damage import Fault
+from tempkb.store.locks import alive_mark
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
 from tempkb.windows import parse_day
@@ -422,23 +423,24 @@ def run_job(
     """
     import dagster as dg
 
-    from tempkb.automation import WINDOWS_JOB
+    from tempkb.automation import COMMAND_TAG, COMMANDS, WINDOWS_JOB, end_dead_runs
     from tempkb.definitions import defs
 
+    home, tags = load_home(), {}
+    end_dead_runs(instance, home)
     if job_name != WINDOWS_JOB:
         instance.add_dynamic_partitions(FAMILIES[job_name], list(keys))
-        where: dict[str, Any] = {"partition_key": keys[0]}
     else:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
-        where = {"tags": tags}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-    with progress.on_terminal():
+    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
         result = defs.resolve_job_def(job_name).execute_in_process(
             instance=instance,
             run_config={**config, **quiet},
             asset_selection=[dg.AssetKey(name) for name in selection] or None,
             raise_on_error=False,
-            **where,
+            partition_key=None if job_name == WINDOWS_JOB else keys[0],
+            tags={**tags, COMMAND_TAG: mark},
         )
     summary.run_ids.append(result.run_id)
     summary.failures += list(_failures(result))

@@ -8,10 +8,11 @@ from pathlib import Path
 from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
 from tempkb.errors import SettingsError, SourceError
 from tempkb.refresh import is_built, read_windows, stale_windows
+from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.settings import Home, Settings
 from tempkb.store.store import Store
-from tempkb.windows import Window, parse_range, refuse_unended, windows_between, windows_until
+from tempkb.windows import Window, parse_range, refuse_unended, window_of_key, windows_between, windows_until
 
 OF_HISTORY = {"revision_log", "stable_snapshots", "page_wikitexts", "rebuild_changes"}
 OF_DUMPS = {"dump_files", "pages", "namespaces"}
@@ -137,4 +138,9 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
         return []
     if request.windows or request.all_windows or request.rebuild or request.dump_files:
         return list(windows)
-    return [window for window in windows if not is_built(store, window, wanted)]
+    unread = {window.key for window in windows if not is_built(store, window, wanted)}
+    # What an interrupted build has written is asked for once more with the rest, since only then it goes on from the
+    # items that it has read; the windows that stand already get equal bytes.
+    for together in interrupted_windows(store.lake):
+        unread |= together if together & unread else frozenset()
+    return [window_of_key(key, store.home.settings.granularity) for key in sorted(unread)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tempkb.benchmarks.register import is_of_releases, partitions_of_release
 from tempkb.errors import ContractError
@@ -59,6 +60,9 @@ def broken(
         releases: whose rows are looked at; tables that are of no release are looked at whole.
         given: rows that are not written yet, by the names that the query uses.
         only: partitions of these releases that are looked at; None: all.
+
+    Raises:
+        ContractError: a release was built by an earlier version of tempkb and lacks a column that the promise is about.
     """
 
     def partitions(table: Table) -> list[str] | None:
@@ -67,7 +71,37 @@ def broken(
         found = [key for name in releases for key in partitions_of_release(store.lake, table, name)]
         return [key for key in found if only is None or key in only]
 
-    return promises.broken(store, promise.query, promise.tables, partitions, given or {}, promise.prepare)
+    try:
+        return promises.broken(store, promise.query, promise.tables, partitions, given or {}, promise.prepare)
+    except duckdb.BinderException:
+        for table in promise.tables.values():
+            for name in releases:
+                refuse_earlier(store, table, name, f"its promise {promise.name} cannot be looked at")
+        raise
+
+
+def refuse_earlier(store: Store, table: Table, release: str, why: str) -> None:
+    """Refuse a release whose rows lack columns that the table has by now.
+
+    Args:
+        store: where the release is.
+        table: one of its tables; others are passed over.
+        release: its name.
+        why: what cannot be done with it, for the message.
+
+    Raises:
+        ContractError: names the columns, and says what to type.
+    """
+    lacking: set[str] = set()
+    for version in store.lake.versions(table.name, partitions_of_release(store.lake, table, release)):
+        if version.schema != table.fingerprint:
+            lacking |= set(table.column_names()) - set(pq.read_schema(version.paths()[0]).names)
+    if lacking:
+        raise ContractError(
+            f"release {release!r}: was built by an earlier version of tempkb, and its {table.name} has no column "
+            f"{', '.join(sorted(lacking))}, so {why}. It can be kept as it is; to have one that can, build the same "
+            "under another --name, as `tempkb release --help` shows"
+        )
 
 
 def require(

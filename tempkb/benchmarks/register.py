@@ -103,6 +103,19 @@ def is_built(home: Home, name: str) -> bool:
     return bool(entry[_BUILT] == _asked(entry))
 
 
+def require_built(home: Home, name: str) -> None:
+    """Refuse a release that is not finished.
+
+    Raises:
+        DesignError: there is none of that name, or a run of it was killed or is still at work.
+    """
+    if not is_built(home, name):
+        raise DesignError(
+            f"release {name!r}: is not finished, since a run of it was killed or is still at work; finish it: "
+            f"tempkb release finish {name}"
+        )
+
+
 def was_built(home: Home, name: str) -> bool:
     """Was a release ever built whole, if perhaps not all that is asked for by now?"""
     return is_registered(home, name) and _read(home, name)[_BUILT] is not None

@@ -194,7 +194,7 @@ class _Build:
         self._refuse_missing_pages()
         with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
             self.staging = staging
-            self.before = Before(self.store.lake, drafts.folder / "before.json")
+            self.before = Before(self.store.lake, drafts.folder)
             receipts, failures = self._read(items, drafts.folder)
             if not failures and not any(receipt.pages.total() for receipt in receipts):
                 self._refuse_nothing()

@@ -27,6 +27,7 @@ class _Noted:
 
 _NOTED = TypeAdapter(_Noted)
 _VERSIONS = TypeAdapter(dict[str, list[Version]])
+_BEFORE = "before.json"
 
 
 def item_name(item: Item) -> str:
@@ -86,18 +87,12 @@ class Before:
 
     Args:
         lake: whose versions.
-        path: where they are noted, among the build's drafts.
+        drafts: folder of the build's drafts, where they are noted.
     """
 
-    def __init__(self, lake: Lake, path: Path) -> None:
-        self._lake, self._path = lake, path
-        try:
-            self._noted = _VERSIONS.validate_json(path.read_bytes()) if path.exists() else {}
-        except ValidationError:
-            raise ContractError(
-                f"{path}: found something else than the note of an earlier run; what was read so far is of no use "
-                "without it: tempkb gc, then build again"
-            ) from None
+    def __init__(self, lake: Lake, drafts: Path) -> None:
+        self._lake, self._path = lake, drafts / _BEFORE
+        self._noted = _read_note(self._path) if self._path.exists() else {}
 
     def note(self, windows: Iterable[str], tables: Sequence[str]) -> None:
         """Note what stands of some windows now, but for those that an earlier run has noted."""
@@ -114,6 +109,25 @@ class Before:
         return {
             version.table: version for version in self._noted.get(window, []) if version.first_fault(sums=True) is None
         }
+
+
+def _read_note(path: Path) -> dict[str, list[Version]]:
+    try:
+        return _VERSIONS.validate_json(path.read_bytes())
+    except ValidationError:
+        raise ContractError(
+            f"{path}: found something else than the note of an earlier run; what was read so far is of no use without "
+            "it: tempkb gc, then build again"
+        ) from None
+
+
+def interrupted_windows(lake: Lake) -> list[frozenset[str]]:
+    """Return, for each build that ended while it wrote, the windows it was to write.
+
+    Only a build that is asked for all of them goes on from its finished items.
+    """
+    notes = (folder / _BEFORE for folder in lake.unfinished())
+    return [frozenset(_read_note(path)) for path in notes if path.exists()]
 
 
 def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:

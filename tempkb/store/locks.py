@@ -5,6 +5,7 @@ import fcntl
 import os
 import random
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +57,36 @@ def locked(path: Path, patience: Patience | None = None) -> Iterator[None]:
                 if not patience.wait():
                     raise LockTimeoutError(f"{path} is held by another process; try again when it has finished")
         yield
+
+
+@contextlib.contextmanager
+def alive_mark(folder: Path) -> Iterator[str]:
+    """Give a name by which others can tell whether this process still lives, for the length of the block.
+
+    Args:
+        folder: where the marks of all lie.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    mark = uuid.uuid4().hex
+    path = folder / mark
+    with locked(path):
+        try:
+            yield mark
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def is_alive(folder: Path, mark: str) -> bool:
+    """Does the process that made a mark still live? Of one that does not the mark is removed."""
+    path = folder / mark
+    try:
+        with path.open("r+") as handle:
+            if not try_lock(handle.fileno()):
+                return True
+            path.unlink()
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def try_lock(descriptor: int) -> bool:

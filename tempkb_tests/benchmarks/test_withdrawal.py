@@ -7,12 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
+from unittest import mock
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.promises import Promise, broken, require
 from tempkb.benchmarks.register import (
     COMMAND,
@@ -21,6 +24,7 @@ from tempkb.benchmarks.register import (
     is_registered,
     read_entry,
     release_names,
+    require_built,
     strike,
     unfinished_releases,
     write_entry,
@@ -131,6 +135,8 @@ def killed_extension(store):
 def test_of_an_extension_that_was_killed_and_fails_when_it_goes_on_nothing_stays(store):
     killed_extension(store)
     assert unfinished_releases(store.home) == ["good"]
+    with pytest.raises(DesignError, match="is not finished, .*; finish it: tempkb release finish good$"):
+        require_built(store.home, "good")
     with pytest.raises(ContractError, match="Release 'good' stays exactly as it was$"):
         build(store, "good", -1, cut="2024-01-01")
     assert store.lake.partitions("rows") == ["good.2022-01-01"]
@@ -196,6 +202,27 @@ def test_a_release_that_was_removed_while_it_was_built_leaves_nothing(store):
         pytest.fail("a release that nobody asked for")
 
 
+def test_of_a_run_over_several_releases_that_fails_none_is_left_half_built(store):
+    build(store, "stands", 1)
+    for name in ("fails", "begun"):
+        write_entry(store.home, "toy", name, {"cuts": ["2022-01-01"]})
+        store.write(ROWS, f"{name}.2022-01-01", [rows_of(name, 1)], Provenance())
+    context = mock.Mock(partition_keys=["stands", "fails", "begun"])
+
+    def step():
+        with forgetting_withdrawn(context, store, "fails"), whole_or_nothing(store, "fails"):
+            raise ContractError("a fault")
+
+    with pytest.raises(ContractError) as failed:
+        step()
+    assert str(failed.value) == (
+        "a fault. Nothing was kept of release 'fails'. Not built either, since the run ended here: begun"
+    )
+    assert release_names(store.home) == ["stands"]
+    assert store.lake.partitions("rows") == ["stands.2022-01-01"]
+    assert [call.args[1] for call in context.instance.delete_dynamic_partition.mock_calls] == ["fails", "begun"]
+
+
 def test_the_rows_of_one_release_are_no_affair_of_another(store):
     build(store, "good", 1)
     store.write(ROWS, "good.2022-01-01", [rows_of("good", -1)], Provenance())
@@ -205,6 +232,21 @@ def test_the_rows_of_one_release_are_no_affair_of_another(store):
     assert {name: broken(store, PROMISE, [name]) for name in ("good", "other", "goo")} == {
         "good": [("good", -1)], "other": [], "goo": [],
     }  # fmt: skip
+
+
+def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_in_words(store):
+    build(store, "new", 1)
+    store.write(replace(ROWS, columns=(*_COLUMNS[:2], CUT), key=("release",)), "old.2022-01-01",
+                [rows_of("old", 1).drop_columns("n")], Provenance())  # fmt: skip
+    store.write(TOLD, "old", [own_row("old", 1)], Provenance())
+    with pytest.raises(ContractError) as refused:
+        broken(store, PROMISE, ["old"])
+    assert str(refused.value) == (
+        "release 'old': was built by an earlier version of tempkb, and its rows has no column n, so its promise "
+        "rows_are_positive cannot be looked at. It can be kept as it is; to have one that can, build the same under "
+        "another --name, as `tempkb release --help` shows"
+    )
+    assert broken(store, PROMISE, ["new"]) == []
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,10 @@ import pytest
 from tempkb.api import open_store
 from tempkb.errors import ContractError
 from tempkb.revisions import building
+from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
+from tempkb.selection import Request, windows_to_read
+from tempkb.windows import windows_until
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 
@@ -197,6 +200,54 @@ def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_pa
     store, report, _ = build_files(newer, until=date(2024, 1, 1), rebuild=True)
     assert report.changes == {"2023-10-01": {"imported": 1, "removed": 1, "winner_changed": 1}}
     assert store.read("rebuild_changes").num_rows == 3
+
+
+def test_what_a_pass_saw_of_the_files_is_written_down_before_the_windows(home_folder, tmp_path, monkeypatch, calls):
+    """Of a run that is killed when the last window is written no later run reads the dump again."""
+    paths = parts(tmp_path / "dump", n=1)
+    store, *_ = build_files(*paths)
+    whole = [store.read(table).to_pylist() for table in ("dump_files", "exclusions")]
+    assert whole[0][0]["n_revision_elements"] == 40
+    for table in ("revision_log", "stable_snapshots", "dump_files"):
+        for partition in store.lake.partitions(table):
+            store.lake.remove(table, partition)
+    write, written = building._Build._write_snapshot, []
+
+    def die_behind_the_last(self, receipts, window, *told):
+        write(self, receipts, window, *told)
+        written.append(window)
+        if len(written) == 40:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(building._Build, "_write_snapshot", die_behind_the_last)
+    with pytest.raises(KeyboardInterrupt):
+        build_files(*paths)
+    assert [store.read(table).to_pylist() for table in ("dump_files", "exclusions")] == whole
+
+
+def test_a_build_of_what_is_missing_goes_on_with_one_that_ended_while_it_wrote(
+    home_folder, tmp_path, monkeypatch, calls
+):
+    """`tempkb build` asks for what is not built; with three of forty windows written, that is not what was begun."""
+    write, written = building._Build._write_snapshot, []
+
+    def die_behind_the_third(self, receipts, window, *told):
+        write(self, receipts, window, *told)
+        written.append(window)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+
+    paths = parts(tmp_path / "dump", n=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(building._Build, "_write_snapshot", die_behind_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            build_files(*paths)
+    store = open_store()
+    every = windows_until(date(2014, 1, 1), date(2024, 1, 1), "quarter")
+    assert windows_to_read(store, Request(), every[3:], set(ALL)) == every
+    # What nobody began is read by itself.
+    assert store.collect_garbage()
+    assert windows_to_read(store, Request(), every[3:], set(ALL)) == every[3:]
 
 
 def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tmp_path):

@@ -9,7 +9,6 @@ does, and after some seconds. Ends with status 1 if anything was not sound.
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -40,16 +39,16 @@ def _soak(slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job],
         if names and job.name not in names:
             continue
         found = []
-        began = time.monotonic()
         for trial in kill(trials, job):
             found.append(trial)
             if not trial.is_sound:
                 _tell(trial)
-        rows.append((job.name, found, time.monotonic() - began))
+        rows.append((job.name, found, trials.undisturbed(job).cpu_seconds))
         sys.stdout.write(_row(*rows[-1]))
         sys.stdout.flush()
     sys.stdout.write(
-        "\njob                        kills  half  lost  unequal  failed\n" + "".join(_row(*row) for row in rows)
+        "\njob                        kills  half  lost  unequal  failed  seconds\n"
+        + "".join(_row(*row) for row in rows)
     )
     return all(trial.is_sound for _, found, _ in rows for trial in found)
 
@@ -106,7 +105,7 @@ def _row(name: str, found: Sequence[Trial], seconds: float) -> str:
     ]
     half, lost, unequal, failed = counts or [0] * 4
     n = sum(one.was_killed for one in found)
-    return f"{name:<26} {n:>5} {half:>5} {lost:>5} {unequal:>8} {failed:>7}   {seconds:.0f} s\n"
+    return f"{name:<26} {n:>5} {half:>5} {lost:>5} {unequal:>8} {failed:>7} {seconds:>8.1f}\n"
 
 
 if __name__ == "__main__":

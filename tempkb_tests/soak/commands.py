@@ -27,12 +27,14 @@ class Ended:
         said: what it wrote to both its outputs.
         changes: labels of the changes that it made to the home, in order.
         seconds: how long it took.
+        cpu_seconds: what it took of the machine.
     """
 
     code: int
     said: str
     changes: list[str]
     seconds: float
+    cpu_seconds: float
 
 
 class Commands:
@@ -73,11 +75,12 @@ class Commands:
             sys.argv = ["tempkb", *arguments]
             main()
 
-        code, seconds = self._in_child(work, kill_after)
+        code, seconds, cpu_seconds = self._in_child(work, kill_after)
         changes = (
             (self._notes / "changes").read_text("utf-8").splitlines() if (self._notes / "changes").exists() else []
         )
-        return Ended(code, (self._notes / "output").read_text("utf-8", "replace"), changes, seconds)
+        said = (self._notes / "output").read_text("utf-8", "replace")
+        return Ended(code, said, changes, seconds, cpu_seconds)
 
     def ask(self, work: Callable[[], None]) -> None:
         """Run a function in a child of its own, for what leaves threads behind.
@@ -85,20 +88,21 @@ class Commands:
         Raises:
             RuntimeError: it fails.
         """
-        code, _ = self._in_child(work, None)
+        code, *_ = self._in_child(work, None)
         if code:
             raise RuntimeError((self._notes / "output").read_text("utf-8", "replace"))
 
-    def _in_child(self, work: Callable[[], None], kill_after: float | None) -> tuple[int, float]:
+    def _in_child(self, work: Callable[[], None], kill_after: float | None) -> tuple[int, float, float]:
         began = time.monotonic()
         (self._notes / "changes").unlink(missing_ok=True)
         child = os.fork()
         if not child:
             self._live(work)
         while True:
-            done, status = os.waitpid(child, os.WNOHANG)
+            done, status, used = os.wait4(child, os.WNOHANG)
             if done:
-                return os.waitstatus_to_exitcode(status), time.monotonic() - began
+                seconds = time.monotonic() - began
+                return os.waitstatus_to_exitcode(status), seconds, used.ru_utime + used.ru_stime
             if kill_after is not None and time.monotonic() - began >= kill_after:
                 os.killpg(child, signal.SIGKILL)
                 kill_after = None

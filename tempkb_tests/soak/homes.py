@@ -122,15 +122,19 @@ def _tables(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
 
 
 def _of_dagster(home: Path) -> Told:
-    """Partitions that Dagster knows by name."""
-    path = home / "dagster" / "history" / "runs" / "index.db"
+    """Partitions that Dagster knows by name, and runs that it believes to be under way."""
+    history = home / "dagster" / "history"
+    families = "SELECT partitions_def_name, partition FROM dynamic_partitions ORDER BY 1, 2"
+    known = {f"dagster {family} {key}": "there" for family, key in _ask(history / "runs" / "index.db", families)}
+    runs = "SELECT pipeline_name, status FROM runs WHERE status IN ('STARTING', 'STARTED', 'QUEUED') ORDER BY 1"
+    return known | {f"dagster run of {job}": str(status) for job, status in _ask(history / "runs.db", runs)}
+
+
+def _ask(path: Path, query: str) -> list[Any]:
     if not path.exists():
-        return {}
+        return []
     with sqlite3.connect(path) as connection:
-        rows: list[Any] = connection.execute(
-            "SELECT partitions_def_name, partition FROM dynamic_partitions ORDER BY 1, 2"
-        ).fetchall()
-    return {f"dagster {family} {key}": "there" for family, key in rows}
+        return connection.execute(query).fetchall()
 
 
 def _sha256(path: Path) -> str:

@@ -23,6 +23,7 @@ class Undisturbed:
         after: partitions that stand behind it.
         changes: labels of the changes it makes, in order.
         seconds: how long it takes.
+        cpu_seconds: what it takes of the machine.
     """
 
     told: homes.Told
@@ -30,6 +31,7 @@ class Undisturbed:
     after: set[str]
     changes: list[str]
     seconds: float
+    cpu_seconds: float
 
 
 @dataclass
@@ -90,7 +92,9 @@ class Trials:
             after = homes.partitions(self._commands.home)
             if job.leaves:
                 self._kept.keep(job.leaves)
-            self._known[job.name] = Undisturbed(self._describe(), before, after, ended.changes, ended.seconds)
+            self._known[job.name] = Undisturbed(
+                self._describe(), before, after, ended.changes, ended.seconds, ended.cpu_seconds
+            )
         return self._known[job.name]
 
     def kill_at(self, job: Job, number: int) -> Trial:

@@ -5,6 +5,9 @@ from datetime import date, timedelta
 
 import pytest
 
+from tempkb.dumps.entities import name_entities
+from tempkb.wikidata import building
+from tempkb.wikidata.building import is_current, read_dump
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.wikidata.items import item, read_home, said
 
@@ -171,3 +174,35 @@ def test_random_statements_against_an_oracle_over_days(late, seed):
         truth = expected({g: t for g, (_, t) in before.items()}, {g: t for g, (_, t) in now.items()}, window)
         assert found[str(window.start)] == truth, window.label
     assert sum(row[4] for row in found.values()) > 10
+
+
+def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken_for_finished(tmp_path, monkeypatch):
+    """Reading an older dump gives the newer one another first dump; its own table is the last that is written."""
+    older, newer = "wikidatawiki-20200101", "wikidatawiki-20210701"
+    dumps = {day: [item("Q1", "One", "One", P39=[said("Q1$1", "Q2", "2018-02-01")])] for day in (LATER, FIRST)}
+    store = read_home(tmp_path, monkeypatch, dumps)
+    whole = store.read("late_edits", dump_id=newer).to_pylist()
+    assert {str(row["first_dump_date"]) for row in whole if str(row["window_end"]) <= FIRST} == {FIRST}
+    named = [
+        name_entities([tmp_path / f"wikidata-{day.replace('-', '')}-all.json"], date.fromisoformat(day))
+        for day in (FIRST, LATER)
+    ]
+    store.lake.remove("late_edits", newer)
+    for table in building.ALL:
+        store.lake.remove(table.name, older)
+    read_dump(store, named[1], lambda line: None)
+    write = building.write_late_edits
+
+    def die_at_others(store, dump_id, day):
+        if dump_id == newer:
+            raise KeyboardInterrupt
+        return write(store, dump_id, day)
+
+    monkeypatch.setattr(building, "write_late_edits", die_at_others)
+    with pytest.raises(KeyboardInterrupt):
+        read_dump(store, named[0], lambda line: None)
+    assert not is_current(store, named[0])
+    monkeypatch.setattr(building, "write_late_edits", write)
+    read_dump(store, named[0], lambda line: None)
+    assert is_current(store, named[0])
+    assert store.read("late_edits", dump_id=newer).to_pylist() == whole

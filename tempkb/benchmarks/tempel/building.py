@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.promises import require
+from tempkb.benchmarks.promises import refuse_earlier, require
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
@@ -195,6 +195,8 @@ class _Builder:
         for cut in cuts:
             if not self._has_rows(cut, self.release.made_from):
                 raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so nothing can be balanced")
+        for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
+            refuse_earlier(self.store, table, self.release.made_from, "it cannot be balanced")
         source = read_plan(self.store.lake, self.release.made_from, cuts)
         plan = balance(source, self.design, cuts)
         for cut in cuts:

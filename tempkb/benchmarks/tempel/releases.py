@@ -75,7 +75,14 @@ def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
 
 
 def keep(home: Home, release: Release) -> None:
-    """Write a release down; the run that builds it reads it from there."""
+    """Write a release down; the run that builds it reads it from there.
+
+    Raises:
+        DesignError: another program has extended the release since it was looked at.
+    """
+    held = load(home, release.name).added if is_registered(home, release.name) else ()
+    if held != release.added[: len(held)]:
+        raise DesignError(f"release {release.name!r}: was extended by another program meanwhile; type the same again")
     said = {
         "preset": release.preset, "design": release.design.to_json(),
         "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
