@@ -38,8 +38,11 @@ def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None
 
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory) -> Path:
-    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster. Read only; copy it to change it."""
-    home = tmp_path_factory.mktemp("demo") / "home"
+    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster. Read only; copy it to change it.
+
+    Its name has all signs that somebody could forget to quote.
+    """
+    home = tmp_path_factory.mktemp("demo") / 'it\'s a "home" 100% [x] é'
     run_tempkb(home, "demo")
     run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
     run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")

@@ -17,7 +17,9 @@ def printed(what, width=80, encoding="utf-8"):
     return stream.buffer.getvalue().decode(encoding)
 
 
-@pytest.mark.parametrize("text", ["postgres:x:1", "[bold]b[/bold]", "[/]", "[link=http://x]y[/link]", "\\[x]", ":smile:"])
+@pytest.mark.parametrize(
+    "text", ["postgres:x:1", "[bold]b[/bold]", "[/]", "[link=http://x]y[/link]", "\\[x]", ":smile:"]
+)
 def test_markup_and_codes_of_emoji_are_just_text(text):
     assert text in printed(text)
     table = printed(grid([text], [[text]], title=text))
