@@ -20,7 +20,7 @@ _OF_RUNS = {"Failure"}
 
 _ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
 _WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
-_MOUNT = "see that the disk is mounted and well, then give the same command again"
+_MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
 # What the system says -> what a person can do. DuckDB and SQLite repeat the system's words, or have their own.
 _REMEDIES = {
     os.strerror(errno.ENOSPC): _ROOM, "database or disk is full": _ROOM, os.strerror(errno.EDQUOT): _ROOM,
@@ -79,7 +79,8 @@ def _told(kind: str, message: str, path: str = "") -> str | None:
         path = path or _path_in(rest)
         said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said)
     else:
-        said = first
+        # SQLAlchemy puts the class of SQLite's own error in front.
+        said = re.sub(r"^\(\w+(?:\.\w+)*\) ", "", first)
     remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
     place = path or ("" if '"' in said else f"home {os.environ.get('TEMPKB_HOME', 'data/demo')}")
     line = f"{place}: {said}" if place else said

@@ -37,11 +37,12 @@ def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None
 def demo_home(tmp_path_factory, worker_id) -> Path:
     """A home with the demo world, a release of its facts and one of ECBD, built through Dagster.
 
-    Read only; copy it to change it. The first of several workers builds it for all.
+    Read only; copy it to change it. The first of several workers builds it for all. Its name has all signs that
+    somebody could forget to quote.
     """
     own = tmp_path_factory.getbasetemp()
     folder = (own if worker_id == "master" else own.parent) / "demo"
-    home, built = folder / "home", folder / "built"
+    home, built = folder / 'it\'s a "home" 100% [x] é', folder / "built"
     with locked(folder / "lock"):
         if not built.exists():
             run_tempkb(home, "demo")

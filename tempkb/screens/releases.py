@@ -76,7 +76,7 @@ def print_fact_release(name: str, benchmark: str) -> None:
         starts = sorted(map(str, set(changes["window_start"].to_pylist())))
         table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
         screen.print(grid(("window", *kinds), table))
-    _print_next(name, "date, query, answers[1].label AS answer", f"{benchmark}_queries")
+    _print_next(name, "date, query, list_transform(answers, lambda one: one.label) AS answers", f"{benchmark}_queries")
 
 
 def _print_next(name: str, columns: str, table: str) -> None:

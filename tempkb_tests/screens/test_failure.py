@@ -1,0 +1,170 @@
+"""What the machine does to us is told in one line; only our own mistakes leave a trace."""
+
+import errno
+import io
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from dagster._utils.error import serializable_error_info_from_exc_info
+
+from tempkb.cli import main
+from tempkb.engine.items import attempt
+from tempkb.failures import in_words, innermost
+from tempkb.screens import failure
+
+ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
+WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
+MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
+HOME = "home /data/it's mine"
+DUCKDB_FULL = 'IO Error: Could not write file "/h/tempkb.duckdb": No space left on device'
+
+
+def of_system(number, path="/h/lake/it's [a]"):
+    return OSError(number, os.strerror(number), path)
+
+
+def chained(error):
+    """As SQLAlchemy wraps what SQLite said."""
+    outer = RuntimeError("(Background on this error at: https://sqlalche.me/)")
+    outer.__cause__ = error
+    return outer
+
+
+MACHINE = [
+    (of_system(errno.ENOSPC), f"/h/lake/it's [a]: No space left on device; {ROOM}"),
+    (of_system(errno.EDQUOT), f"/h/lake/it's [a]: Disk quota exceeded; {ROOM}"),
+    (of_system(errno.EROFS), f"/h/lake/it's [a]: Read-only file system; {WRITE}"),
+    (of_system(errno.EACCES), f"/h/lake/it's [a]: Permission denied; {WRITE}"),
+    (of_system(errno.ESTALE), f"/h/lake/it's [a]: Stale file handle; {MOUNT}"),
+    (of_system(errno.EIO), f"/h/lake/it's [a]: Input/output error; {MOUNT}"),
+    (of_system(errno.ENOENT), "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
+     "Put it back or name another, then give the same command again"),
+    (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; take a shorter name"),
+    (OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
+     f"{HOME}: No space left on device; {ROOM}"),
+    (duckdb.IOException(DUCKDB_FULL), f"{DUCKDB_FULL}; {ROOM}"),
+    (duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"),
+     f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; take fewer workers (TEMPKB_WORKERS=1) or a machine "
+     "with more memory"),
+    (sqlite3.OperationalError("database or disk is full"), f"{HOME}: database or disk is full; {ROOM}"),
+    (sqlite3.OperationalError("(sqlite3.OperationalError) database or disk is full\n[SQL: INSERT]"),
+     f"{HOME}: database or disk is full; {ROOM}"),
+    (sqlite3.OperationalError("disk I/O error"), f"{HOME}: disk I/O error; {MOUNT}"),
+    (sqlite3.OperationalError("attempt to write a readonly database"), f"{HOME}: attempt to write a readonly database; {WRITE}"),
+    (sqlite3.DatabaseError("file is not a database"),
+     f"{HOME}: file is not a database; the file is damaged; restore it from a copy"),
+    (chained(sqlite3.OperationalError("unable to open database file")), f"{HOME}: unable to open database file; {WRITE}"),
+    (MemoryError(), "memory ran out; take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
+]  # fmt: skip
+OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Error: no table"), AssertionError()]
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", "/data/it's mine")
+
+
+def raised(error):
+    try:
+        raise error
+    except BaseException as caught:  # noqa: BLE001 - for its trace
+        return caught
+
+
+@pytest.mark.parametrize(("error", "line"), MACHINE, ids=lambda value: str(value)[:40])
+def test_the_machine_in_one_line_wherever_it_happens(error, line, tmp_path):
+    assert in_words(error) == line
+    raised(error)
+    kept = serializable_error_info_from_exc_info((type(error), error, error.__traceback__))
+    assert innermost(kept) == line
+    if isinstance(error, Exception):
+        work = mock.Mock(side_effect=error)
+        assert attempt(work, "part 1", tmp_path / "item", lambda done: None).failure == line
+
+
+@pytest.mark.parametrize("error", OURS, ids=lambda error: type(error).__name__)
+def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
+    assert in_words(error) is None
+    kept = SimpleNamespace(cause=None, message=f"{type(error).__name__}: {error}\n")
+    assert innermost(kept).startswith(type(error).__name__)
+    assert "this looks like a defect of tempkb 0.1.0; please report it: https://" in innermost(kept)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (MACHINE[0][0], 1, f"tempkb: {MACHINE[0][1]}\n"),
+        (MACHINE[9][0], 1, f"tempkb: {MACHINE[9][1]}\n"),
+        (MACHINE[-2][0], 1, f"tempkb: {MACHINE[-2][1]}\n"),
+        (KeyboardInterrupt(), 130, "tempkb: interrupted; what is finished stays, and the same command goes on from there\n"),
+    ],
+    ids=["system", "duckdb", "sqlite", "Ctrl-C"],
+)  # fmt: skip
+def test_a_command_ends_with_one_line(error, code, line):
+    with mock.patch("tempkb.screens.status.open_store", side_effect=error):
+        done = CliRunner().invoke(main, ["status"])
+    assert (done.exit_code, done.stdout, done.stderr) == (code, "", line)
+
+
+def test_a_defect_keeps_its_trace_and_tells_where_to_report_it(capsys):
+    error = raised(KeyError("title"))
+    with mock.patch("tempkb.screens.status.open_store", side_effect=error):
+        assert CliRunner().invoke(main, ["status"]).exception is error
+    with mock.patch.object(sys, "excepthook"):
+        failure.prepare_streams()
+        sys.excepthook(type(error), error, error.__traceback__)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "Traceback (most recent call last):"
+    assert said[-2] == "KeyError: 'title'"
+    assert said[-1].startswith("tempkb: this looks like a defect of tempkb 0.1.0; please report it: https://")
+
+
+def test_messages_cannot_act_on_the_terminal():
+    with mock.patch("tempkb.screens.status.open_store", side_effect=of_system(errno.EIO, "/h/\x1b[2Jx")):
+        assert "tempkb: /h/\\x1b[2Jx: Input/output error" in CliRunner().invoke(main, ["status"]).stderr
+
+
+def test_what_a_terminal_of_ascii_lacks_is_an_escape():
+    with (
+        mock.patch("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii")) as out,
+        mock.patch.object(sys, "excepthook"),
+    ):
+        failure.prepare_streams()
+        print("Köln ☃", file=out)
+        out.flush()
+        assert out.buffer.getvalue() == b"K\\xf6ln \\u2603\n"
+
+
+def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    with mock.patch("tempkb.benchmarks.export.pq.ParquetWriter", side_effect=of_system(errno.ENOSPC, "cloze.parquet")):
+        done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path)])
+    assert (done.exit_code, done.stderr) == (1, f"tempkb: cloze.parquet: No space left on device; {ROOM}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
+    line = "import time\nprint('up', flush=True)\ntime.sleep(60)"
+    program = f"from unittest import mock\nfrom tempkb.cli import main\ndef wait(*_):\n    exec({line!r})\n"
+    program += "with mock.patch('tempkb.screens.status.open_store', wait):\n    main(['status'])"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TEMPKB_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout.readline() == "up\n"
+        time.sleep(0.1)
+        running.send_signal(signal.SIGINT)
+        assert running.stderr.read().splitlines() == [
+            "tempkb: interrupted; what is finished stays, and the same command goes on from there"
+        ]
+    assert running.returncode == 130

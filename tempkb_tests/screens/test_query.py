@@ -1,0 +1,170 @@
+"""`tempkb sql` on the demo world, whose home lies in a folder with an apostrophe, quotes, brackets and blanks."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from tempkb.api import open_store
+from tempkb.cli import main
+from tempkb_tests.conftest import run_tempkb
+
+
+@pytest.fixture
+def sql(demo_home, monkeypatch):
+    """Run `tempkb sql` in this process: (exit code, standard output, standard error)."""
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+
+    def run(*arguments, width=80):
+        done = CliRunner().invoke(main, ["sql", *map(str, arguments)], env={"COLUMNS": str(width)})
+        return done.exit_code, done.stdout, done.stderr
+
+    return run
+
+
+def test_every_table_and_view_answers_under_the_restrictions_and_in_a_plain_shell(demo_home, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    query = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal ORDER BY 1"
+    with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as shell:
+        names = [name for (name,) in shell.sql(query).fetchall()]
+        counted = {name: shell.sql(f'SELECT count(*) FROM "{name}"').fetchall() for name in names}
+    assert {"published", "page_wikitexts", "mentions", "fact_versions", "ecbd_balance", "exclusions"} <= set(names)
+    with open_store().database.asking() as connection:
+        assert {name: connection.sql(f'SELECT count(*) FROM "{name}"').fetchall() for name in names} == counted
+
+
+def test_what_a_closing_screen_recommends_is_readable(sql):
+    query = "SELECT masked_sentence, answer, origin_window FROM ecbd_cloze WHERE release = 'demo-cloze' LIMIT 5"
+    for width in (80, 120):
+        code, said, _ = sql(query, width=width)
+        lines = said.splitlines()
+        assert (code, lines[-1]) == (0, "5 rows")
+        assert max(map(len, lines)) <= width
+        assert len(lines) < 40
+        heads = [line.split(" | ")[0].strip() for line in lines if " | " in line]
+        assert [head for head in heads if head] == ["masked_sentence", "answer", "origin_window"] * 5
+
+
+def test_a_wall_of_columns_becomes_a_column_a_line(sql):
+    code, said, _ = sql("FROM ecbd_cloze ORDER BY cloze_id LIMIT 2")
+    assert code == 0
+    assert said.count("-[ record") == 2
+    assert re.search(r"^origin_from +\| \d{4}-\d\d-\d\d$", said, re.MULTILINE)
+    assert re.search(r"^page_id +\| \d+$", said, re.MULTILINE)
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_what_fits_is_a_table_and_numbers_are_those_that_are_stored(sql):
+    _, said, _ = sql("SELECT 1234567 AS id, 'postgres:x:1' AS line, '[bold]' AS \"[b]\", NULL AS none, true AS yes")
+    assert [cell.strip() for cell in said.splitlines()[1].split("┃")[1:-1]] == ["id", "line", "[b]", "none", "yes"]
+    assert [cell.strip() for cell in said.splitlines()[3].split("│")[1:-1]] == [
+        "1234567", "postgres:x:1", "[bold]", "NULL", "true",
+    ]  # fmt: skip
+    assert said.splitlines()[-1] == "1 row"
+
+
+def test_structs_and_instants_are_whole(sql):
+    _, said, _ = sql(
+        "SELECT [{'a': DATE '2024-01-02', 'b': NULL}] AS l, TIMESTAMPTZ '2024-01-02 03:04:05.000006+00' AS t"
+    )
+    assert '[{"a": "2024-01-02", "b": null}]' in said
+    assert "2024-01-02 03:04:05.000006+00:00" in said
+
+
+def test_more_rows_than_are_shown_are_counted(sql):
+    _, said, _ = sql("SELECT i FROM range(100_001) AS r(i)")
+    assert said.splitlines()[-1] == "100,001 rows, the first 100 are shown; --csv, --json or --parquet give all"
+
+
+def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
+    query = "SELECT i, sum(i) OVER () AS total, [{'k': 'é'}] AS l FROM range(40_000) AS r(i)"
+    rows = list(csv.DictReader(io.StringIO(sql(query, "--csv")[1])))
+    lines = [json.loads(line) for line in sql(query, "--json")[1].splitlines()]
+    assert len(rows) == len(lines) == 40_000
+    assert json.loads(rows[-1]["l"]) == lines[-1]["l"] == [{"k": "é"}]
+    assert lines[-1]["total"] == 799_980_000
+    assert lines[-1]["i"] == 39_999
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("COPY facts TO '/tmp/x.csv'", "does not only read. tempkb sql runs one statement that reads"),
+        ("SELECT 1; SELECT 2", "the query holds 2 statements; expected one"),
+        ("FROM '/etc/passwd'", 'Cannot access file "/etc/passwd"'),
+    ],
+)
+def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, words):
+    code, said, error = sql(query)
+    assert (code, said) == (1, "")
+    assert len(error.splitlines()) == 1
+    assert words in error
+    line = error[error.index("duckdb -readonly ") : error.index("; Python: ")]
+    quoted = subprocess.run(["sh", "-c", f"printf %s {line.removeprefix('duckdb -readonly ')}"], capture_output=True, text=True, check=True)  # fmt: skip
+    assert quoted.stdout == str(demo_home / "tempkb.duckdb")
+    python = error.split("Python: ")[1].strip()
+    with eval(python, {"duckdb": duckdb}) as shell:  # noqa: S307 - the line that a person is told to type
+        assert shell.sql("SELECT count(*) > 0 FROM published").fetchall() == [(True,)]
+
+
+def test_a_parquet_file_is_written_whole_or_not_at_all(sql, demo_home, tmp_path):
+    target = tmp_path / "it's [a] file.parquet"
+    code, _, error = sql("SELECT i FROM range(70_000) AS r(i)", "--parquet", target)
+    assert (code, error) == (0, f"70000 rows written to {target}\n")
+    assert pq.read_table(target)["i"].to_pylist() == list(range(70_000))
+    before = target.read_bytes()
+    failing = "SELECT CASE WHEN i = 69_999 THEN error('late') ELSE i END AS i FROM range(70_000) AS r(i)"
+    code, _, error = sql(failing, "--parquet", target)
+    assert (code, "late" in error) == (1, True)
+    assert target.read_bytes() == before
+    inside = demo_home / "lake" / "x.parquet"
+    for where, words in (
+        (tmp_path / "no" / "x.parquet", "there is no folder"), (tmp_path, "is a folder; name a file in it"),
+        (inside, "keeps its own files"), (demo_home / "tempkb.duckdb", "keeps its own files"),
+    ):  # fmt: skip
+        code, _, error = sql("SELECT 1", "--parquet", where)
+        assert (code, words in error, len(error.splitlines())) == (1, True, 1)
+    code, _, error = sql("SELECT 1 AS a, 2 AS a", "--parquet", target)
+    assert (code, "several columns are named 'a'" in error) == (1, True)
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
+    command = [sys.executable, "-m", "tempkb.cli", "sql", "FROM range(300_000)", "--csv"]
+    environment = {"TEMPKB_HOME": str(demo_home), "PYTHONPATH": str(Path(__file__).parents[2]), "PATH": "/usr/bin"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout.readline() == b"range\n"
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
+def test_a_release_leaves_a_home_with_an_apostrophe_for_a_folder_with_another(demo_home, tmp_path):
+    done = run_tempkb(demo_home, "release", "export", "demo-cloze", str(tmp_path / 'it\'s "out" [y]'))
+    (folder,) = (tmp_path / 'it\'s "out" [y]').iterdir()
+    assert done.stdout == f"wrote {folder}\n"
+    assert (folder / "SHA256SUMS").is_file()
+
+
+def test_dagster_loads_its_definitions_for_such_a_home(demo_home, monkeypatch):
+    import dagster as dg
+
+    from tempkb.definitions import defs
+    from tempkb.run import dagster_at
+    from tempkb.settings import load_home
+
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    for name in ("DAGSTER_HOME", "DAGSTER_DISABLE_TELEMETRY", "MPLCONFIGDIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "")
+    with dagster_at(load_home()) as instance:
+        assert instance.get_runs_count() > 3
+        assert instance.get_materialized_partitions(dg.AssetKey("ecbd_cloze")) == {"demo-cloze"}
+    assert dg.AssetKey("ecbd_cloze") in defs.resolve_asset_graph().get_all_asset_keys()
