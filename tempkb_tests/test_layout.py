@@ -1,6 +1,7 @@
 """The rooms and who may enter: import directions, Dagster's doors, the list of assets."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -140,6 +141,37 @@ def test_what_grows_with_dumps_is_watched_for_freshness_and_what_is_frozen_is_no
     watched = {key for key, facts in graph.items() if facts[-1]}
     growing = {"dumps", "revisions", "mentions", "wikidata"}
     assert watched == {key for key, group in ASSETS.items() if group in growing} - {"rebuild_changes"}
+
+
+def test_dagster_shows_the_columns_that_duckdb_comments_on(demo_home):
+    """Names, types and meanings, before a run as after it."""
+    import duckdb
+
+    from tempkb.definitions import defs
+
+    with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
+        found = connection.execute(
+            "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL"
+        ).fetchall()
+    graph = defs.resolve_asset_graph()
+    shown = []
+    for key in graph.get_all_asset_keys():
+        metadata = graph.get(key).metadata
+        assert metadata["dagster/table_name"] == f"tempkb.main.{key.to_user_string()}"
+        for column in metadata["dagster/column_schema"].columns:
+            meaning = re.sub(r"\\([^\w\s])", r"\1", column.description)
+            shown.append((key.to_user_string(), column.name, column.type, meaning))
+    names = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
+    published = {row[0] for row in found}
+    assert {"stable_snapshots", "facts", "ecbd_cloze", "dynamic_templama_changes"} <= published & {
+        row[0] for row in shown
+    }
+    told = sorted((table, name, names.get(kind, kind), meaning) for table, name, kind, meaning in shown)
+    columns = {row for row in found if row[0] in ASSETS}
+    assert [row for row in told if row[0] in published and "STRUCT" not in row[2]] == sorted(
+        row for row in columns if "STRUCT" not in row[2]
+    )
+    assert {row[:2] for row in columns} == {row[:2] for row in told if row[0] in published}
 
 
 def test_every_asset_is_a_declared_table():

@@ -207,7 +207,9 @@ def runs_of(address):
     runs = []
     for run in reversed(told["runsOrError"]["results"]):
         tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-        if "tempkb/chained" in tags:
+        # Tags of our own are hidden from people; Dagster's tell which sensor has asked.
+        assert not [key for key in tags if "tempkb" in key]
+        if "dagster/sensor_name" in tags or "dagster/schedule_name" in tags:
             ends = [tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
             runs.append((run["jobName"], run["status"], tags.get("dagster/partition") or "..".join(ends)))
     return runs

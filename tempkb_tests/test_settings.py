@@ -1,3 +1,5 @@
+import re
+import shlex
 from datetime import date
 
 import pytest
@@ -92,16 +94,42 @@ def test_a_home_keeps_what_it_was_made_with(home_folder, monkeypatch):
     settings = load_home().settings
     assert (settings.granularity, settings.wiki) == (Granularity.MONTH, "simplewiki")
     monkeypatch.setenv("TEMPKB_GRANULARITY", "year")
+    other = home_folder.with_name("simplewiki-year")
     with pytest.raises(SettingsError, match=r"granularity: home .* was made with month, but the settings say year\. .*"
-                       r"TEMPKB_HOME=data/simplewiki-year TEMPKB_GRANULARITY=year"):  # fmt: skip
+                       rf"TEMPKB_HOME={other} TEMPKB_GRANULARITY=year tempkb build"):  # fmt: skip
         load_home()
 
 
 def test_a_home_holds_one_wiki(home_folder):
     home = load_home().claim("simplewiki")
     assert load_home().claim("simplewiki").wiki == "simplewiki"
-    with pytest.raises(SettingsError, match="holds 'simplewiki', but the dump is of 'frwiki'.*TEMPKB_HOME=data/frwiki"):
-        home.claim("frwiki")
+    assert offered(home, "frwiki") == [str(home_folder.with_name("frwiki"))]
+
+
+def offered(home, wiki):
+    """The home, as a shell reads it, that is offered for another wiki."""
+    with pytest.raises(SettingsError, match=f"holds 'simplewiki', but the dump is of '{wiki}'") as refused:
+        home.claim(wiki)
+    found = re.search(r"for the other use: TEMPKB_HOME=(.*) tempkb build \.\.\.$", str(refused.value))
+    return shlex.split(found[1])
+
+
+def test_the_home_that_is_offered_for_another_wiki_is_free_or_is_that_wikis(tmp_path, monkeypatch):
+    beside = tmp_path / "our wikis'"
+    monkeypatch.setenv("TEMPKB_HOME", str(beside / "simple"))
+    home = load_home().claim("simplewiki")
+    assert offered(home, "frwiki") == [str(beside / "frwiki")], "beside the home, in quotes"
+    monkeypatch.setenv("TEMPKB_HOME", str(beside / "frwiki"))
+    load_home().claim("dewiki")
+    assert offered(home, "frwiki") == [str(beside / "frwiki-2")], "a folder of that name holds another wiki"
+    (beside / "frwiki-2").mkdir()
+    (beside / "frwiki-2" / "letters.txt").write_text("")
+    assert offered(home, "frwiki") == [str(beside / "frwiki-3")], "nor is it a folder of something else"
+    monkeypatch.setenv("TEMPKB_HOME", str(beside / "frwiki-3"))
+    load_home().claim("frwiki")
+    assert offered(home, "frwiki") == [str(beside / "frwiki-3")], "a home of that wiki is the one that is meant"
+    monkeypatch.chdir(beside)
+    assert offered(home, "frwiki") == ["frwiki-3"]
 
 
 def test_the_salt_is_made_once(home_folder):

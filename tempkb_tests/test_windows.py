@@ -8,6 +8,8 @@ from tempkb.errors import DesignError, SettingsError
 from tempkb.windows import (
     Granularity,
     parse_range,
+    refuse_future_cuts,
+    refuse_unended,
     window_ending,
     window_of,
     window_of_key,
@@ -74,6 +76,29 @@ def test_windows_until_a_horizon_end_by_it():
 def test_a_bad_range_is_refused(text):
     with pytest.raises(SettingsError, match="windows '"):
         parse_range(text)
+
+
+def test_windows_of_the_future_are_refused_with_what_to_type():
+    today = date(2026, 11, 22)
+    of_2026 = list(windows_between(date(2026, 1, 1), date(2027, 1, 1), Granularity.QUARTER))
+    of_2030 = list(windows_between(date(2030, 1, 1), date(2031, 1, 1), Granularity.YEAR))
+    refuse_unended("--windows", of_2026[:3], today, "")
+    with pytest.raises(SettingsError) as refused:
+        refuse_unended("--windows 2026-01-01..2027-01-01", of_2026, today, "--windows {first}..{end}")
+    assert str(refused.value) == (
+        "--windows 2026-01-01..2027-01-01: 2026-Q4 has not ended yet, it ends on 2027-01-01, and today is 2026-11-22. "
+        "The newest window that a dump can serve is 2026-Q3; type --windows 2026-01-01..2026-10-01"
+    )
+    with pytest.raises(SettingsError, match=r"2030 has not ended yet.* is 2025; type 2025-01-01\.\.2026-01-01$"):
+        refuse_unended("2030", of_2030, today, "{first}..{end}")
+    refuse_future_cuts("x", [date(2026, 10, 1)], today, Granularity.QUARTER)
+    cuts = [date(2025, 1, 1), date(2026, 1, 1), date(2027, 1, 1)]
+    with pytest.raises(
+        SettingsError,
+        match=r"^snapshots x: 2027-01-01 has not come yet, today is 2026-11-22\. The newest cut that can be built is "
+        r"2026-10-01; type 2025-01-01,2026-01-01$",
+    ):
+        refuse_future_cuts("snapshots x", cuts, today, Granularity.QUARTER)
 
 
 def test_a_day_that_begins_no_window_is_refused():

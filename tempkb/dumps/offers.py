@@ -323,7 +323,10 @@ def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
     """Take the files of jobs that are done; a job that is still to be done, or a table that was given up, is a flaw."""
     files, undone, done = [], [], set()
     jobs = read_status(status, where)
-    listed = [said for _, said in jobs.values()]
+    named = {match[1] for _, said in jobs.values() for name in said if (match := _DUMP_OF.match(name))}
+    if named and offer.dump_id not in named:
+        others = ", ".join(sorted(named)[:3])
+        raise SourceError(f"{where}: names files of {others}, and none of {offer.dump_id}; nothing of it is taken")
     for job, (state, said) in jobs.items():
         wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
         kinds = set(wanted.values()) or ({_JOBS[job]} if job in _JOBS else set())
@@ -338,11 +341,6 @@ def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
         is_wanted = state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}
         (offer.flaws if is_wanted else offer.lacks).append(f"job {job} is {state}")
     told = {kind for _, _, kinds in undone for kind in kinds}
-    if not done | told:
-        others = sorted({match[1] for names in listed for name in names if (match := _DUMP_OF.match(name))})
-        if others:
-            offer.flaws.append(f"its list names files of {', '.join(others[:3])}, and none of {offer.dump_id}")
-            return
     offer.flaws += [f"there is no SQL table {table}" for table in _NEEDED if table not in done | told]
     offer.files = tuple(files)
 

@@ -1,5 +1,6 @@
 """What the assets of all rooms share: columns in their definitions, and rows and pictures in their metadata."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
@@ -11,6 +12,8 @@ from tempkb.store.materialise import CELL, cells_of, first_rows
 from tempkb.store.tables import Table
 
 _SCHEMA = "dagster/column_schema"
+# Dagster takes what is said of a column for Markdown; without a backslash before it, `<wiki>` would be an unknown tag.
+_MARKS = re.compile(r"[\\`*_\[\]<>]")
 
 
 def with_columns(spec: dg.AssetSpec, tables: Mapping[str, Table]) -> dg.AssetSpec:
@@ -31,7 +34,10 @@ def schema_of(table: Table) -> dg.TableSchema:
     in_key = dg.TableColumnConstraints(nullable=False)
     columns = [
         dg.TableColumn(
-            column.name, column.sql_type, column.meaning, constraints=in_key if column.name in table.key else None
+            column.name,
+            column.sql_type,
+            _MARKS.sub(r"\\\g<0>", column.meaning),
+            constraints=in_key if column.name in table.key else None,
         )
         for column in table.columns
     ]

@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
             faults = owner.faults.get(place, [])
             fault = faults.pop(0) if faults else None
         try:
-            data = owner.files.get(place, index_of(owner.files, place) if place.endswith("/") else None)
+            data = owner.files.get(place, index_of(owner.files, place) if place.endswith("/") or not place else None)
             if fault is None or not fault(self, data or b""):
                 self.give(data)
         except (BrokenPipeError, ConnectionResetError):
