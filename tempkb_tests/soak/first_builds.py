@@ -121,8 +121,8 @@ def main() -> None:
             outcomes["killed", is_good] += 1
             print(f"killed {delay} s after {paths} new paths: {said}", flush=True)
             shutil.rmtree(home)
-        for n in (2, 3, 4):
-            for number in range(options.rounds):
+        for number in range(options.rounds):
+            for n in (2, 3, 4):
                 home = folder / f"{n}-{number}"
                 shutil.copytree(template, home)
                 builds = [start(home, arguments) for _ in range(n)]
