@@ -245,7 +245,7 @@ def _tell(home: Home, broken: dict[str, str], aside: Path | None) -> None:
     what = ", ".join(f"{name} ({flaw})" for name, flaw in broken.items())
     where = f"; the broken files lie in {aside}" if aside else ""
     sys.stderr.write(
-        f"tempkb: Dagster's storage in {home.dagster} was broken and was made anew: {what}{where}. The tables of the "
+        f"tempkb: broken files of Dagster's storage in {home.dagster} were made anew: {what}{where}. The tables of the "
         "home are as they were, and Dagster knows its dumps and releases again; earlier runs may not be shown.\n"
     )
 
