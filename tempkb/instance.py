@@ -13,7 +13,7 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ def _ensure_whole(home: Home) -> None:
         aside = _replace(home.dagster, draft, broken)
         shutil.rmtree(draft)
         _tell(home, broken, aside)
-    _finish(home.dagster)
+    _finish(home.dagster, {})
     _mark(home.dagster)
 
 
@@ -149,15 +149,17 @@ def _make(home: Home, folder: Path) -> None:
     from tempkb.partitions import DUMPS, RELEASES
 
     folder.mkdir(parents=True)
-    _finish(folder)
-    known = {DUMPS.name: Lake(home.lake).partitions(DUMP_FILES.name), RELEASES.name: release_names(home)}
-    with _opened(folder) as instance:
-        for family, keys in known.items():
-            instance.add_dynamic_partitions(family, list(keys))
+    known = {str(DUMPS.name): Lake(home.lake).partitions(DUMP_FILES.name), str(RELEASES.name): release_names(home)}
+    _finish(folder, known)
 
 
-def _finish(folder: Path) -> None:
-    """Make what a storage lacks of tables and run what Dagster runs over a new one; does nothing to a finished one."""
+def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:
+    """Make what a storage lacks of tables and run what Dagster runs over a new one; does nothing to a finished one.
+
+    Args:
+        folder: with the three storages.
+        known: dynamic partitions by their family that Dagster is to know.
+    """
     _write(folder / "dagster.yaml", settings_for(folder))
     with _opened(folder) as instance:
         for storage in (instance.run_storage, instance.schedule_storage):
@@ -165,6 +167,8 @@ def _finish(folder: Path) -> None:
             storage.optimize()
         instance.event_log_storage.reindex_events()
         instance.event_log_storage.reindex_assets()
+        for family, keys in known.items():
+            instance.add_dynamic_partitions(family, list(keys))
 
 
 @contextlib.contextmanager
@@ -241,7 +245,7 @@ def _tell(home: Home, broken: dict[str, str], aside: Path | None) -> None:
     what = ", ".join(f"{name} ({flaw})" for name, flaw in broken.items())
     where = f"; the broken files lie in {aside}" if aside else ""
     sys.stderr.write(
-        f"tempkb: Dagster's storage in {home.dagster} was broken and was made anew: {what}{where}. The tables of the "
+        f"tempkb: broken files of Dagster's storage in {home.dagster} were made anew: {what}{where}. The tables of the "
         "home are as they were, and Dagster knows its dumps and releases again; earlier runs may not be shown.\n"
     )
 

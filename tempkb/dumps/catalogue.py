@@ -6,6 +6,7 @@ computed are noted in `sums/`.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -221,7 +222,8 @@ def remember(root: Path, dump: Dump) -> None:
     }
     folder = root / "named"
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{dump.dump_id}.json.draft"
+    # Several first builds may name the same files at once.
+    draft = folder / f"{dump.dump_id}.json.{os.getpid()}.draft"
     draft.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
     draft.replace(folder / f"{dump.dump_id}.json")
 

@@ -1,6 +1,7 @@
 """Which pages of a wiki a home holds: all, one in so many by a hash, or those of a list."""
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,7 +104,7 @@ def keep_list(home: Path, name: str, said: str) -> None:
     """Keep a list in the home that it is of."""
     path = _list_path(home, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".draft")
+    draft = path.with_suffix(f".{os.getpid()}.draft")
     draft.write_text(said, "utf-8")
     draft.replace(path)
 

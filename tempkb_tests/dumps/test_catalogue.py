@@ -88,6 +88,22 @@ def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
     assert (again.dump_id, again.horizon, again.wiki) == (dump.dump_id, dump.horizon, "testwiki")
 
 
+def test_two_builds_that_name_the_same_files_at_once_both_remember_them(tmp_path, monkeypatch):
+    dump = name_dump([history(tmp_path, "testwiki-20220101-pages-articles.xml", "2021-05-01T00:00:00Z")])
+    replace = Path.replace
+
+    def after_another(draft, target):
+        """Another process is done with all of it between our draft and its place."""
+        monkeypatch.setattr(Path, "replace", replace)
+        monkeypatch.setattr("os.getpid", lambda: 1)
+        remember(tmp_path, dump)
+        return replace(draft, target)
+
+    monkeypatch.setattr(Path, "replace", after_another)
+    remember(tmp_path, dump)
+    assert [path.name for path in (tmp_path / "named").iterdir()] == ["testwiki-20220101.json"]
+
+
 def test_what_cannot_be_named_says_why(tmp_path):
     with pytest.raises(SourceError, match=r"nowhere\.xml: no such file; --dump takes"):
         name_dump([tmp_path / "nowhere.xml"])
