@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, alone, benchmark_of, is_registered, lost_of_release, require_built
+from tempkb.benchmarks.register import COMMAND, LOOK, alone, benchmark_of, is_registered, lost_of_release, require_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
@@ -23,7 +23,7 @@ def build_tempel(release: releases.Release) -> Summary:
     from tempkb.automation import TEMPEL_JOB
 
     home = load_home()
-    with alone(home, release.name, COMMAND, Patience(0)):
+    with alone(home, release.name, COMMAND, Patience(LOOK)):
         releases.keep(home, release)
         return _build(home, TEMPEL_JOB, release.name)
 
@@ -38,7 +38,7 @@ def build_facts(release: fact_releases.Release) -> Summary:
 
     home = load_home()
     job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
-    with alone(home, release.name, COMMAND, Patience(0)):
+    with alone(home, release.name, COMMAND, Patience(LOOK)):
         fact_releases.keep(home, release)
         return _build(home, job, release.name)
 
@@ -52,7 +52,7 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
     from tempkb.automation import ECBD_JOB
 
     home = load_home()
-    with alone(home, release.name, COMMAND, Patience(0)):
+    with alone(home, release.name, COMMAND, Patience(LOOK)):
         ecbd_releases.keep(home, release)
         return _build(home, ECBD_JOB, release.name)
 

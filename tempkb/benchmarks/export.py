@@ -72,7 +72,7 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
     """
     if target.exists() and not (target / SUMS).is_file():
         raise SettingsError(f"{target}: exists and is no export, so it is left alone; choose another folder")
-    draft = target.with_name(f".{target.name}.draft")
+    draft, former = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former"))
     if draft.exists():
         shutil.rmtree(draft)
     draft.mkdir(parents=True)
@@ -80,11 +80,16 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
         folder = ExportFolder(draft)
         yield folder
         folder.write_sums()
+        shutil.rmtree(former, ignore_errors=True)
         if target.exists():
-            shutil.rmtree(target)
+            # Out of the way in one step: one that is half removed when we are killed would be taken for no export.
+            target.replace(former)
         draft.replace(target)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if former.exists() and not target.exists():
+            former.replace(target)
+        for left in (draft, former):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def verified_files(folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ from tempkb.store.tables import Table
 
 # What two programs may not do to one release at a time: a whole command, a step of a run.
 COMMAND, STEP = "command", "step"
+LOOK = 2.0  # seconds for which others may hold a lock just to see whether somebody is at work
 _BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
 

@@ -85,7 +85,10 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     settings = home.path / "tempkb.toml"
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
-        settings.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
+        # Whole or not at all: an empty file would stay, and the home would begin with Wikipedia's first year.
+        draft = settings.with_name(settings.name + ".draft")
+        draft.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
+        draft.replace(settings)
     day = world.dump_days[1 if second else 0]
     return [*write_dump(world, day, home.dumps), *write_entities(world, day, home.dumps)]
 

@@ -6,7 +6,7 @@ from collections import Counter
 import click
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import COMMAND, alone
+from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
 from tempkb.run import forget_partitions, set_aside_in_words
@@ -49,7 +49,7 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
         return
     with contextlib.ExitStack() as stack:
         for name in removal.releases:
-            stack.enter_context(alone(store.home, name, COMMAND, Patience(0)))
+            stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
         # First of all: of a removal that is killed behind this enough is left to type it again.
         forget_partitions(store.home, "dumps", [dump] if dump else [])
         forget_partitions(store.home, "releases", removal.releases)

@@ -120,6 +120,7 @@ def _release(folder: Path) -> None:
         for number in range(PAIRS):
             design = make_design("small", "2021-01-01..2024-01-01", "2024-01-01", "wikidatawiki-20240101")
             made = releases.Release(f"bench-{number}", "small", design)
+            releases.keep(store.home, made)
             took, _ = _timed(lambda made=made: build_release(store, made, lambda _line: None, lambda _line: None))
             seconds.append(took)
         (said,) = tempkb.read("ecbd_releases", release="bench-0").to_pylist()

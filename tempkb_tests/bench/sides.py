@@ -273,6 +273,7 @@ def _finish(store, cuts, noted, began: float) -> None:
     began = noted("mentions, priors, popularity", began)
     design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
     release = releases.create(store.home, "small", design, "bench")
+    releases.keep(store.home, release)
     build_release(store, release, lambda line: None)
     noted("release", began)
     print(sum(one.rows for one in store.lake.versions("tempel_mentions")))

@@ -29,11 +29,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         slot = (asked.folder or Path(temporary)).resolve()
         names = asked.job or (TESTED if asked.edges else None)
-        sys.exit(0 if _soak(slot, names, lambda trials, job: _kill(trials, job, asked)) else 1)
+        sys.exit(
+            0 if _soak(_trials_in(slot, tidy=not asked.edges), slot, names, lambda *told: _kill(*told, asked)) else 1
+        )
 
 
-def _soak(slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job], Iterator[Trial]]) -> bool:
-    trials = _trials_in(slot)
+def _soak(
+    trials: Trials, slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job], Iterator[Trial]]
+) -> bool:
     rows = []
     for job in jobs(slot):
         if names and job.name not in names:
@@ -53,7 +56,7 @@ def _soak(slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job],
     return all(trial.is_sound for _, found, _ in rows for trial in found)
 
 
-def _trials_in(slot: Path) -> Trials:
+def _trials_in(slot: Path, *, tidy: bool) -> Trials:
     """Make what kills the commands of the home below a folder."""
     home, notes = slot / "home", slot / "notes"
     for folder in (home, notes):
@@ -63,7 +66,7 @@ def _trials_in(slot: Path) -> Trials:
     kept = Homes(commands, slot)
     # First of all, since jobs name the second dump's files.
     kept.put("dumps")
-    return Trials(commands, kept, jobs(slot), notes)
+    return Trials(commands, kept, jobs(slot), notes, tidy=tidy)
 
 
 def _kill(trials: Trials, job: Job, asked: argparse.Namespace) -> Iterator[Trial]:

@@ -77,9 +77,11 @@ class Deaths:
             self._is_busy = False
 
     def _look(self, event: str, paths: list[str], told: tuple) -> None:
-        if not paths or not self._counts(paths[-1] if event in _MOVES else paths[0]):
+        # Of a move its end tells more, unless that is a bin among the drafts.
+        counted = [path for path in reversed(paths[: 2 if event in _MOVES else 1]) if self._counts(path)]
+        if not counted:
             return
-        path = Path(paths[-1] if event in _MOVES else paths[0])
+        path = Path(counted[0])
         if event == "open":
             if told[2] & (os.O_WRONLY | os.O_RDWR):
                 self.change(f"open {path}", lambda: _open_half(path, told[2]))

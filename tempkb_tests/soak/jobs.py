@@ -65,7 +65,7 @@ def jobs(slot: Path) -> list[Job]:
         Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), "rename dumps/", ends=gone),
         Job("fetch", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=mirror),
         Job("publish", "unpublished", ("publish",), "duckdb commit"),
-        Job("gc", "rebuilt", ("gc",), "rmtree lake/_staging"),
+        Job("gc", "rebuilt", ("gc",), "rename lake/"),
     ]  # fmt: skip
 
 

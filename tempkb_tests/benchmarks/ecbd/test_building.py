@@ -158,6 +158,7 @@ def store(demo_home, tmp_path, monkeypatch):
 def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str = "2024-01-01", **changes: str):
     design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
     release = releases.Release(name, preset, design)
+    releases.keep(store.home, release)
     return build_release(store, release, lambda _line: None, lambda _line: None)
 
 

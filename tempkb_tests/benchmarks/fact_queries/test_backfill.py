@@ -14,15 +14,18 @@ from pathlib import Path
 from datetime import date
 from tempkb.benchmarks.fact_queries import releases
 from tempkb.benchmarks.fact_queries.design import make_design
+from tempkb.benchmarks.register import release_names
 from tempkb.dumps.catalogue import remember
 from tempkb.dumps.entities import name_entities
+from tempkb.errors import ContractError
+from tempkb.failures import innermost
 from tempkb.instance import dagster_at
 from tempkb.settings import load_home
 home, told = load_home(), {}
 dumps = [name_entities([Path(path)]) for path in sys.argv[1:]]
 for dump in dumps:
     remember(home.dumps, dump)
-for name, granularity in (("quarters", "quarter"), ("years", "year")):
+for name, granularity in (("quarters", "quarter"), ("years", "year"), ("bad", "year"), ("other", "year")):
     design = make_design("dynamic_templama", "tempkb", dumps[0].dump_id, "2019-01-01..2021-01-01", granularity)
     releases.keep(home, releases.create(home, "dynamic_templama", "tempkb", design, name))
 with dagster_at(home) as instance:
@@ -36,11 +39,26 @@ with dagster_at(home) as instance:
         done = defs.resolve_job_def(job).execute_in_process(instance=instance, tags=tags)
         told[job] = sorted({(event.asset_key.to_user_string(), event.partition)
                             for event in done.all_events if event.is_step_materialization})
+    from tempkb.benchmarks.dynamic_templama import assets
+    build = assets.build_changes
+    def fail(store, release, log):
+        if release.name == "bad":
+            raise ContractError("a fault of one")
+        return build(store, release, log)
+    assets.build_changes = fail
+    instance.add_dynamic_partitions("releases", ["bad", "other"])
+    tags = {"dagster/asset_partition_range_start": "bad", "dagster/asset_partition_range_end": "other"}
+    done = defs.resolve_job_def("build_dynamic_templama").execute_in_process(
+        instance=instance, tags=tags, raise_on_error=False)
+    told["error"] = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
+    told["partitions"] = sorted(instance.get_dynamic_partitions("releases"))
+told["register"] = release_names(home)
+told["lake"] = sorted({path.parent.name for path in home.lake.glob("*/*/CURRENT")})
 print(json.dumps(told))
 """
 
 
-def test_one_run_makes_several_partitions(home_folder, tmp_path, monkeypatch):
+def test_one_run_makes_several_partitions_or_of_new_releases_none(home_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_WIKI", "xwiki")
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2019-01-01")
     world = players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")])
@@ -57,3 +75,9 @@ def test_one_run_makes_several_partitions(home_folder, tmp_path, monkeypatch):
         "years",
     }
     assert Path(home_folder / "lake/dynamic_templama_changes/quarters.2020-10-01/CURRENT").exists()
+    # Of the second run one release has failed, and the other was half built by then.
+    assert told["error"] == [
+        "a fault of one. Nothing was kept of release 'bad'. Not built either, since the run ended here: other"
+    ]
+    assert told["partitions"] == told["register"] == ["quarters", "years"]
+    assert not [key for key in told["lake"] if key.startswith(("bad", "other"))]
