@@ -22,7 +22,7 @@ from tempkb.dumps.fetching import fetch_offer, mirror_of
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine import progress
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import SettingsError, SourceError, StoredDamageError
 from tempkb.failures import innermost
 from tempkb.instance import dagster_at, prepare_dagster
 from tempkb.mentions.building import WRITERS
@@ -94,12 +94,20 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
 
     found = open_store().set_aside_damaged()
     while True:
-        summary = work()
+        summary, error = Summary(), None
+        try:
+            summary = work()
+        except StoredDamageError as met:
+            # Met while it was worked out what there is to do.
+            error = met
         more = open_store().set_aside_damaged()
         found += more
-        if not more or not summary.failures:
-            summary.notes[:0] = set_aside_in_words(found)
-            return summary
+        if more and (error or summary.failures):
+            continue
+        if error:
+            raise error
+        summary.notes[:0] = set_aside_in_words(found)
+        return summary
 
 
 def set_aside_in_words(faults: Sequence[Fault]) -> list[str]:

@@ -42,7 +42,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
         lines = [f"{fault}. {_mend(store, fault)}" for fault in verified.faults]
-        lines += _lost(store, chosen, verified)
+        lines += _lost(store, chosen, verified) if day is None else []
         lines += _verify_database(store, chosen, verified)
         dumps = VerifiedDumps()
         if not tables and day is None:

@@ -188,6 +188,8 @@ class Lake:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self._swap_lock = self.root / ".swap"
+        # What each pointer said when it was last read, and its bytes.
+        self._pointers: dict[tuple[str, str], tuple[bytes, Version]] = {}
 
     def current(self, table: str, partition: str) -> Version | None:
         """Return the version that counts, or None when the partition was never built, or is damaged."""
@@ -205,7 +207,12 @@ class Lake:
                 written = (folder / POINTER).read_bytes()
             except FileNotFoundError:
                 return None, None
-            version, fault = _read_pointer(written, table, partition, folder)
+            known, version = self._pointers.get((table, partition), (b"", None))
+            fault = None
+            if known != written or version is None:
+                version, fault = _read_pointer(written, table, partition, folder)
+                if version is not None:
+                    self._pointers[table, partition] = written, version
             if version is not None:
                 marked = read_note(note_path(self.root, MARK, table, partition))
                 if marked is not None and marked.version in ("", version.version):

@@ -109,12 +109,18 @@ def notices(hit: Hit) -> bool:
 
 def notice_each(hits: Sequence[Hit]) -> list[Hit]:
     """Strike, verify and put right each by itself; return those that were not noticed."""
+    from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
+
     missed = []
     for hit in hits:
         before = hit.strike()
         if not notices(hit):
             missed.append(hit)
         hit.path.write_bytes(before)
+        # What was put right by hand counts again once it was verified.
+        if verify_lake(open_store().lake, [hit.partition[0]], None).faults:
+            raise SystemExit(f"{hit} was put right, and is still said to be damaged")
     return missed
 
 

@@ -1,0 +1,159 @@
+"""Damage to a home that was built: named, set aside, and built again as it was, from the dumps."""
+
+import json
+import os
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
+from tempkb.api import open_store
+from tempkb.cli import main
+from tempkb.refresh import is_built, read_windows
+from tempkb.run import build
+from tempkb.selection import Request
+from tempkb.store import damage
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.revisions.builds import export, page, revision
+from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
+
+SETTINGS = {"TEMPKB_FIRST_WINDOW": "2021-01-01", "TEMPKB_WORKERS": "1"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A home with the dump of a wiki of three pages, and its two quarters."""
+    home = tmp_path_factory.mktemp("damage") / "home"
+    folder = home / "dumps" / "testwiki" / "20210701"
+    folder.mkdir(parents=True)
+    pages = [
+        page(1, revision(11, "2020-11-03T00:00:00Z", "The [[Mill]] turns."), revision(12, "2021-02-03T00:00:00Z", "The [[Mill|old mill]] and the [[Quay]]."), title="Clock"),
+        page(2, revision(21, "2020-12-01T00:00:00Z", "A mill by the [[Clock]]."), revision(22, "2021-05-01T00:00:00Z", "A mill without wings, see [[Quay]]."), title="Mill"),
+        page(3, revision(31, "2021-04-02T00:00:00Z", "The quay of the [[Clock|clock tower]]."), title="Quay"),
+    ]  # fmt: skip
+    (folder / "testwiki-20210701-pages-meta-history.xml").write_bytes(export(*pages))
+    run_tempkb(home, "build", **SETTINGS)
+    return home
+
+
+@pytest.fixture
+def home(built, home_folder, monkeypatch):
+    """A copy of that home, which the environment names."""
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    shutil.copytree(built, home_folder)
+    damage._SUMS.clear()
+    # Views name their files by absolute paths.
+    open_store().publish()
+    return home_folder
+
+
+def typed(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def data_file(home, table, partition):
+    (path,) = home.glob(f"lake/{table}/{partition}/*/part-00000.parquet")
+    return path
+
+
+def cut_off(path):
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+@pytest.mark.slow
+def test_thirty_hits_are_noticed_each_and_mended(home):
+    hits = choose(home / "lake", 25, 5, seed=3)
+    assert notice_each(hits) == []
+    assert hit_and_mend(hits, 60) == []
+
+
+def test_a_build_reads_lost_texts_again_and_mends_what_it_meets_while_it_reads(home):
+    before = state()
+    for table in ("page_wikitexts", "page_links"):
+        cut_off(data_file(home, table, "2020-10-01"))
+    # A bit flips in a file of the right size, which nobody has verified: the build meets it as it makes the mentions.
+    path = data_file(home, "stable_snapshots", "2021-01-01")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+    summary = build(Request())
+    assert summary.failures == []
+    named = [note for note in summary.notes if note.startswith("damaged, and set aside: ")]
+    assert {note.split(": ")[1] for note in named} == {
+        "page_wikitexts 2020-10-01, part-00000.parquet", "page_links 2020-10-01, part-00000.parquet",
+        "stable_snapshots 2021-01-01, part-00000.parquet",
+    }  # fmt: skip
+    assert state() == before
+    store = open_store()
+    assert [one for one in read_windows(store) if not is_built(store, one)] == [], "and nothing is left to do"
+
+
+def test_commands_get_past_a_damaged_partition_and_name_it(home):
+    cut_off(data_file(home, "revision_log", "2021-04-01"))
+    said = typed("status")
+    assert said.exit_code == 0
+    assert "damaged: revision_log 2021-04-01, part-00000.parquet: found" in said.output.replace("\n", " ")
+    assert typed("sql", "SELECT count(*) FROM revision_log").exit_code == 0
+    said = typed("gc")
+    assert said.exit_code == 0
+    assert "damaged, and set aside: revision_log 2021-04-01" in said.output
+    assert "1 damaged version stays set aside" in said.output
+    (home / "lake" / "mentions" / "2021-04-01" / "CURRENT").write_text("{")
+    said = typed("rm", "--window", "2021-04-01", "--yes")
+    assert said.exit_code == 0
+    assert open_store().lake.partitions("stable_snapshots") == ["2021-01-01"]
+    assert open_store().lake.lost("mentions") == []
+    cut_off(data_file(home, "pages", "testwiki-20210701"))
+    said = typed("publish")
+    assert said.exit_code == 0
+    assert "damaged, and set aside: pages testwiki-20210701" in said.output
+
+
+def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
+    said = typed("verify")
+    assert said.exit_code == 0, said.output
+    assert said.output.startswith("All is well (")
+    assert f"({len(files_of(home / 'lake')) + 1} files, " in said.output, "every file of the lake, and the dump"
+    flipped, dump = data_file(home, "mentions", "2021-01-01"), next(home.glob("dumps/testwiki/*/*.xml"))
+    flipped.write_bytes(flipped.read_bytes()[:-1] + b"?")
+    changed = dump.stat()
+    dump.write_bytes(dump.read_bytes().replace(b"wings", b"wongs"))
+    os.utime(dump, ns=(changed.st_atime_ns, changed.st_mtime_ns))
+    (home / "releases").mkdir()
+    (home / "releases" / "mine.json").write_text('{"name": "mi')
+    said = typed("verify")
+    assert said.exit_code == 1
+    lines = said.output.splitlines()
+    assert lines[0].startswith("mentions 2021-01-01, part-00000.parquet: found sha256 ")
+    assert lines[0].endswith("Set it aside and build it again: tempkb build")
+    assert lines[1].startswith("release 'mine': ")
+    assert "; dump_files says " in lines[2]
+    assert "Fetch it again: rm " in lines[2]
+    assert lines[3].startswith("3 faults found (")
+    assert typed("verify", "--table", "revision_log").exit_code == 0
+    # The partition that was found damaged counts as absent until it is built again.
+    assert typed("verify", "--table", "mentions").exit_code == 1
+    assert typed("verify", "--since", "2100-01-01").output.startswith("All is well (0 files, 0 bytes")
+    assert "--table towns: no such table" in typed("verify", "--table", "towns").output
+
+
+def test_one_line_for_each_damaged_note_of_a_home(home):
+    (home / "releases").mkdir()
+    (home / "releases" / "mine.json").write_text("[]")
+    said = typed("release", "export", "mine", str(home / "out"))
+    assert (said.exit_code, said.output.count("\n")) == (1, 1)
+    assert "type the command that made the release once more, with --name mine" in said.output
+    (note,) = (home / "dumps" / "sums").glob("*.json")
+    note.write_text(json.dumps({"path": 1}))
+    assert typed("status").exit_code == 0
+    assert "found something else than the sums of a file" in typed("verify").output
+    record = home / "home.toml"
+    kept = record.read_bytes()
+    for written in (b"wiki = \xff", b"granularity = [", kept.replace(b'"quarter"', b'"quartes"')):
+        record.write_bytes(written)
+        said = typed("status")
+        assert (said.exit_code, said.output.count("\n")) == (1, 1)
+        assert "home.toml" in said.output
+        assert "restore" in said.output
