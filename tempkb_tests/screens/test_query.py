@@ -99,7 +99,7 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
     [
         ("COPY facts TO '/tmp/x.csv'", "does not only read. tempkb sql runs one statement that reads"),
         ("SELECT 1; SELECT 2", "the query holds 2 statements; expected one"),
-        ("FROM '/etc/passwd'", 'Cannot access file "/etc/passwd"'),
+        ("FROM read_csv('/etc/passwd')", 'Cannot access file "/etc/passwd"'),
     ],
 )
 def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, words):
