@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from tempkb.api import open_store
 from tempkb.cli import main
-from tempkb_tests.conftest import run_tempkb
 
 
 @pytest.fixture
@@ -147,8 +146,9 @@ def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
     assert running.returncode == 141
 
 
-def test_a_release_leaves_a_home_with_an_apostrophe_for_a_folder_with_another(demo_home, tmp_path):
-    done = run_tempkb(demo_home, "release", "export", "demo-cloze", str(tmp_path / 'it\'s "out" [y]'))
+def test_a_release_leaves_a_home_with_an_apostrophe_for_a_folder_with_another(demo_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path / 'it\'s "out" [y]')])
     (folder,) = (tmp_path / 'it\'s "out" [y]').iterdir()
     assert done.stdout == f"wrote {folder}\n"
     assert (folder / "SHA256SUMS").is_file()
