@@ -127,7 +127,10 @@ def build(
 @click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
 def sql(query: str, form: str | None, parquet: Path | None) -> None:
-    """Query the published tables, read-only.
+    """Run one statement that reads over the published tables: SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
+
+    Prints a table, or one column a line where it would not fit the terminal.
+    Opens no other files: for all else there is duckdb -readonly HOME/tempkb.duckdb.
 
     \b
     Examples:
@@ -135,6 +138,8 @@ def sql(query: str, form: str | None, parquet: Path | None) -> None:
       tempkb sql "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut" --csv
       tempkb sql "FROM revision_log" --parquet log.parquet
     """
+    if form and parquet:
+        raise click.UsageError(f"--{form} and --parquet exclude one another; give one of them")
     from tempkb.screens.query import run_query
 
     run_query(query, form, parquet)

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SettingsError, TempkbError
@@ -21,6 +22,9 @@ _OF_RUNS = {"Failure"}
 _ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
 _WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
 _MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
+_GONE = (
+    "was it moved or removed, or is a disk not mounted? Put it back or name another, then give the same command again"
+)
 # What the system says -> what a person can do. DuckDB and SQLite repeat the system's words, or have their own.
 _REMEDIES = {
     os.strerror(errno.ENOSPC): _ROOM, "database or disk is full": _ROOM, os.strerror(errno.EDQUOT): _ROOM,
@@ -28,8 +32,7 @@ _REMEDIES = {
     os.strerror(errno.EACCES): _WRITE, os.strerror(errno.EPERM): _WRITE, "unable to open database file": _WRITE,
     os.strerror(errno.ESTALE): _MOUNT, os.strerror(errno.EIO): _MOUNT, "disk I/O error": _MOUNT,
     os.strerror(errno.ENODEV): _MOUNT, os.strerror(errno.ENOTCONN): _MOUNT, os.strerror(errno.ENXIO): _MOUNT,
-    os.strerror(errno.ENOENT): "was it moved or removed, or is a disk not mounted? Put it back or name another, then "
-    "give the same command again",
+    os.strerror(errno.ENOENT): _GONE,
     os.strerror(errno.ENAMETOOLONG): "take a shorter name",
     os.strerror(errno.EMFILE): "allow more open files: ulimit -n 65536",
     os.strerror(errno.EADDRINUSE): "take another port",
@@ -73,16 +76,18 @@ def _told(kind: str, message: str, path: str = "") -> str | None:
         return None
     first = message.strip().split("\n", 1)[0]
     if kind in _OF_SYSTEM:
-        said = re.sub(r"^\[Errno \d+\] ", "", first)
         # Python: `No such file or directory: 'name'`; Arrow: `... Detail: [errno 2] No such file or directory`.
+        said = re.sub(r"^(\[Errno \d+\] )?(.* Detail: \[errno \d+\] )?", "", first)
         said, _, rest = said.partition(": ") if re.search(r": ['\"]", said) else (said, "", "")
         path = path or _path_in(rest)
-        said = re.sub(r"^.* Detail: \[errno \d+\] ", "", said)
     else:
         # SQLAlchemy puts the class of SQLite's own error in front.
         said = re.sub(r"^\(\w+(?:\.\w+)*\) ", "", first)
     remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
-    place = path or ("" if '"' in said else f"home {os.environ.get('TEMPKB_HOME', 'data/demo')}")
+    home = os.environ.get("TEMPKB_HOME", "data/demo")
+    if not path and not Path(home).exists():
+        return f"home {home}: is not there ({said}); {_GONE}"
+    place = path or ("" if '"' in said else f"home {home}")
     line = f"{place}: {said}" if place else said
     return f"{line}; {remedy}" if remedy else line
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import errno
 import io
 import itertools
 import json
@@ -29,6 +30,12 @@ from tempkb.store.visible import visible
 
 _SHOWN_ROWS = 100
 _BATCH_ROWS = 1 << 14
+# How DuckDB's messages begin, for those errors that are no fault of the query.
+_ERRORS = {
+    "Out of Memory Error": duckdb.OutOfMemoryException, "IO Error": duckdb.IOException,
+    "Permission Error": duckdb.PermissionException, "FATAL Error": duckdb.FatalException,
+    "INTERNAL Error": duckdb.InternalException,
+}  # fmt: skip
 
 
 def run_query(query: str, form: str | None, parquet: Path | None) -> None:
@@ -120,13 +127,13 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
     draft, n_rows = target.with_name(f".{uuid.uuid4().hex}.draft"), 0
     try:
         with pq.ParquetWriter(draft, rows.schema) as writer:
-            for batch in rows:
+            for batch in _batches(rows):
                 writer.write_batch(batch)
                 n_rows += batch.num_rows
         draft.replace(target)
     except OSError as error:
         # The draft's name would tell nothing.
-        raise OSError(error.errno, f"the result could not be written: {error.strerror or error}", str(target)) from None
+        raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(target)) from None
     finally:
         draft.unlink(missing_ok=True)
     click.echo(f"{n_rows} rows written to {visible(str(target))}", err=True)
@@ -136,14 +143,14 @@ def _write_csv(rows: pa.RecordBatchReader) -> None:
     _speak_utf8()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(rows.schema.names)
-    for batch in rows:
+    for batch in _batches(rows):
         writer.writerows([_csv(value) for value in row] for row in _rows(batch))
 
 
 def _write_json(rows: pa.RecordBatchReader) -> None:
     _refuse_equal_names(rows, "--json")
     _speak_utf8()
-    for batch in rows:
+    for batch in _batches(rows):
         for row in _rows(batch):
             line = json.dumps(dict(zip(rows.schema.names, row, strict=True)), ensure_ascii=False, default=_json)
             sys.stdout.write(line + "\n")
@@ -152,7 +159,7 @@ def _write_json(rows: pa.RecordBatchReader) -> None:
 def _print(rows: pa.RecordBatchReader) -> None:
     """Print the first rows: side by side where they fit, else one column a line."""
     out, names = console(PlainConsole().width), [visible(name) for name in rows.schema.names]
-    batches = iter(rows)
+    batches = _batches(rows)
     first: list[tuple[object, ...]] = []
     n_rows = 0
     for batch in batches:
@@ -173,6 +180,19 @@ def _print(rows: pa.RecordBatchReader) -> None:
             out.print(line, highlight=False, soft_wrap=True)
     more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
     out.print(f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}{more}", highlight=False)
+
+
+def _batches(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as DuckDB finds them; its errors, which Arrow hides in errors of its own, are DuckDB's again."""
+    while True:
+        try:
+            batch = rows.read_next_batch()
+        except StopIteration:
+            return
+        except (OSError, pa.ArrowException) as error:
+            kind = str(error).partition(":")[0]
+            raise _ERRORS.get(kind, duckdb.Error)(str(error)) from None
+        yield batch
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:

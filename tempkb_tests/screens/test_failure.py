@@ -25,7 +25,8 @@ from tempkb.screens import failure
 ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
 WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
 MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
-HOME = "home /data/it's mine"
+HERE = Path(__file__).parent
+HOME = f"home {HERE}"
 DUCKDB_FULL = 'IO Error: Could not write file "/h/tempkb.duckdb": No space left on device'
 
 
@@ -50,6 +51,9 @@ MACHINE = [
     (of_system(errno.ENOENT), "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
      "Put it back or name another, then give the same command again"),
     (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; take a shorter name"),
+    (FileNotFoundError(2, "Failed to open local file '/h/.draft'. Detail: [errno 2] No such file or directory", "/h/it's"),
+     "/h/it's: No such file or directory; was it moved or removed, or is a disk not mounted? Put it back or name another, "
+     "then give the same command again"),
     (OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
      f"{HOME}: No space left on device; {ROOM}"),
     (duckdb.IOException(DUCKDB_FULL), f"{DUCKDB_FULL}; {ROOM}"),
@@ -71,7 +75,7 @@ OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Erro
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch):
-    monkeypatch.setenv("TEMPKB_HOME", "/data/it's mine")
+    monkeypatch.setenv("TEMPKB_HOME", str(HERE))
 
 
 def raised(error):
@@ -92,6 +96,15 @@ def test_the_machine_in_one_line_wherever_it_happens(error, line, tmp_path):
         assert attempt(work, "part 1", tmp_path / "item", lambda done: None).failure == line
 
 
+def test_a_home_that_has_vanished_is_told_whatever_stumbled_over_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "it's gone"))
+    for error in (sqlite3.OperationalError("unable to open database file"), sqlite3.OperationalError("disk I/O error")):
+        assert in_words(error) == (
+            f"home {tmp_path}/it's gone: is not there ({error}); was it moved or removed, or is a disk not mounted? Put it "
+            "back or name another, then give the same command again"
+        )
+
+
 @pytest.mark.parametrize("error", OURS, ids=lambda error: type(error).__name__)
 def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
     assert in_words(error) is None
@@ -104,7 +117,7 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
     ("error", "code", "line"),
     [
         (MACHINE[0][0], 1, f"tempkb: {MACHINE[0][1]}\n"),
-        (MACHINE[9][0], 1, f"tempkb: {MACHINE[9][1]}\n"),
+        (MACHINE[10][0], 1, f"tempkb: {MACHINE[10][1]}\n"),
         (MACHINE[-2][0], 1, f"tempkb: {MACHINE[-2][1]}\n"),
         (KeyboardInterrupt(), 130, "tempkb: interrupted; what is finished stays, and the same command goes on from there\n"),
     ],
