@@ -47,7 +47,8 @@ def schema_of(table: Table) -> dg.TableSchema:
 def sample_of(version: Version) -> dg.MetadataValue:
     """Return the first ten rows of a version, as Dagster shows tables; what is the same in all of them comes last."""
     rows = first_rows(version)
-    same = {name for name in rows.column_names if rows.num_rows > 1 and len(rows[name].unique()) == 1}
+    cells = cells_of(rows)
+    same = {name for name in rows.column_names if len(cells) > 1 and len({row[name] for row in cells}) == 1}
     return table_of(rows.select(sorted(rows.column_names, key=same.__contains__)))
 
 
