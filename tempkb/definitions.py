@@ -12,6 +12,7 @@ import dagster as dg
 
 from tempkb.api import TABLES, VIEWS
 from tempkb.automation import JOBS, SCHEDULES, SENSORS, kept_fresh
+from tempkb.benchmarks.assets import with_releases_explained
 from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
 from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
 from tempkb.benchmarks.ecbd import assets as ecbd
@@ -59,8 +60,14 @@ _ASSETS = [
 
 _DECLARED = by_name(TABLES)
 
+
+def _shown(spec: dg.AssetSpec) -> dg.AssetSpec:
+    """An asset as the UI shows it: with its columns, a warning when it is late, and what its partitions are."""
+    return with_releases_explained(with_columns(kept_fresh(spec), _DECLARED))
+
+
 defs = dg.Definitions(
-    assets=dg.map_asset_specs(lambda spec: with_columns(kept_fresh(spec), _DECLARED), _ASSETS),
+    assets=dg.map_asset_specs(_shown, _ASSETS),
     asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
     jobs=JOBS,
     sensors=SENSORS,

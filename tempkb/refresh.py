@@ -13,7 +13,7 @@ from tempkb.dumps.catalogue import Dump, dump_of, find_dumps, serving_dump, tabl
 from tempkb.dumps.fetching import mirror_of
 from tempkb.dumps.http import HttpMirror
 from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import HISTORY, WIKIDATA, Offer, Shown, near_wikis, shown_of
+from tempkb.dumps.offers import ENTITIES, HISTORY, WIKIDATA, Offer, Shown, near_wikis, shown_of
 from tempkb.dumps.retention import superfluous
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import SettingsError
@@ -28,6 +28,7 @@ from tempkb.store.store import Store
 from tempkb.wikidata.late import dump_dates
 from tempkb.windows import Window, window_of_key, windows_until
 
+_NO_HISTORY = "it has no history of pages"
 _DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<day>\d{8})")
 
 
@@ -261,6 +262,8 @@ def _why_unfit(offer: Offer) -> str:
     if not offer.files:
         return "; ".join(offer.lacks) or "no file of it is listed"
     if not offer.is_told:
+        if not any(file.kind in (HISTORY, ENTITIES) for file in offer.files):
+            return _NO_HISTORY
         return (
             "no list of its publisher says what belongs to it (dumpstatus.json, or SHA256SUMS and _SUCCESS), so nobody "
             "can tell whether it is whole; add the list, or name its files: tempkb build --dump FILE"
@@ -293,7 +296,7 @@ def _passed(shown: Shown, wiki: str | None, missing: Sequence[Window], due: Sequ
 
 def _why_not_needed(offer: Offer, missing: Sequence[Window]) -> str:
     if not any(file.kind == HISTORY for file in offer.files):
-        return "; ".join([*offer.lacks, "it has no history of pages"])
+        return "; ".join([*offer.lacks, _NO_HISTORY])
     reached = [window for window in missing if window.cut <= offer.date]
     return f"an earlier dump reaches the same missing windows, up to {reached[-1].label}"
 

@@ -213,6 +213,47 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         assert {one.run_key for one in third.run_requests}.isdisjoint(one.run_key for one in second.run_requests)
 
 
+def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
+    home_folder, monkeypatch, automation, instance
+):
+    from tempkb.dumps.assets import dump_files, namespaces, pages
+
+    with serving() as server:
+        files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
+        folder = server.put_legacy("demowiki", "20240101", files)
+        for name, value in (("MIRROR", server.root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki"),
+                            ("FIRST_WINDOW", "2023-01-01"), ("WIKIDATA_DAYS", "0")):  # fmt: skip
+            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        (request,) = tick(automation, instance, open_store()).run_requests
+        instance.add_dynamic_partitions("dumps", [DUMP])
+
+        def run(tags):
+            return dg.materialize(
+                [dump_files, pages, namespaces], partition_key=DUMP, instance=instance, tags=tags,
+                resources={"store": open_store()}, raise_on_error=False,
+            )  # fmt: skip
+
+        status = json.loads(server.files[f"{folder}/dumpstatus.json"])
+        status["jobs"]["pagetable"]["status"] = "in-progress"
+        server.files[f"{folder}/dumpstatus.json"] = json.dumps(status).encode()
+        assert run(request.tags).success, "it is incomplete again; the partition stays missing"
+        message = tick(automation, instance, open_store()).skip_message
+        assert f"Not taken: {DUMP}: job pagetable is in-progress." in message
+        server.files.clear()
+        server.files["demowiki/20230101/readme.txt"] = b""
+        assert run(request.tags).success
+        assert instance.get_materialized_partitions(dg.AssetKey("dump_files")) == set()
+        by_hand = run({})
+        assert not by_hand.success
+        (failure,) = (event for event in by_hand.all_events if event.is_step_failure)
+        assert f"not below {home_folder}/dumps, and no longer in the mirror {server.root}; there: none" in str(
+            failure.step_failure_data.error
+        )
+        message = tick(automation, instance, open_store()).skip_message
+        assert f"Asked for, but neither here nor in the mirror any more: {DUMP}." in message
+    assert all(tag.startswith((".dagster/", "dagster/")) for tag in request.tags), "hidden from people"
+
+
 def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkeypatch, automation, instance):
     home, _ = arrived
     with serving() as server:

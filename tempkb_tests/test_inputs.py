@@ -3,9 +3,13 @@
 import bz2
 import gzip
 import json
+import re
 
 import pytest
 
+from tempkb import run
+from tempkb.errors import SettingsError
+from tempkb.selection import Request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision
@@ -65,6 +69,23 @@ def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_i
     path.write_bytes(bz2.compress(GOOD))
     assert "4 of 4 windows stand." in build(home, "--all", "--dump", str(path)).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
+
+
+def test_what_is_mistyped_beside_a_named_dump_does_not_decide_what_the_home_is(home_folder, tmp_path, monkeypatch):
+    path = tmp_path / "testwiki-20220101-pages-meta-history.xml.bz2"
+    path.write_bytes(bz2.compress(GOOD))
+    for name, value in YEARS.items():
+        monkeypatch.setenv(name, value)
+    for asked, words in (
+        ("9000-01-01..9001-01-01", "--windows 9000-01-01..9001-01-01: 9000 has not ended yet, it ends on 9001-01-01"),
+        ("2020-01-01", "expected A..B with two days"),
+        ("2020-02-01..2020-03-01", "no year begins in there"),
+        ("2010-01-01..2021-01-01", "the home's windows begin on 2018-01-01"),
+    ):
+        with pytest.raises(SettingsError, match=re.escape(words)):
+            run.build(Request(windows=asked, dump_files=(path,)))
+        assert not (home_folder / "home.toml").exists()
+        assert is_untouched(home_folder)
 
 
 def folder_dump(home, data):

@@ -137,6 +137,12 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
         assert is_partitioned, key
 
 
+def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
+    told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
+    of_dumps_and_windows = {"dumps", "revisions", "mentions", "wikidata"}
+    assert told == {key for key, group in ASSETS.items() if group not in of_dumps_and_windows}
+
+
 def test_what_grows_with_dumps_is_watched_for_freshness_and_what_is_frozen_is_not(graph):
     watched = {key for key, facts in graph.items() if facts[-1]}
     growing = {"dumps", "revisions", "mentions", "wikidata"}

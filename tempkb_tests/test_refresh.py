@@ -121,9 +121,10 @@ def test_a_folder_put_together_by_hand_is_named_with_what_it_holds(server, tmp_p
     server.files["testwiki/20260601/testwiki-20260601-pages-articles.xml.bz2"] = b"x"
     content = server.put_content("testwiki", "2026-07-01", {"p1p9": b"x"})
     server.files.pop(f"{content}/testwiki-2026-07-01-p1p9.xml.bz2")
+    server.files["testwiki/20260710/testwiki-20260710-page.sql.gz"] = b"x"
     server.files["other/mediawiki_content_history/testwiki/2026-07-20/readme.txt"] = b""
     as_folder(server, tmp_path / "mirror", monkeypatch)
-    due, (by_hand, articles, gone, empty) = seen()
+    due, (by_hand, articles, gone, tables, empty) = seen()
     assert due == []
     assert by_hand.startswith("testwiki-20260501: no list of its publisher says what belongs to it (dumpstatus.json,")
     assert articles == (
@@ -131,6 +132,7 @@ def test_a_folder_put_together_by_hand_is_named_with_what_it_holds(server, tmp_p
         "testwiki-20260601-pages-articles.xml.bz2"
     )
     assert gone == "testwiki-20260701: file testwiki-2026-07-01-p1p9.xml.bz2 is missing"
+    assert tables == "testwiki-20260710: it has no history of pages"
     assert empty.startswith("testwiki-20260720: other/mediawiki_content_history/testwiki/2026-07-20 has no folder xml/")
 
 

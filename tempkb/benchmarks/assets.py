@@ -1,4 +1,4 @@
-"""What the assets of all benchmarks share: a release that was withdrawn leaves no partition in Dagster either."""
+"""What the assets of all benchmarks share: what their partitions are, and that a withdrawn release leaves none."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,18 @@ from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import TempkbError
 from tempkb.partitions import RELEASES
 from tempkb.store.store import Store
+
+_PARTITIONS = (
+    " A partition is a release, made by `tempkb release`. While there is none, Dagster's graph shows 0 partitions in "
+    "green, though nothing was built."
+)
+
+
+def with_releases_explained(spec: dg.AssetSpec) -> dg.AssetSpec:
+    """Say of an asset whose partitions are releases what its colour means before there is one."""
+    if spec.partitions_def != RELEASES:
+        return spec
+    return spec.replace_attributes(description=f"{spec.description}{_PARTITIONS}")
 
 
 @contextmanager

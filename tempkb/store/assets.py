@@ -45,8 +45,11 @@ def schema_of(table: Table) -> dg.TableSchema:
 
 
 def sample_of(version: Version) -> dg.MetadataValue:
-    """Return the first ten rows of a version, as Dagster shows tables."""
-    return table_of(first_rows(version))
+    """Return the first ten rows of a version, as Dagster shows tables; what is the same in all of them comes last."""
+    rows = first_rows(version)
+    cells = cells_of(rows)
+    same = {name for name in rows.column_names if len(cells) > 1 and len({row[name] for row in cells}) == 1}
+    return table_of(rows.select(sorted(rows.column_names, key=same.__contains__)))
 
 
 def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:

@@ -1,13 +1,14 @@
 """Rows and pictures in Dagster's metadata: shown at once, and nothing in them is taken for anything but text."""
 
 import re
+from unittest import mock
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
 
-from tempkb.store.assets import table_of
+from tempkb.store.assets import sample_of, table_of
 from tempkb.store.glance import MOST_CHARACTERS, glance
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -55,6 +56,14 @@ def test_names_cannot_leave_the_picture():
 
 def test_nothing_is_said_so():
     assert glance([], {"pages": []}) == glance(["a"], {}) == "(nothing to draw)"
+
+
+def test_a_sample_shows_last_what_is_the_same_in_every_row():
+    rows = pa.table({"wiki": ["x", "x"], "tags": [["a"], ["b"]], "none": [None, None], "page_id": [1, 2]})
+    with mock.patch("tempkb.store.assets.first_rows", return_value=rows):
+        assert [column.name for column in sample_of(None).schema.columns] == ["tags", "page_id", "wiki", "none"]
+    with mock.patch("tempkb.store.assets.first_rows", return_value=rows.slice(0, 1)):
+        assert [column.name for column in sample_of(None).schema.columns] == ["wiki", "tags", "none", "page_id"]
 
 
 def test_cells_are_texts_as_they_are_stored_cut_at_one_length():

@@ -1,10 +1,15 @@
 """From a small Wikidata dump to the tables of the room, rows by hand."""
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from tempkb.dumps.catalogue import Dump, DumpFile
 from tempkb.errors import SettingsError, SourceError
+from tempkb.wikidata import building
+from tempkb.wikidata.building import Report
+from tempkb.wikidata.reading import Tally
 from tempkb_tests.wikidata.items import item, read_home, said, time, write_lines
 
 DAY = "2020-01-01"
@@ -299,3 +304,16 @@ def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp
     monkeypatch.setenv("TEMPKB_LANGUAGES", "fr")
     with pytest.raises(SettingsError, match="languages: home .* was made with en, but the settings say fr"):
         read_home(tmp_path, monkeypatch, {})
+
+
+@pytest.mark.parametrize(("days_ago", "advice"), [(0, "leave out --day"), (1, "--day {today}")])
+def test_no_day_is_advised_that_has_not_come_yet(days_ago, advice):
+    """A file with a change of today could only be of tomorrow, which --day refuses."""
+    today = datetime.now(UTC).date()
+    changed = today - timedelta(days=days_ago)
+    day = changed - timedelta(days=3)
+    file = DumpFile(Path("some.json"), "entities")
+    dump = Dump("wikidatawiki-0a1b2c3d", "wikidatawiki", day, (file,), 0, is_named=True, is_day_given=True)
+    report = Report(tallies={"some.json": Tally(modified=f"{changed}T10:00:00Z")})
+    with pytest.raises(SourceError, match=f"what follows: {advice.format(today=today)}$"):
+        building._doubt_of_day(dump, report)
