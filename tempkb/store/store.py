@@ -15,7 +15,7 @@ from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
 
@@ -149,7 +149,7 @@ class Store:
         where = " AND ".join(f'"{name}" = CAST(${name} AS {_sql_type_of(declared, name)})' for name in equal) or "true"
         order = ", ".join(f'"{name}"' for name in dict.fromkeys([*declared.partition_columns, *declared.key]))
         columns = ", ".join(f'"{name}"' for name in declared.schema.names)
-        with in_memory() as memory:
+        with asking() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
                 found = memory.sql(query, params={"paths": [str(path) for path in files], **equal}).to_arrow_table()
@@ -176,7 +176,7 @@ class Store:
 
     def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
         """The rows of a named question, asked of the lake's files."""
-        with in_memory() as memory:
+        with asking() as memory:
             self._view_needs(memory, view)
             query = f"SELECT * FROM ({view.query})"
             known = [column[0] for column in memory.execute(f"DESCRIBE {query}").fetchall()]
