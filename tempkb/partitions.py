@@ -4,6 +4,8 @@ One family a dimension. Which windows there are depends on the home, so this
 module reads the settings of the home that `TEMPKB_HOME` names.
 """
 
+from collections.abc import Sequence
+
 import dagster as dg
 
 from tempkb.settings import load_home
@@ -23,6 +25,13 @@ def _windows() -> dg.TimeWindowPartitionsDefinition:
     return dg.TimeWindowPartitionsDefinition(
         start=first, fmt="%Y-%m-%d", cron_schedule=_CRON[settings.granularity], timezone="UTC"
     )
+
+
+def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
+    """Of the keys of some windows those that a run is about, by its tags; all when it names none."""
+    first = run.tags.get("dagster/asset_partition_range_start", run.tags.get("dagster/partition"))
+    last = run.tags.get("dagster/asset_partition_range_end", run.tags.get("dagster/partition"))
+    return [key for key in keys if first is None or last is None or first <= key <= last]
 
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")

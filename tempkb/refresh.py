@@ -17,8 +17,7 @@ from tempkb.dumps.offers import ENTITIES, HISTORY, WIKIDATA, Offer, Shown, near_
 from tempkb.dumps.retention import superfluous
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import SettingsError
-from tempkb.mentions.building import WRITERS
-from tempkb.mentions.building import is_current as is_mentions_current
+from tempkb.mentions.building import WRITERS, are_current
 from tempkb.revisions.building import ALL
 from tempkb.revisions.losses import rests_on_lost
 from tempkb.revisions.origins import tables_built_with
@@ -161,9 +160,7 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
     derived = set(wanted & WRITERS.keys())
     if wanted & {"page_texts", "page_links"}:
         derived.add("mentions")
-    return all(store.lake.current(name, window.key) for name in logged) and all(
-        is_mentions_current(store, name, window) for name in derived
-    )
+    return all(store.lake.current(name, window.key) for name in logged) and are_current(store, sorted(derived), window)
 
 
 def is_registered(store: Store, dump: Dump) -> bool:

@@ -1,6 +1,6 @@
 """From links and snapshots to the tables of a cut. Knows nothing of Dagster."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
 
@@ -98,10 +98,24 @@ def connected(store: Store) -> Iterator[Connection]:
 
 def is_current(store: Store, table: str, window: Window) -> bool:
     """Does a table of a window follow from the window's snapshot, and from texts as the cleaner makes them now?"""
-    version = store.lake.current(table, window.key)
-    if version is None:
-        return False
-    if table == MENTIONS.name and not (
+    return are_current(store, [table], window)
+
+
+def are_current(store: Store, tables: Iterable[str], window: Window) -> bool:
+    """Do several tables of a window follow from its snapshot and texts? What they share is looked at once."""
+    known: dict[str, bool] = {}
+    return all(_is_current(store, table, window, known) for table in tables)
+
+
+def _is_current(store: Store, table: str, window: Window, known: dict[str, bool]) -> bool:
+    if table not in known:
+        version = store.lake.current(table, window.key)
+        known[table] = version is not None and _follows(store, version, window, known)
+    return known[table]
+
+
+def _follows(store: Store, version: Version, window: Window, known: dict[str, bool]) -> bool:
+    if version.table == MENTIONS.name and not (
         was_cleaned_with(version, cleaner_settings(store)) and _has_all_texts(store, window)
     ):
         return False
@@ -113,7 +127,7 @@ def is_current(store: Store, table: str, window: Window) -> bool:
         held = store.lake.current(source, partition)
         if held is None or held.version != row["sha256"]:
             return False
-        if source in WRITERS and not is_current(store, source, window):
+        if source in WRITERS and not _is_current(store, source, window, known):
             return False
     return True
 

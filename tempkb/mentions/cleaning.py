@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -62,12 +63,13 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
     cleaned: dict[str, list[Cleaned]] = {plan.source.partition: [] for plan in plans}
     failed: dict[str, str] = {}
     with store.lake.staging() as folder, Meter("cleaning texts", total, log) as meter:
+        places = {_place_of(batch): number for number, batch in enumerate(batches)}
         done: dict[int, list[Cleaned]] = {}
         for outcome in map_items(store.home.settings, clean_batch, batches, folder, meter.at, _PRELOAD):
             if outcome.result is None:
                 failed |= {piece.quarter: outcome.failure for piece in outcome.item}
             else:
-                done[batches.index(outcome.item)] = outcome.result
+                done[places[_place_of(outcome.item)]] = outcome.result
         # In the order of the pieces, whatever the order in which workers ended.
         for number in sorted(done):
             for one in done[number]:
@@ -148,6 +150,11 @@ def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
                     groups, size = [], 0
 
 
+def _place_of(batch: Batch) -> tuple[Path, int]:
+    """Where a batch begins: its file and the first row group of it."""
+    return batch[0].path, batch[0].row_groups[0]
+
+
 def _batches(pieces: Sequence[Piece]) -> list[Batch]:
     """Put small pieces together: starting a process costs more than cleaning a small quarter."""
     batches: list[Batch] = []
@@ -187,7 +194,8 @@ def cleaner_settings(store: Store) -> dict[str, Any]:
 def was_cleaned_with(version: Version, settings: Mapping[str, Any]) -> bool:
     """Does the manifest of a version say that these settings were in force?"""
     same = json.loads(json.dumps(settings))
-    return all(json.loads(row["settings"]) == same for row in version.side_rows(MANIFEST.name))
+    # Every row of a manifest repeats them.
+    return all(json.loads(said) == same for said in {row["settings"] for row in version.side_rows(MANIFEST.name)})
 
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:

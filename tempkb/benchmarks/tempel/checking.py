@@ -1,5 +1,9 @@
 """What a release promises of its rows, as queries that return what breaks it. No Dagster here."""
 
+from collections.abc import Callable
+
+import duckdb
+
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.tempel.candidates import define_distance
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_RELEASES
@@ -60,7 +64,7 @@ WITHOUT_CANDIDATE = """
     ANTI JOIN entities AS e ON e.release = m.release AND e.cut = m.cut AND e.page_id = m.target_page_id
 """
 
-
+Prepare = Callable[[duckdb.DuckDBPyConnection], None]
 _SOURCES = {
     "mentions": TEMPEL_MENTIONS,
     "plans": TEMPEL_PLANS,
@@ -70,10 +74,10 @@ _SOURCES = {
 }
 
 
-def _promise(name: str, meaning: str, query: str, *sources: str) -> Promise:
+def _promise(name: str, meaning: str, query: str, *sources: str, prepare: Prepare | None = None) -> Promise:
     tables = {source: _SOURCES[source] for source in sources}
     may_fade = "texts" in tables
-    return Promise(name, meaning, TEMPEL_MENTIONS, query, tables, may_fade=may_fade, prepare=define_distance)
+    return Promise(name, meaning, TEMPEL_MENTIONS, query, tables, may_fade=may_fade, prepare=prepare)
 
 
 PROMISES = (
@@ -97,6 +101,7 @@ PROMISES = (
         LEAKS,
         "mentions",
         "releases",
+        prepare=define_distance,
     ),
     _promise(
         "categories_are_as_defined",

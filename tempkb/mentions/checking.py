@@ -1,0 +1,54 @@
+"""What breaks a promise of the room's tables to one another, over the lake. No Dagster here."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.store.store import Store, read_files
+
+_KEY = ["page_id", "revision_id"]
+
+# A surface's priors sum to one, and links are as many as mentions of whole articles.
+PRIORS_THAT_DO_NOT_ADD_UP = """
+    SELECT cut, surface, sum(prior) FROM priors GROUP BY cut, surface HAVING abs(sum(prior) - 1) > 1e-9
+    UNION ALL
+    SELECT cut, 'links', sum(n) FROM (
+        SELECT cut, sum(n_links) AS n FROM priors GROUP BY cut
+        UNION ALL
+        SELECT cut, -count(*) AS n FROM mentions WHERE via_redirect <> 'section' GROUP BY cut
+    ) GROUP BY cut HAVING sum(n) <> 0
+"""
+NOT_COUNTED = """
+    SELECT cut, sum(n), '' FROM (
+        SELECT cut, sum(n_mentions) AS n FROM index_of_mentions GROUP BY cut
+        UNION ALL
+        SELECT cut, -count(*) AS n FROM mentions WHERE via_redirect <> 'section' GROUP BY cut
+    ) GROUP BY cut HAVING sum(n) <> 0
+"""
+
+
+def misplaced_surfaces(store: Store, quarters: Iterable[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield page, revision and surface of each link whose surface is not what its text holds there.
+
+    Texts and links lie in the same order, so both are read once, side by side. In SQL each link would count the signs
+    of its text from the beginning: for an article of a thousand links a thousand times.
+    """
+    for quarter in quarters:
+        texts, links = (store.lake.files(table.name, [quarter]) for table in (PAGE_TEXTS, PAGE_LINKS))
+        found = _rows(read_files(texts, [*_KEY, "text"]))
+        page, revision, text = next(found, _END)
+        for *key, start, end, surface in _rows(read_files(links, [*_KEY, "start_char", "end_char", "surface"])):
+            while [page, revision] < key:
+                page, revision, text = next(found, _END)
+            if [page, revision] != key or text[start:end] != surface:
+                yield (*key, surface)
+
+
+_END = (float("inf"), 0, "")
+
+
+def _rows(tables: Iterable[pa.Table]) -> Iterator[tuple[Any, ...]]:
+    for table in tables:
+        yield from zip(*(column.to_pylist() for column in table.columns), strict=True)

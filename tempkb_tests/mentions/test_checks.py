@@ -1,0 +1,105 @@
+"""What the checks of the room find in tables that were spoiled by hand, and what each looks at."""
+
+from datetime import date
+
+import dagster as dg
+import pyarrow as pa
+import pytest
+
+from tempkb.mentions.assets import clean_texts
+from tempkb.mentions.checking import NOT_COUNTED, PRIORS_THAT_DO_NOT_ADD_UP, misplaced_surfaces
+from tempkb.mentions.checks import surfaces_stand_in_their_texts, the_index_counts_every_mention
+from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.origins import inputs_of, settings_of
+from tempkb.store.drafts import Provenance
+from tempkb.store.memory import asking, view_files
+from tempkb.store.promises import broken
+from tempkb_tests.mentions.test_building import build_all
+from tempkb_tests.revisions.builds import export, page, revision
+
+PRIORS = {"priors": MENTION_PRIORS, "mentions": MENTIONS}
+INDEX = {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS}
+
+
+@pytest.fixture
+def built(home_folder, tmp_path):
+    """Two quarters: pages 1 and 2 in the first, page 3 in the second; signs of two and four bytes before the links."""
+    file = tmp_path / "history.xml"
+    file.write_bytes(export(
+        page(1, revision(11, "2020-01-05T00:00:00Z", "Ünder 𝄞 [[Two|the other]] and [[Two]]."), title="One"),
+        page(2, revision(21, "2020-01-06T00:00:00Z", "No link."), title="Two"),
+        page(3, revision(31, "2020-05-05T00:00:00Z", "Of [[One]]."), title="Three"),
+    ))  # fmt: skip
+    store, _ = build_all(file, date(2020, 7, 1))
+    return store
+
+
+def spoil(store, table, partition, column, value):
+    """Write a partition again with another value in its last row, as if its step had."""
+    version = store.lake.current(table.name, partition)
+    rows = pa.parquet.read_table(version.paths()[0])
+    at = rows.schema.get_field_index(column)
+    values = pa.array([*rows[column].to_pylist()[:-1], value], rows.schema.field(at).type)
+    made = Provenance(inputs_of(version), settings_of(version))
+    store.write(table, partition, [rows.set_column(at, rows.schema.field(at), values)], made)
+
+
+def test_what_was_built_breaks_nothing(built):
+    assert list(misplaced_surfaces(built, ["2020-01-01", "2020-04-01"])) == []
+    assert broken(built, PRIORS_THAT_DO_NOT_ADD_UP, PRIORS) == []
+    assert broken(built, NOT_COUNTED, INDEX) == []
+
+
+def test_a_surface_that_is_not_in_its_text_is_found(built):
+    spoil(built, PAGE_LINKS, "2020-01-01", "surface", "Too")
+    assert list(misplaced_surfaces(built, ["2020-01-01", "2020-04-01"])) == [(1, 11, "Too")]
+    assert list(misplaced_surfaces(built, ["2020-04-01"])) == []
+
+
+def test_links_without_a_text_are_found(built):
+    whole = pa.parquet.read_table(built.lake.current("page_texts", "2020-01-01").paths()[0])
+    built.write(PAGE_TEXTS, "2020-01-01", [whole.slice(1)], Provenance())
+    assert list(misplaced_surfaces(built, ["2020-01-01"])) == [(1, 11, "the other"), (1, 11, "Two")]
+
+
+def test_priors_and_counts_that_do_not_add_up_are_found(built):
+    spoil(built, MENTION_PRIORS, "2020-04-01", "prior", 0.5)
+    assert [str(row[0]) for row in broken(built, PRIORS_THAT_DO_NOT_ADD_UP, PRIORS)] == ["2020-07-01"]
+    spoil(built, INVERTED_INDEX, "2020-01-01", "n_mentions", 7)
+    assert [(str(row[0]), row[1]) for row in broken(built, NOT_COUNTED, INDEX)] == [("2020-04-01", 6)]
+
+
+def is_passed(store, check, key, instance, *assets):
+    """Run a check about a window, after the assets that are named."""
+    selection = dg.AssetSelection.checks(check)
+    result = dg.materialize(
+        [clean_texts, check], instance=instance, resources={"store": store}, tags={"dagster/partition": key},
+        selection=selection | dg.AssetSelection.assets(*assets) if assets else selection,
+        partition_key=key if assets else None,
+    )  # fmt: skip
+    (one,) = result.get_asset_check_evaluations()
+    return one.passed
+
+
+def test_a_run_checks_the_quarters_that_it_has_written(built):
+    """The first run finds all clean and writes nothing; asked by itself, the check looks at everything."""
+    spoil(built, PAGE_LINKS, "2020-01-01", "surface", "Too")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance, clean_texts)
+        assert not is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance)
+
+
+def test_a_run_checks_its_own_windows(built):
+    spoil(built, INVERTED_INDEX, "2020-01-01", "n_mentions", 7)
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert is_passed(built, the_index_counts_every_mention, "2020-04-01", instance)
+        assert not is_passed(built, the_index_counts_every_mention, "2020-01-01", instance)
+
+
+def test_questions_do_not_see_one_anothers_views(built):
+    files = built.lake.files("page_texts")
+    with asking() as one, asking() as other:
+        view_files(one, "texts", files)
+        view_files(other, "texts", files[:1])
+        assert one.execute("SELECT count(*) FROM texts").fetchall() == [(3,)]
+        assert other.execute("SELECT count(*) FROM texts").fetchall() == [(2,)]
