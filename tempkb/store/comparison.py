@@ -13,7 +13,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import file_names, identifier, literal
 from tempkb.store.tables import SIDE_TABLES, Table
 
-_FILES = re.compile(r"'([^']*\.parquet)'")
+_FILES = re.compile(r"'((?:[^']|'')*\.parquet)'")
 # Independent of the order of rows; as exact as 64 bits a row are.
 _HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
@@ -120,12 +120,8 @@ def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Versi
     described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [paths[0]]).fetchall()
     held = {row[0] for row in described}
     # Files of an earlier declaration lack the columns that came since; these read as null.
-    typed = ", ".join(
-        f"CAST({identifier(column.name)} AS {column.sql_type})"
-        if column.name in held
-        else f"CAST(NULL AS {column.sql_type})"
-        for column in table.columns
-    )
+    values = (identifier(one.name) if one.name in held else "NULL" for one in table.columns)
+    typed = ", ".join(f"CAST({value} AS {one.sql_type})" for value, one in zip(values, table.columns, strict=True))
     n, told = connection.execute(
         f"SELECT {_HASH.format(columns=typed)} FROM read_parquet(?, union_by_name = true)", [paths]
     ).fetchall()[0]
@@ -159,6 +155,5 @@ def _read_the_rest(connection: duckdb.DuckDBPyConnection, ours: set[str]) -> Non
     query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
     for schema, name in connection.execute(query).fetchall():
         if name not in ours:
-            quoted = '"' + name.replace('"', '""') + '"'
-            place = '"' + schema.replace('"', '""') + '"'
-            connection.execute(f"SELECT sum(CAST(hash(one) AS HUGEINT)) FROM {place}.{quoted} AS one").fetchall()
+            place = f"{identifier(schema)}.{identifier(name)}"
+            connection.execute(f"SELECT sum(CAST(hash(one) AS HUGEINT)) FROM {place} AS one").fetchall()
