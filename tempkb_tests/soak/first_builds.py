@@ -26,7 +26,8 @@ import duckdb
 COMMAND = "import secrets; secrets.token_hex = lambda n: '00' * n; from tempkb.cli import main; main()"
 LIGHT = ("build", "--select", "dump_files", "--select", "pages")
 FULL = ("build",)
-WHEN = {"published_at", "created_at", "built_at"}
+# When a row came, and a hash that of a view over files tells where the home lies.
+OWN = {"published_at", "fingerprint"}
 
 
 def start(home: Path, arguments: tuple[str, ...]) -> subprocess.Popen:
@@ -50,7 +51,7 @@ def contents_of(home: Path) -> dict[str, object]:
             if form == "VIEW":
                 continue
             known = connection.execute("SELECT column_name FROM duckdb_columns() WHERE table_name = ?", [name])
-            columns = [column for (column,) in known.fetchall() if column not in WHEN]
+            columns = [column for (column,) in known.fetchall() if column not in OWN]
             listed = ", ".join(f'"{column}"' for column in columns)
             rows = connection.execute(f'SELECT {listed} FROM "{name}" ORDER BY ALL').fetchall()
             # How a view was made tells where its home lies.
