@@ -222,10 +222,13 @@ def fetch(wikidata: bool) -> None:
 
 @main.command()
 def gc() -> None:
-    """Remove old versions of partitions and drafts of dead runs."""
+    """Remove old versions of partitions, drafts of dead runs, and what a removal that was killed has left of a dump."""
     from tempkb.api import open_store
+    from tempkb.dumps.retention import empty_bin
 
-    removed = open_store().collect_garbage()
+    store = open_store()
+    removed = store.collect_garbage()
+    empty_bin(store.home.dumps)
     click.echo(f"{len(removed)} {'folder' if len(removed) == 1 else 'folders'} removed.")
 
 
