@@ -245,12 +245,14 @@ def fetch(wikidata: bool) -> None:
 
 @main.command()
 def gc() -> None:
-    """Remove old versions of partitions and drafts of dead runs."""
+    """Remove old versions of partitions, drafts of dead runs, and what a removal that was killed has left of a dump."""
     from tempkb.api import open_store
+    from tempkb.dumps.retention import empty_bin
 
     store = open_store()
     _set_aside(store)
     removed = store.collect_garbage()
+    empty_bin(store.home.dumps)
     click.echo(f"{len(removed)} {'folder' if len(removed) == 1 else 'folders'} removed.")
     aside = store.lake.set_aside_folders()
     if aside:

@@ -52,9 +52,13 @@ def remove_dump(root: Path, dump: Dump) -> int:
                 bin_folder.mkdir(exist_ok=True)
                 folder.rename(bin_folder / uuid.uuid4().hex)
                 _remove_empty(root, folder.parent)
-    # Also what an earlier removal that was killed has left.
-    shutil.rmtree(bin_folder, ignore_errors=True)
+    empty_bin(root)
     return freed
+
+
+def empty_bin(root: Path) -> None:
+    """Remove what removals have put out of sight, also one that was killed before it was through."""
+    shutil.rmtree(root / _REMOVED, ignore_errors=True)
 
 
 def _places_of(dump: Dump) -> list[str]:

@@ -1,7 +1,9 @@
 """Which dumps may go, and that a removal leaves nothing that counts."""
 
 import pytest
+from click.testing import CliRunner
 
+from tempkb.cli import main
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump, superfluous
 from tempkb_tests.dumps.server import serving
@@ -73,3 +75,12 @@ def test_what_has_come_of_an_interrupted_fetch_goes_too(root):
     assert dump.flaws
     assert remove_dump(root, dump) > 5000
     assert not list(root.rglob("*20260401*"))
+
+
+def test_what_a_killed_removal_has_left_of_a_dump_goes_with_gc(home_folder):
+    left = home_folder / "dumps" / "_removed" / "0a1b" / "demowiki-20240101-page.sql.gz"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half a dump")
+    done = CliRunner().invoke(main, ["gc"])
+    assert done.exit_code == 0, done.output
+    assert not left.parent.parent.exists()
