@@ -170,15 +170,17 @@ def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, cal
     assert store.lake.unfinished() == []
 
 
-def test_half_a_file_is_no_receipt(home_folder, tmp_path, calls):
-    """The machine lost power: a file of rows is shorter than it was when its receipt was written."""
+@pytest.mark.parametrize("harm", ["cut", "flipped"])
+def test_a_damaged_file_of_rows_is_no_receipt(home_folder, tmp_path, calls, harm):
+    """The machine lost power, or a bit flipped: a file of rows is not as it was when its receipt was written."""
     paths = parts(tmp_path / "dump")
     seen, stop = calls
     stop.append("history4")
     with pytest.raises(KeyboardInterrupt):
         build_files(*paths)
     run = sorted((home_folder / "lake/_staging").rglob("*.arrow"))[0]
-    run.write_bytes(run.read_bytes()[:100])
+    data = run.read_bytes()
+    run.write_bytes(data[:100] if harm == "cut" else data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
     seen.clear()
     stop.clear()
     _, report, _ = build_files(*paths)
