@@ -45,8 +45,10 @@ bench: $(READY) ## measure speed and memory on a generated history; prints the t
 real: $(READY) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
 	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
 
-soak: $(READY) ## kill every job at many points, type it again, and compare its home with an undisturbed one; takes an hour
+soak: $(READY) ## kill every job at many points, begin homes at once, damage a lake; compare with undisturbed homes; takes hours
 	$(BIN)/python -m tempkb_tests.soak
+	$(BIN)/python -m tempkb_tests.soak.first_builds
+	$(BIN)/python -m tempkb_tests.soak.flips
 
 clean: ## remove the environment and the demo home
 	rm -rf $(VENV) data/demo *.egg-info
