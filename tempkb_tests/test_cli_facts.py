@@ -112,12 +112,12 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )  # fmt: skip
 def test_mistakes_get_one_clear_message_and_leave_nothing(home, arguments, words):
-    before = sorted(path.name for path in (home / "releases").iterdir())
+    before = sorted((home / "releases").glob("*.json"))
     done = run_tempkb(home, *arguments, check=False)
     assert done.returncode == 1
     assert words in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
-    assert sorted(path.name for path in (home / "releases").iterdir()) == before
+    assert sorted((home / "releases").glob("*.json")) == before
 
 
 def test_without_wikidata_there_are_no_releases_of_facts(tmp_path):

@@ -147,7 +147,9 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
     assert "type the command that made the release once more, with --name mine" in said.output
     (note,) = (home / "dumps" / "sums").glob("*.json")
     note.write_text(json.dumps({"path": 1}))
-    assert typed("status").exit_code == 0
+    said = typed("status")
+    assert said.exit_code == 0
+    assert "type the command that made the release once more" in said.output
     assert "found something else than the sums of a file" in typed("verify").output
     record = home / "home.toml"
     kept = record.read_bytes()

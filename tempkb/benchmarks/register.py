@@ -94,8 +94,23 @@ def is_at_work(home: Home, name: str) -> bool:
 
 
 def unfinished_releases(home: Home) -> list[str]:
-    """Return the names of the releases of which not all that was asked for is built, sorted."""
-    return [name for name in release_names(home) if not is_built(home, name)]
+    """Return the names of the releases of which not all that was asked for is built, sorted.
+
+    Entries that cannot be read are left to `unreadable_entries`.
+    """
+    unreadable = unreadable_entries(home)
+    return [name for name in release_names(home) if name not in unreadable and not is_built(home, name)]
+
+
+def unreadable_entries(home: Home) -> dict[str, str]:
+    """Return what is wrong with entries that are not what tempkb wrote, in words, by the release's name."""
+    found = {}
+    for name in release_names(home):
+        try:
+            _read(home, name)
+        except DesignError as error:
+            found[name] = str(error)
+    return found
 
 
 def is_built(home: Home, name: str) -> bool:

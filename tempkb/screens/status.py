@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import is_at_work, unfinished_releases
+from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import find_dumps, horizon_day
 from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -99,6 +99,8 @@ def print_status() -> None:
             f"a build that did not finish left {n_bytes:,} bytes of finished items; the same build goes on from there, "
             "tempkb gc gives it up", highlight=False,
         )  # fmt: skip
+    for said in unreadable_entries(home).values():
+        out.print(said, highlight=False)
     for name in unfinished_releases(home):
         if is_at_work(home, name):
             out.print(f"release {name} is being built", highlight=False)

@@ -61,6 +61,8 @@ class _Merge:
         # Heaps of the places of the first and of the last row of each table that is held.
         self._firsts: list[_Place] = []
         self._lasts: list[_Place] = []
+        # What is left of the run whose table ended last.
+        self._ended: Iterator[pa.Table] = iter(())
 
     def pieces(self) -> Iterator[pa.Table]:
         """Yield stretches of rows in key order; each takes all rows up to the least last row that is held."""
@@ -74,6 +76,8 @@ class _Merge:
             while self._firsts and self._firsts[0] <= bound:
                 _, number = heappop(self._firsts)
                 ready.append((number, self._take(number, bound)))
+            # Not before all others are taken: the run's next table may begin with the key at which this one ended.
+            self._hold_next(bound[1], self._ended)
             if len(ready) > 1:
                 # In the order of their runs, which a stable sort keeps among equal keys.
                 together = pa.concat_tables(piece for _, piece in sorted(ready, key=lambda one: one[0]))
@@ -90,11 +94,11 @@ class _Merge:
                 return
 
     def _take(self, number: int, bound: _Place) -> pa.Table:
-        """The rows of a table that is held up to the bound; the rest of it, or the run's next table, is held then."""
+        """The rows of a table that is held up to the bound; the rest of it is held then."""
         table, tables = self._held.pop(number)
         if number == bound[1]:
             heappop(self._lasts)
-            self._hold_next(number, tables)
+            self._ended = tables
             return table
         n = _count_up_to(table, bound, number, self._key)
         rest = table.slice(n)

@@ -168,7 +168,9 @@ def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monke
 
 def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
     line = "import time\nprint('up', flush=True)\ntime.sleep(60)"
-    program = f"from unittest import mock\nfrom tempkb.cli import main\ndef wait(*_):\n    exec({line!r})\n"
+    # A shell starts what it runs in the background with Ctrl-C switched off, and so might whoever runs this test.
+    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += f"from unittest import mock\nfrom tempkb.cli import main\ndef wait(*_):\n    exec({line!r})\n"
     program += "with mock.patch('tempkb.screens.status.open_store', wait):\n    main(['status'])"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "TEMPKB_HOME": str(tmp_path)}
     with subprocess.Popen(
