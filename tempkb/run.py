@@ -88,11 +88,20 @@ def build(request: Request) -> Summary:
 def past_damage(work: Callable[[], Summary]) -> Summary:
     """Set damaged partitions of the home aside and do some work; do it again where reading has found more damage.
 
-    The summary names what was set aside. What this run has written is whole, so that the rounds end.
+    The summary names what was set aside, or, if the work raises, standard error does. What this run has written is
+    whole, so that the rounds end.
     """
-    from tempkb.api import open_store
+    found: list[Fault] = []
+    try:
+        return _rounds(work, found)
+    except BaseException:
+        for line in set_aside_in_words(found):
+            _say(line)
+        raise
 
-    found = open_store().set_aside_damaged()
+
+def _rounds(work: Callable[[], Summary], found: list[Fault]) -> Summary:
+    found += _set_aside_damaged()
     while True:
         summary, error = Summary(), None
         try:
@@ -100,7 +109,7 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
         except StoredDamageError as met:
             # Met while it was worked out what there is to do.
             error = met
-        more = open_store().set_aside_damaged()
+        more = _set_aside_damaged()
         found += more
         if more and (error or summary.failures):
             continue
@@ -108,6 +117,17 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
             raise error
         summary.notes[:0] = set_aside_in_words(found)
         return summary
+
+
+def _set_aside_damaged() -> list[Fault]:
+    from tempkb.api import open_store
+
+    store = open_store()
+    faults = store.set_aside_damaged()
+    if faults:
+        # At once, or the views would name files that have moved until something is built.
+        store.publish()
+    return faults
 
 
 def set_aside_in_words(faults: Sequence[Fault]) -> list[str]:
