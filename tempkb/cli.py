@@ -121,7 +121,8 @@ def build(
         sys.exit(1)
 
 
-@main.command()
+# A query may begin with a comment, which is no option for its two hyphens.
+@main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query")
 @click.option("--csv", "form", flag_value="csv", help="Comma-separated, to standard output.")
 @click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")

@@ -228,7 +228,8 @@ def _refuse_several_wikis(home: Home, local: Sequence[Dump]) -> None:
 def _shown(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> Shown:
     if home.wiki is None:
         raise SettingsError(
-            f"wiki: not known yet, and {mirror.where} has many; set whose dumps are wanted: TEMPKB_WIKI=simplewiki"
+            f"wiki: not known yet, and {mirror.where} may hold several; set whose dumps are wanted: "
+            "TEMPKB_WIKI=simplewiki"
         )
     return shown_of(mirror, home.wiki, since)
 

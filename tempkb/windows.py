@@ -180,7 +180,7 @@ def refuse_unended(asked: str, windows: Sequence[Window], today: date, example: 
     first = (ended or [newest])[0]
     raise SettingsError(
         f"{asked}: {unended.label} has not ended yet, it ends on {unended.cut}, and today is {today}. The newest "
-        f"window that a dump can serve is {newest.label}; type {example.format(first=first.start, end=newest.end)}"
+        f"window that has ended is {newest.label}; type {example.format(first=first.start, end=newest.end)}"
     )
 
 

@@ -6,6 +6,7 @@ import errno
 import io
 import itertools
 import json
+import math
 import os
 import shlex
 import sys
@@ -152,8 +153,7 @@ def _write_json(rows: pa.RecordBatchReader) -> None:
     _speak_utf8()
     for batch in _batches(rows):
         for row in _rows(batch):
-            line = json.dumps(dict(zip(rows.schema.names, row, strict=True)), ensure_ascii=False, default=_json)
-            sys.stdout.write(line + "\n")
+            sys.stdout.write(_json_line(dict(zip(rows.schema.names, row, strict=True))) + "\n")
 
 
 def _print(rows: pa.RecordBatchReader) -> None:
@@ -204,6 +204,22 @@ def _csv(value: object) -> object:
     if isinstance(value, bytes | list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, default=_json) if not isinstance(value, bytes) else _json(value)
     return value
+
+
+def _json_line(row: object) -> str:
+    try:
+        return json.dumps(row, ensure_ascii=False, default=_json, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(row), ensure_ascii=False, default=_json)
+
+
+def _finite(value: object) -> object:
+    """A value with null for the numbers that JSON does not have: NaN and the infinite ones."""
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _json(value: object) -> object:

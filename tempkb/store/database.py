@@ -120,17 +120,27 @@ class Database:
             LockTimeoutError: if a writer keeps the file too long.
         """
         if not _is_begun(self.path):
-            raise NothingPublishedError(
-                f"{self.path} does not exist yet; build something first: tempkb build (nothing is published before "
-                "the first table of a build is done)"
+            raise (
+                self._nothing_published()
+                if self._holds_anything()
+                else NothingPublishedError(
+                    f"{self.path} does not exist yet; build something first: tempkb build (nothing is published before "
+                    "the first table of a build is done)"
+                )
             )
         with _connected(self.path, patience or Patience(), read_only=True) as connection:
             if not self._has_books(connection):
-                raise NothingPublishedError(
-                    f"{self.path}: nothing is published yet; wait for the build that runs, or type: tempkb build, or "
-                    "after a build: tempkb publish"
-                )
+                raise self._nothing_published()
             yield connection
+
+    def _holds_anything(self) -> bool:
+        return any(self._lake.keys(name) for name in self._tables)
+
+    def _nothing_published(self) -> NothingPublishedError:
+        return NothingPublishedError(
+            f"{self.path}: nothing is published yet; wait for the build that runs, or type: tempkb build, or after a "
+            "build: tempkb publish"
+        )
 
     def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
         """Names of the tables and views in the file that are not ours, sorted; of other schemas with the schema."""

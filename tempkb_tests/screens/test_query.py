@@ -83,6 +83,11 @@ def test_more_rows_than_are_shown_are_counted(sql):
     assert said.splitlines()[-1] == "100,001 rows, the first 100 are shown; --csv, --json or --parquet give all"
 
 
+def test_json_has_no_numbers_that_json_does_not_know_and_a_query_may_begin_with_a_comment(sql):
+    code, said, _ = sql("-- of floats\nSELECT 'nan'::DOUBLE AS f, [1.5, '-inf'::DOUBLE] AS l", "--json")
+    assert (code, json.loads(said, parse_constant=pytest.fail)) == (0, {"f": None, "l": [1.5, None]})
+
+
 def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
     query = "SELECT i, sum(i) OVER () AS total, [{'k': 'é'}] AS l FROM range(17_000) AS r(i)"
     rows = list(csv.DictReader(io.StringIO(sql(query, "--csv")[1])))
