@@ -18,6 +18,8 @@ MARK = "damaged"
 """Note of a partition whose current version was found damaged: it counts as absent."""
 LOST = "lost"
 """Note of a partition that was set aside and is to be built again."""
+OWED = "owed"
+"""Notes of a lost partition that several builds fill: an empty file for each that has not filled it again yet."""
 POINTER = "CURRENT"
 NOTES = "_notes"
 
