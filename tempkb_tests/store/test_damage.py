@@ -1,5 +1,6 @@
 """A damaged partition counts as absent, is named and set aside, and what is written next takes its place."""
 
+import errno
 import json
 import os
 from unittest import mock
@@ -122,6 +123,25 @@ def test_no_reader_gets_rows_of_a_file_with_a_flipped_bit(store):
         again().read("towns")
     assert again().lake.current("towns", "north") is None, "whoever looks next knows of it"
     assert again().lake.lost("towns") == ["north"]
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ESTALE, errno.ENOMEM])
+def test_a_file_that_the_system_does_not_let_us_read_is_not_damaged(store, number):
+    write(store)
+    store = again()
+    refused = OSError(number, os.strerror(number))
+    with mock.patch("hashlib.file_digest", side_effect=refused), pytest.raises(OSError, match=refused.strerror):
+        store.set_aside_damaged()
+    assert store.lake.set_aside_folders() == []
+    assert store.lake.partitions("towns") == ["north"]
+
+
+def test_a_file_that_the_disk_cannot_read_is_damaged(store):
+    write(store)
+    store = again()
+    with mock.patch("hashlib.file_digest", side_effect=OSError(errno.EIO, "Input/output error")):
+        (fault,) = store.faults()
+    assert fault.found == "a file that cannot be read (Input/output error)"
 
 
 def test_sums_are_compared_once_a_process(store):
