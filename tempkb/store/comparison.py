@@ -81,7 +81,8 @@ def _not_shown(one: Pending, shown: str | None) -> Difference:
     found = "no rows" if shown is None else f"version {shown}"
     expected = f"version {one.version.version}"
     if found == expected:
-        found, expected = "the table as it was declared, or lay, before", "the table as it is declared, and lies, now"
+        found = "the table as it was declared or lay before, or the manifest of an earlier writing of equal rows"
+        expected = "the table as it is declared and lies now, and the manifest that the lake has"
     return Difference(thing, found, expected, is_pending=True)
 
 

@@ -121,6 +121,11 @@ class Version:
         """Length of all files together, side files among them."""
         return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
 
+    def sum_of_sides(self) -> str:
+        """Tell exclusions and manifest from those of another writing of equal rows; empty when no sums were noted."""
+        told = sorted((side.table, side.sha256) for side in self.sides or ())
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if self.sides is not None else ""
+
     def fault(self, file: str, found: str, expected: str) -> Fault:
         """What is wrong with one of the files."""
         return Fault(self.table, self.partition, file, found, expected, self.version)
