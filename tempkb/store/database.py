@@ -173,7 +173,7 @@ class Database:
         Args:
             connection: an open connection to the file; None compares with nothing shown.
         """
-        shown = _shown(connection) if connection else {}
+        shown = shown_in(connection) if connection else {}
         forms = _forms(connection) if connection else {}
         result = []
         for table in self._tables.values():
@@ -271,7 +271,9 @@ class Database:
         """Return (table, partition, version) of all that is shown; empty when nothing was published yet."""
         try:
             with self.reading() as connection:
-                return {(table, partition, version) for (table, partition), (version, _) in _shown(connection).items()}
+                return {
+                    (table, partition, version) for (table, partition), (version, _) in shown_in(connection).items()
+                }
         except NothingPublishedError:
             return set()
 
@@ -469,7 +471,7 @@ def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> 
         connection.execute(f"COMMENT ON COLUMN {identifier(table.name)}.lake_partition IS {literal(meaning)}")
 
 
-def _shown(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str | None]]:
+def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str | None]]:
     """Version and side files of each partition that is shown; a file of an earlier tempkb does not tell the latter."""
     books = connection.sql("FROM published")
     sides = "sides" if "sides" in books.columns else "NULL"

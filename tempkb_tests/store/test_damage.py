@@ -1,5 +1,6 @@
 """A damaged partition counts as absent, is named and set aside, and what is written next takes its place."""
 
+import dataclasses
 import errno
 import json
 import os
@@ -265,6 +266,38 @@ def test_the_duckdb_file_is_compared_row_by_row(store):
     write(store, "north", people=4)
     found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
     assert ("towns north", True) in {(one.thing, one.is_pending) for one in found}
+
+
+def test_what_a_build_replaces_while_the_duckdb_file_is_compared_is_no_difference(store):
+    write(store, people=1)
+    store.publish()
+    read = verify_lake(store.lake, ["towns"], None).whole
+    write(store, people=2)
+    store.publish()
+    assert compare(store.database, store.tables, read) == [], "replaced and published since the lake was read"
+    write(store, people=2, source="y")
+    store.publish()
+    write(store, people=2, source="z")
+    read = verify_lake(store.lake, ["towns"], None).whole
+    store.publish()
+    write(store, people=2, source="w")
+    store.publish()
+    assert compare(store.database, store.tables, read) == [], "equal rows with another manifest"
+
+
+def test_a_view_whose_partition_is_replaced_while_it_is_compared_is_no_difference(store):
+    bulk = Store(load_home(), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
+    write(bulk, people=1)
+    bulk.publish()
+    read = verify_lake(bulk.lake, ["towns"], None).whole
+    asked = bulk.database.files_of_view
+
+    def replaced_meanwhile(table):
+        bulk.write(table, "north", [towns("north", 300, 2)], Provenance({"x": "1"}))
+        return asked(table)
+
+    with mock.patch.object(bulk.database, "files_of_view", replaced_meanwhile):
+        assert compare(bulk.database, bulk.tables, read) == []
 
 
 def test_a_damaged_duckdb_file_is_one_sentence_that_says_what_to_type(store):
