@@ -19,10 +19,11 @@ from tempkb.windows import Granularity, window_of_key
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:
     """Is a table of the snapshot's dumps, or a quarter with texts that won in it, damaged and not built again yet?"""
-    told = pages_of(snapshot)
-    dumps = {setting_of(snapshot, "dump_id"), told[0] if told else None}
-    if any(dumps & set(store.lake.lost(table.name)) for table in (DUMP_FILES, PAGES, NAMESPACES)):
-        return True
+    lost = {dump_id for table in (DUMP_FILES, PAGES, NAMESPACES) for dump_id in store.lake.lost(table.name)}
+    if lost:
+        told = pages_of(snapshot)
+        if lost & {setting_of(snapshot, "dump_id"), told[0] if told else None}:
+            return True
     return any(_lacks_texts(store, snapshot, quarter) for quarter in store.lake.lost(PAGE_WIKITEXTS.name))
 
 

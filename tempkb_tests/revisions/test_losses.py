@@ -1,15 +1,21 @@
 """Texts that were lost to damage stay lost until every window that needs them was read again."""
 
+import shutil
+from datetime import date
+
 import pytest
 
+from tempkb.api import TABLES
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
 from tempkb.errors import ContractError
 from tempkb.mentions.building import connected, write_mentions
 from tempkb.mentions.cleaning import clean_quarters
-from tempkb.refresh import is_built
+from tempkb.refresh import due_dumps, is_built, missing_windows, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
+from tempkb.settings import load_home
+from tempkb.store.store import Store
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 PAGES = (
@@ -68,6 +74,25 @@ def test_one_window_read_again_does_not_end_the_loss_for_the_others(built):
     assert texts(store) == [11, 12, 21, 22, 31]
     assert store.lake.lost("page_wikitexts") == []
     assert unbuilt(store, windows) == []
+
+
+def test_the_dump_of_lost_texts_is_due_and_stays(built):
+    store, windows, dump = built
+    place = store.home.dumps / "testwiki" / "20210701"
+    place.mkdir(parents=True)
+    shutil.copy(dump.history[0].path, place)
+    later = store.home.dumps / "testwiki" / "20211001"
+    later.mkdir()
+    shutil.copy(dump.history[0].path, later / "testwiki-20211001-pages-meta-history.xml")
+    keeping = Store(load_home(first_window="2020-10-01", keep_dumps=1, namespaces="all", workers=1), TABLES)
+    day = date(2021, 7, 5)
+    assert [one.key for one in missing_windows(keeping, day)] == ["2020-10-01", "2021-01-01"]
+    (due,) = due_dumps(keeping, day, from_mirror=False, only_told=False)
+    assert (due.dump.dump_id, [one.key for one in due.windows]) == (dump.dump_id, ["2020-10-01", "2021-01-01"])
+    assert retirable(keeping, day) == []
+    read_again(store, dump, windows, windows)
+    assert missing_windows(keeping, day) == []
+    assert [one.dump_id for one in retirable(keeping, day)] == [dump.dump_id]
 
 
 def test_no_mentions_are_made_from_a_part_of_the_texts(built):
