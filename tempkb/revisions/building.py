@@ -30,7 +30,7 @@ from tempkb.revisions.accounts import (
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
-from tempkb.revisions.losses import owe_texts, settle_texts
+from tempkb.revisions.losses import owe_texts, rests_on_lost, settle_texts
 from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
@@ -141,10 +141,18 @@ def build(
 def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], *, rebuild: bool) -> tuple[Window, ...]:
     windows = []
     for window in plan.windows:
-        if not rebuild and is_of_other_files(store, plan.dump, window, wanted):
-            report.kept.append(window.key)
-        else:
+        if rebuild or not is_of_other_files(store, plan.dump, window, wanted):
             windows.append(window)
+            continue
+        report.kept.append(window.key)
+        snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+        if snapshot is not None and rests_on_lost(store, snapshot):
+            report.bad[window.key] = (
+                f"some of its texts, or of the tables of its dump, were lost to damage: found the files of "
+                f"{plan.dump.dump_id}; expected those of {setting_of(snapshot, 'dump_id')}, from which it was built. "
+                f"Put these back, or build it from what is there: tempkb build --rebuild --windows "
+                f"{window.start}..{window.end}"
+            )
     return tuple(windows)
 
 

@@ -95,6 +95,21 @@ def test_the_dump_of_lost_texts_is_due_and_stays(built):
     assert [one.dump_id for one in retirable(keeping, day)] == [dump.dump_id]
 
 
+def test_other_files_do_not_bring_lost_texts_back_unless_they_are_asked_to(built, tmp_path):
+    store, windows, dump = built
+    path = tmp_path / "testwiki-20210801-pages-meta-history.xml"
+    path.write_bytes(export(*PAGES))
+    other = name_dump([path], "testwiki")
+    report = read_again(store, other, windows, windows)
+    assert sorted(report.bad) == ["2020-10-01", "2021-01-01"]
+    assert "expected those of testwiki-20210701, from which it was built" in report.bad["2020-10-01"]
+    assert report.bad["2020-10-01"].endswith("tempkb build --rebuild --windows 2020-10-01..2021-01-01")
+    assert unbuilt(store, windows) == ["2020-10-01", "2021-01-01"]
+    build(store, [Plan(other, None, tuple(windows))], windows, lambda line: None, rebuild=True)
+    assert unbuilt(store, windows) == []
+    assert texts(store) == [11, 12, 21, 22, 31]
+
+
 def test_no_mentions_are_made_from_a_part_of_the_texts(built):
     store, windows, dump = built
     store.lake.set_aside(cut_off(store, "page_links", QUARTER))
