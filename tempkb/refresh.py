@@ -121,14 +121,16 @@ def look_out(
 
 
 def missing_windows(store: Store, until: date) -> list[Window]:
-    """Return the windows of the home that have ended by a day and for which no dump was read, oldest first.
+    """Return the windows of the home that have ended by a day and for which a dump is to be read, oldest first.
 
-    What only rests on tables that stand is none of them: that needs no dump.
+    These are the ones that no dump was read for, and the ones of which texts, or tables of their dump, were lost to
+    damage. What only rests on tables that stand is none of them: that needs no dump.
     """
     settings = store.home.settings
     every = windows_until(settings.first_window, until, settings.granularity)
     read = (set(store.lake.partitions(table.name)) for table in (REVISION_LOG, STABLE_SNAPSHOTS))
     held = set.intersection(*read)
+    held -= {one.partition for one in store.lake.versions(STABLE_SNAPSHOTS.name) if rests_on_lost(store, one)}
     return [window for window in every if window.key not in held]
 
 

@@ -13,6 +13,8 @@ from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
 from tempkb.refresh import due_dumps
+from tempkb.revisions.losses import settle_texts
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -102,6 +104,8 @@ def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed."""
     for table, partition in removal.partitions:
         store.lake.remove(table, partition)
+    # What they lacked since texts were damaged is not to be read again for them.
+    settle_texts(store, [partition for table, partition in removal.partitions if table == STABLE_SNAPSHOTS.name])
     # Entries go last: rows without one would be taken for those of a new release of that name.
     for name in removal.releases:
         strike(store.home, name)

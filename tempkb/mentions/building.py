@@ -20,6 +20,7 @@ from tempkb.mentions.resolution import (
     view_files,
 )
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.losses import has_winners
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -34,6 +35,7 @@ Connection = duckdb.DuckDBPyConnection
 def write_mentions(store: Store, window: Window, connection: Connection) -> Version:
     """Resolve the links of all articles of a window's snapshot, and write those that are mentions."""
     snapshot = _need(store, STABLE_SNAPSHOTS, window)
+    _refuse_lost(store, snapshot)
     # Quarters that begin at or after the cut hold no winner of it, and must not become inputs: the law.
     known = store.lake.versions(PAGE_LINKS.name)
     quarters = [one for one in known if holds_winners(store, one.partition, window.cut)]
@@ -135,7 +137,22 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
 def _has_all_texts(store: Store, window: Window) -> bool:
     """Is no quarter of texts or links, in which winners of a window may lie, lost to damage?"""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
+    # Of a quarter of which only some texts were read again, only these are cleaned.
+    lost |= {one for one in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.owed(PAGE_WIKITEXTS.name, one)}
     return not any(holds_winners(store, quarter, window.cut) for quarter in lost)
+
+
+def _refuse_lost(store: Store, snapshot: Version) -> None:
+    """Refuse a window whose texts or links were lost to damage: its mentions would be too few, for good."""
+    lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
+    lacking = {quarter for quarter in lost if has_winners(snapshot, quarter)}
+    texts = store.lake.lost(PAGE_WIKITEXTS.name)
+    lacking |= {one for one in texts if snapshot.partition in store.lake.owed(PAGE_WIKITEXTS.name, one)}
+    if lacking:
+        raise ContractError(
+            f"{MENTIONS.name} of window {snapshot.partition}: texts of the quarters {', '.join(sorted(lacking))} were "
+            "lost to damage and are not all there again; read them again first: tempkb build"
+        )
 
 
 def _derive(

@@ -30,6 +30,7 @@ from tempkb.revisions.accounts import (
 from tempkb.revisions.changes import Rebuilt, counts_of, write_changes
 from tempkb.revisions.choice import choice_of
 from tempkb.revisions.entities import EntityIds
+from tempkb.revisions.losses import owe_texts, rests_on_lost, settle_texts
 from tempkb.revisions.origins import is_of_other_files, pages_input, setting_of
 from tempkb.revisions.reading import Item, Receipt, SourceFile, read_item
 from tempkb.revisions.resuming import Before, decode_receipt, encode_receipt, item_name, new_try, plan_name
@@ -140,10 +141,18 @@ def build(
 def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], *, rebuild: bool) -> tuple[Window, ...]:
     windows = []
     for window in plan.windows:
-        if not rebuild and is_of_other_files(store, plan.dump, window, wanted):
-            report.kept.append(window.key)
-        else:
+        if rebuild or not is_of_other_files(store, plan.dump, window, wanted):
             windows.append(window)
+            continue
+        report.kept.append(window.key)
+        snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+        if snapshot is not None and rests_on_lost(store, snapshot):
+            report.bad[window.key] = (
+                f"some of its texts, or of the tables of its dump, were lost to damage: found the files of "
+                f"{plan.dump.dump_id}; expected those of {setting_of(snapshot, 'dump_id')}, from which it was built. "
+                f"Put these back, or build it from what is there: tempkb build --rebuild --windows "
+                f"{window.start}..{window.end}"
+            )
     return tuple(windows)
 
 
@@ -288,6 +297,7 @@ class _Build:
                     self._write_snapshot(window, entities, elsewhere[window.key])
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
+        self._settle_texts()
         if self.prefer == "new":
             self._forget_hidden_texts()
         self._report_counts(receipts)
@@ -323,9 +333,23 @@ class _Build:
     def _write_texts(self) -> None:
         for quarter in sorted(partition for table, partition in self.runs if table == PAGE_WIKITEXTS.name):
             rows = self._merged(PAGE_WIKITEXTS, quarter)
+            owe_texts(self.store, quarter)
             self.report.texts[quarter] = self.store.add(
                 PAGE_WIKITEXTS, quarter, rows, self.provenance, prefer=self.prefer, staging=self.staging
             )
+
+    def _settle_texts(self) -> None:
+        """Of quarters that were lost to damage: the texts of these windows are there again."""
+        if PAGE_WIKITEXTS.name not in self.wanted:
+            return
+        # A snapshot of other files, which stays where its replacement fails, has winners that this dump may lack.
+        of_snapshots = frozenset({STABLE_SNAPSHOTS.name})
+        read = [
+            window.key
+            for window in self.plan.windows
+            if not is_of_other_files(self.store, self.plan.dump, window, of_snapshots)
+        ]
+        settle_texts(self.store, read)
 
     def _forget_hidden_texts(self) -> None:
         """Take texts out of the lake that the dump of a rebuild knows as suppressed, as its log says."""

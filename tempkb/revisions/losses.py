@@ -3,6 +3,7 @@
 Texts lie by quarter and tables of a dump by dump, so the windows that filled them do not lack anything of their own.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.revisions.origins import pages_of, setting_of
-from tempkb.revisions.tables import PAGE_WIKITEXTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
 from tempkb.store.store import Store, read_files
 from tempkb.windows import Granularity, window_of_key
@@ -18,15 +19,39 @@ from tempkb.windows import Granularity, window_of_key
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:
     """Is a table of the snapshot's dumps, or a quarter with texts that won in it, damaged and not built again yet?"""
-    told = pages_of(snapshot)
-    dumps = {setting_of(snapshot, "dump_id"), told[0] if told else None}
-    if any(dumps & set(store.lake.lost(table.name)) for table in (DUMP_FILES, PAGES, NAMESPACES)):
-        return True
-    quarters = store.lake.lost(PAGE_WIKITEXTS.name)
-    return bool(quarters) and any(_has_winners(snapshot, quarter) for quarter in quarters)
+    lost = {dump_id for table in (DUMP_FILES, PAGES, NAMESPACES) for dump_id in store.lake.lost(table.name)}
+    if lost:
+        told = pages_of(snapshot)
+        if lost & {setting_of(snapshot, "dump_id"), told[0] if told else None}:
+            return True
+    return any(_lacks_texts(store, snapshot, quarter) for quarter in store.lake.lost(PAGE_WIKITEXTS.name))
 
 
-def _has_winners(snapshot: Version, quarter: str) -> bool:
+def owe_texts(store: Store, quarter: str) -> None:
+    """Before texts are added to a quarter that was lost, note the windows whose texts it held."""
+    if quarter not in store.lake.lost(PAGE_WIKITEXTS.name):
+        return
+    if store.lake.current(PAGE_WIKITEXTS.name, quarter) is None:
+        snapshots = store.lake.versions(STABLE_SNAPSHOTS.name)
+        windows = [one.partition for one in snapshots if has_winners(one, quarter)]
+        store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
+
+
+def settle_texts(store: Store, windows: Iterable[str]) -> None:
+    """Note that the texts of some windows were read again, or are wanted no more."""
+    keys = list(windows)
+    for quarter in store.lake.lost(PAGE_WIKITEXTS.name):
+        store.lake.settle(PAGE_WIKITEXTS.name, quarter, keys)
+
+
+def _lacks_texts(store: Store, snapshot: Version, quarter: str) -> bool:
+    """Of a lost quarter: are texts of the snapshot's winners still to be read again?"""
+    if store.lake.current(PAGE_WIKITEXTS.name, quarter) is not None:
+        return snapshot.partition in store.lake.owed(PAGE_WIKITEXTS.name, quarter)
+    return has_winners(snapshot, quarter)
+
+
+def has_winners(snapshot: Version, quarter: str) -> bool:
     """Was a revision that won in the snapshot saved in a quarter, named by its first day?"""
     window = window_of_key(quarter, Granularity.QUARTER)
     first, last = (pa.scalar(_midnight(day), pa.timestamp("us", tz="UTC")) for day in (window.start, window.end))

@@ -81,11 +81,18 @@ def _lost(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:
     """Partitions that were set aside earlier and are not built again yet."""
     named = {(fault.table, fault.partition) for fault in verified.faults}
     return [
-        f"{table} {key}: found no version, since a damaged one was set aside; expected one. {_how(store, table, key)}"
+        f"{table} {key}: {_what_is_left(store, table, key)}. {_how(store, table, key)}"
         for table in tables
         for key in store.lake.lost(table)
         if (table, key) not in named
     ]
+
+
+def _what_is_left(store: Store, table: str, partition: str) -> str:
+    owed = sorted(store.lake.owed(table, partition))
+    if owed and store.lake.current(table, partition) is not None:
+        return f"found a part only, since a damaged version was set aside; expected also that of {', '.join(owed)}"
+    return "found no version, since a damaged one was set aside; expected one"
 
 
 def _verify_database(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:

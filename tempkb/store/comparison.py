@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from tempkb.store.database import Database, Pending
+from tempkb.store.database import Database, Pending, shown_in
 from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import file_names, identifier, literal
@@ -52,36 +52,58 @@ def compare(
     with database.reading() as connection:
         found: list[Difference] = []
         pending = {(one.table.name, one.partition): one for one in database.pending(connection)}
-        published = connection.execute("SELECT table_name, partition, version FROM published").fetchall()
-        shown = {(name, partition): version for name, partition, version in published}
+        shown = shown_in(connection)
         forms = dict(connection.execute("SELECT table_name, form FROM declared").fetchall())
         for table in tables.values():
             for (name, partition), one in pending.items():
                 if name == table.name:
-                    found.append(_not_shown(one, shown.get((name, partition))))
+                    found.append(_not_shown(one, shown.get((name, partition), ("", None))[0]))
+            # What was replaced and published since it was read in the lake is not what is shown.
             versions = [
                 one
                 for one in whole.get(table.name, ())
-                if (table.name, one.partition) in shown and (table.name, one.partition) not in pending
+                if shown.get((table.name, one.partition)) == (one.version, one.sum_of_sides())
             ]
-            if forms.get(table.name) == "view":
-                # A view is made anew with the first partition that is brought in.
-                found += [] if table.name in {name for name, _ in pending} else _of_view(connection, database, table)
-            elif versions:
-                found += _of_rows(connection, table, versions)
-            found += _of_sides(connection, versions)
+            found += _of_table(connection, database, table, versions, forms.get(table.name) == "view", set(pending))
         _read_the_rest(connection, set(tables))
         return found
 
 
-def _not_shown(one: Pending, shown: str | None) -> Difference:
+def _of_table(
+    connection: duckdb.DuckDBPyConnection,
+    database: Database,
+    table: Table,
+    versions: Sequence[Version],
+    is_view: bool,
+    pending: set[tuple[str, str]],
+) -> list[Difference]:
+    """Compare what is not pending; a build may replace partitions in the lake meanwhile, which is no difference."""
+    while True:
+        settled = [one for one in versions if (table.name, one.partition) not in pending]
+        found: list[Difference] = []
+        if is_view:
+            # A view is made anew with the first partition that is brought in.
+            found += [] if table.name in {name for name, _ in pending} else _of_view(connection, database, table)
+        elif settled:
+            found += _of_rows(connection, table, settled)
+        found += _of_sides(connection, settled)
+        if not found:
+            return []
+        replaced = {(one.table.name, one.partition) for one in database.pending(connection)} - pending
+        if not any(name == table.name for name, _ in replaced):
+            return found
+        pending = pending | replaced
+
+
+def _not_shown(one: Pending, shown: str) -> Difference:
     thing = f"{one.table.name} {one.partition}"
     if one.version is None:
         return Difference(thing, "rows of a partition that the lake does not have", "none", is_pending=True)
-    found = "no rows" if shown is None else f"version {shown}"
+    found = f"version {shown}" if shown else "no rows"
     expected = f"version {one.version.version}"
     if found == expected:
-        found, expected = "the table as it was declared, or lay, before", "the table as it is declared, and lies, now"
+        found = "the table as it was declared or lay before, or the manifest of an earlier writing of equal rows"
+        expected = "the table as it is declared and lies now, and the manifest that the lake has"
     return Difference(thing, found, expected, is_pending=True)
 
 

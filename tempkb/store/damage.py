@@ -5,6 +5,7 @@ is looked up, sums before its files are read, once in a process.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -18,6 +19,8 @@ MARK = "damaged"
 """Note of a partition whose current version was found damaged: it counts as absent."""
 LOST = "lost"
 """Note of a partition that was set aside and is to be built again."""
+OWED = "owed"
+"""Notes of a lost partition that several builds fill: an empty file for each that has not filled it again yet."""
 POINTER = "CURRENT"
 NOTES = "_notes"
 
@@ -78,12 +81,19 @@ def size_fault(path: Path, size: int) -> tuple[str, str] | None:
 
 
 def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tuple[str, str] | None:
-    """Compare a file's size and sum with what was noted; return what is found and what was expected if they differ."""
+    """Compare a file's size and sum with what was noted; return what is found and what was expected if they differ.
+
+    Raises:
+        OSError: the system does not let us read the file now, which says nothing about the file.
+    """
     if fault := size_fault(path, size):
         return fault
     try:
         found = sum_of(path, anew=anew)
     except OSError as error:
+        # Too many open files or a missing right pass; a disk that cannot read its block is damage.
+        if error.errno not in (errno.EIO, errno.ENOENT):
+            raise
         return f"a file that cannot be read ({error.strerror})", f"sha256 {digest[:16]}…"
     return None if found == digest else (f"sha256 {found[:16]}…", f"sha256 {digest[:16]}…")
 

@@ -28,14 +28,16 @@ from tempkb.store.tables import SIDE_TABLES, Table, View
 _BOOKS = """
 CREATE TABLE IF NOT EXISTS published (
     table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, published_at TIMESTAMPTZ,
-    PRIMARY KEY (table_name, partition)
+    sides VARCHAR, PRIMARY KEY (table_name, partition)
 );
+ALTER TABLE published ADD COLUMN IF NOT EXISTS sides VARCHAR;
 COMMENT ON TABLE published IS 'Which version of each partition this file shows.';
 COMMENT ON COLUMN published.table_name IS 'table the partition belongs to';
 COMMENT ON COLUMN published.partition IS 'partition key';
 COMMENT ON COLUMN published.version IS 'content hash of the version shown';
 COMMENT ON COLUMN published.rows IS 'rows of the partition';
 COMMENT ON COLUMN published.published_at IS 'when the version was brought in';
+COMMENT ON COLUMN published.sides IS 'hash of the exclusions and the manifest that are shown with the version';
 CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
 COMMENT ON TABLE declared IS 'Under which declaration each table was made.';
 COMMENT ON COLUMN declared.table_name IS 'table or view';
@@ -181,7 +183,7 @@ class Database:
         Args:
             connection: an open connection to the file; None compares with nothing shown.
         """
-        shown = _shown(connection) if connection else {}
+        shown = shown_in(connection) if connection else {}
         forms = _forms(connection) if connection else {}
         result = []
         for table in self._tables.values():
@@ -190,7 +192,9 @@ class Database:
             known = {partition for name, partition in shown if name == table.name}
             for partition in sorted(versions.keys() | known):
                 version = versions.get(partition)
-                if changed or version is None or shown.get((table.name, partition)) != version.version:
+                told = (version.version, version.sum_of_sides()) if version is not None else None
+                # Equal rows that were written anew, from other files perhaps, keep their version.
+                if changed or told is None or shown.get((table.name, partition)) != told:
                     result.append(Pending(table, partition, version))
         return result
 
@@ -277,7 +281,9 @@ class Database:
         """Return (table, partition, version) of all that is shown; empty when nothing was published yet."""
         try:
             with self.reading() as connection:
-                return {(table, partition, version) for (table, partition), version in _shown(connection).items()}
+                return {
+                    (table, partition, version) for (table, partition), (version, _) in shown_in(connection).items()
+                }
         except NothingPublishedError:
             return set()
 
@@ -354,8 +360,8 @@ class Database:
             if rows:
                 marks = ", ".join("?" for _ in side.columns)
                 connection.executemany(f"INSERT INTO {identifier(side.name)} VALUES ({marks})", rows)
-        books = "INSERT INTO published VALUES (?, ?, ?, ?, now())"
-        connection.execute(books, [*named, version.version, version.rows])
+        books = "INSERT INTO published VALUES (?, ?, ?, ?, now(), ?)"
+        connection.execute(books, [*named, version.version, version.rows, version.sum_of_sides()])
 
 
 def refusal(path: Path, names: Sequence[str]) -> str:
@@ -475,9 +481,12 @@ def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> 
         connection.execute(f"COMMENT ON COLUMN {identifier(table.name)}.lake_partition IS {literal(meaning)}")
 
 
-def _shown(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], str]:
-    rows = connection.execute("SELECT table_name, partition, version FROM published").fetchall()
-    return {(table, partition): version for table, partition, version in rows}
+def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """Version and side files of each partition that is shown; a file of an earlier tempkb does not tell the latter."""
+    books = connection.sql("FROM published")
+    sides = "sides" if "sides" in books.columns else "NULL"
+    rows = books.project(f"table_name, partition, version, {sides}").fetchall()
+    return {(table, partition): (version, told) for table, partition, version, told in rows}
 
 
 def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:

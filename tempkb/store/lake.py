@@ -24,7 +24,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -34,6 +34,7 @@ from tempkb.store.damage import (
     LOST,
     MARK,
     NOTES,
+    OWED,
     POINTER,
     Fault,
     carry_sum,
@@ -119,6 +120,11 @@ class Version:
     def n_bytes(self) -> int:
         """Length of all files together, side files among them."""
         return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
+
+    def sum_of_sides(self) -> str:
+        """Tell exclusions and manifest from those of another writing of equal rows; empty when no sums were noted."""
+        told = sorted((side.table, side.sha256) for side in self.sides or ())
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if self.sides is not None else ""
 
     def fault(self, file: str, found: str, expected: str) -> Fault:
         """What is wrong with one of the files."""
@@ -235,14 +241,38 @@ class Lake:
         return found
 
     def lost(self, table: str) -> list[str]:
-        """Return the keys of partitions that were found damaged and are not built again yet, sorted."""
+        """Return the keys of partitions that were found damaged and are not wholly built again yet, sorted."""
         noted = {
             path.name
             for kind in (LOST, MARK)
             for path in (self.root / NOTES / kind / table).glob("*")
             if not path.name.endswith(".draft")
         }
-        return sorted(key for key in noted if self.current(table, key) is None)
+        owed = {path.parent.name for path in (self.root / NOTES / OWED / table).glob("*/*")}
+        return sorted(owed | {key for key in noted if self.current(table, key) is None})
+
+    def owe(self, table: str, partition: str, keys: Iterable[str]) -> None:
+        """Note what is to be added to a lost partition: until all of it is settled, the partition counts as lost.
+
+        Args:
+            table: whose.
+            partition: which of its partitions.
+            keys: slugs of those that filled it, such as windows.
+        """
+        folder = note_path(self.root, OWED, table, partition)
+        folder.mkdir(parents=True, exist_ok=True)
+        for key in keys:
+            (folder / key).touch()
+        _sync(folder)
+
+    def owed(self, table: str, partition: str) -> set[str]:
+        """Return what is still to be added to a partition that was lost; see `owe`."""
+        return {path.name for path in note_path(self.root, OWED, table, partition).glob("*")}
+
+    def settle(self, table: str, partition: str, keys: Iterable[str]) -> None:
+        """Take back what was noted by `owe`, as far as it was added."""
+        for key in keys:
+            (note_path(self.root, OWED, table, partition) / key).unlink(missing_ok=True)
 
     def lost_version(self, table: str, partition: str) -> str:
         """Return the version that a lost partition had; empty when its pointer could not be read."""
@@ -274,6 +304,7 @@ class Lake:
         (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
         self._forget_note(MARK, table, partition)
         self._forget_note(LOST, table, partition)
+        self.settle(table, partition, self.owed(table, partition))
 
     def set_aside(self, fault: Fault) -> Path | None:
         """Move a damaged partition out of the way, so that it is built again; nothing of it is thrown away.

@@ -1,5 +1,7 @@
 """A damaged partition counts as absent, is named and set aside, and what is written next takes its place."""
 
+import dataclasses
+import errno
 import json
 import os
 from unittest import mock
@@ -124,6 +126,25 @@ def test_no_reader_gets_rows_of_a_file_with_a_flipped_bit(store):
     assert again().lake.lost("towns") == ["north"]
 
 
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EACCES, errno.ESTALE, errno.ENOMEM])
+def test_a_file_that_the_system_does_not_let_us_read_is_not_damaged(store, number):
+    write(store)
+    store = again()
+    refused = OSError(number, os.strerror(number))
+    with mock.patch("hashlib.file_digest", side_effect=refused), pytest.raises(OSError, match=refused.strerror):
+        store.set_aside_damaged()
+    assert store.lake.set_aside_folders() == []
+    assert store.lake.partitions("towns") == ["north"]
+
+
+def test_a_file_that_the_disk_cannot_read_is_damaged(store):
+    write(store)
+    store = again()
+    with mock.patch("hashlib.file_digest", side_effect=OSError(errno.EIO, "Input/output error")):
+        (fault,) = store.faults()
+    assert fault.found == "a file that cannot be read (Input/output error)"
+
+
 def test_sums_are_compared_once_a_process(store):
     version = write(store)
     damage._SUMS.clear()
@@ -245,6 +266,38 @@ def test_the_duckdb_file_is_compared_row_by_row(store):
     write(store, "north", people=4)
     found = compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole)
     assert ("towns north", True) in {(one.thing, one.is_pending) for one in found}
+
+
+def test_what_a_build_replaces_while_the_duckdb_file_is_compared_is_no_difference(store):
+    write(store, people=1)
+    store.publish()
+    read = verify_lake(store.lake, ["towns"], None).whole
+    write(store, people=2)
+    store.publish()
+    assert compare(store.database, store.tables, read) == [], "replaced and published since the lake was read"
+    write(store, people=2, source="y")
+    store.publish()
+    write(store, people=2, source="z")
+    read = verify_lake(store.lake, ["towns"], None).whole
+    store.publish()
+    write(store, people=2, source="w")
+    store.publish()
+    assert compare(store.database, store.tables, read) == [], "equal rows with another manifest"
+
+
+def test_a_view_whose_partition_is_replaced_while_it_is_compared_is_no_difference(store):
+    bulk = Store(load_home(), [dataclasses.replace(TOWNS, persist="view")], Patience(1.0))
+    write(bulk, people=1)
+    bulk.publish()
+    read = verify_lake(bulk.lake, ["towns"], None).whole
+    asked = bulk.database.files_of_view
+
+    def replaced_meanwhile(table):
+        bulk.write(table, "north", [towns("north", 300, 2)], Provenance({"x": "1"}))
+        return asked(table)
+
+    with mock.patch.object(bulk.database, "files_of_view", replaced_meanwhile):
+        assert compare(bulk.database, bulk.tables, read) == []
 
 
 def test_a_damaged_duckdb_file_is_one_sentence_that_says_what_to_type(store):

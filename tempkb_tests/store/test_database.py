@@ -11,6 +11,7 @@ import pytest
 
 from tempkb.errors import TempkbError
 from tempkb.settings import load_home
+from tempkb.store.comparison import compare
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.plain import plain_rows
@@ -71,6 +72,37 @@ def test_side_tables_follow_their_partition(store):
     store.lake.remove("towns", "north")
     store.publish()
     assert query(store, "SELECT count(*) FROM manifest") == [(0,)]
+
+
+def test_equal_rows_from_other_files_bring_their_manifest(store):
+    write(store, "north", 1)
+    store.publish()
+    version = store.write(TOWNS, "north", [towns("north", 1, 1)], Provenance({"y": "2"}))
+    assert [one.version for one in store.database.pending()] == [version]
+    assert store.publish().done == 1
+    assert query(store, "SELECT name FROM manifest WHERE role = 'input'") == [("y",)]
+    assert compare(store.database, store.tables, {"towns": [version]}) == []
+    assert store.publish().done == 0
+
+
+def test_a_file_whose_books_do_not_tell_of_manifests_is_brought_up_to_date_once(store):
+    write(store, "north", 1)
+    store.publish()
+    with duckdb.connect(str(store.database.path)) as connection:
+        connection.execute("CREATE TABLE aside AS SELECT * EXCLUDE (sides) FROM published")
+        connection.execute("DROP TABLE published")
+        connection.execute(
+            "CREATE TABLE published (table_name VARCHAR, partition VARCHAR, version VARCHAR, rows BIGINT, "
+            "published_at TIMESTAMPTZ, PRIMARY KEY (table_name, partition))"
+        )
+        connection.execute("COMMENT ON TABLE published IS 'Which version of each partition this file shows.'")
+        connection.execute("INSERT INTO published FROM aside")
+        connection.execute("DROP TABLE aside")
+    with store.database.reading() as connection:
+        assert len(store.database.pending(connection)) == 1
+    assert store.publish().done == 1
+    assert store.publish().done == 0
+    assert shown(store) == [("north", 1, 1)]
 
 
 def test_bulk_tables_and_tables_of_too_many_rows_are_views(store):
