@@ -1,5 +1,6 @@
 """Runs that make releases: written down first, built whole, or taken back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
@@ -24,8 +25,7 @@ def build_tempel(release: releases.Release) -> Summary:
 
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        releases.keep(home, release)
-        return _build(home, TEMPEL_JOB, release.name)
+        return _build(home, TEMPEL_JOB, release.name, keep=lambda: releases.keep(home, release))
 
 
 def build_facts(release: fact_releases.Release) -> Summary:
@@ -39,8 +39,7 @@ def build_facts(release: fact_releases.Release) -> Summary:
     home = load_home()
     job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        fact_releases.keep(home, release)
-        return _build(home, job, release.name)
+        return _build(home, job, release.name, keep=lambda: fact_releases.keep(home, release))
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -53,8 +52,7 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
 
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        ecbd_releases.keep(home, release)
-        return _build(home, ECBD_JOB, release.name)
+        return _build(home, ECBD_JOB, release.name, keep=lambda: ecbd_releases.keep(home, release))
 
 
 def finish_release(name: str) -> Summary:
@@ -72,8 +70,15 @@ def finish_release(name: str) -> Summary:
     return build_facts(fact_releases.load(home, name))
 
 
-def _build(home: Home, job: str, name: str) -> Summary:
-    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
+def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summary:
+    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise.
+
+    Args:
+        home: of the release.
+        job: that builds it.
+        name: of the release.
+        keep: writes down what is asked for. Called in each round, since a round that fails takes it back.
+    """
     from tempkb.api import open_store
 
     store = open_store()
@@ -81,7 +86,12 @@ def _build(home: Home, job: str, name: str) -> Summary:
     aside = set_aside_in_words(store.set_aside_damaged())
     lost = [(table.name, key) for table in store.tables.values() for key in lost_of_release(store.lake, table, name)]
     versions = {one: store.lake.lost_version(*one) for one in lost}
-    summary = past_damage(lambda: _run(home, job, name))
+
+    def work() -> Summary:
+        keep()
+        return _run(home, job, name)
+
+    summary = past_damage(work)
     summary.notes[:0] = aside
     for (table, partition), version in versions.items():
         now = store.lake.current(table, partition)

@@ -1,0 +1,80 @@
+"""A release of which something is damaged: what a later run makes of it, and what is said."""
+
+import contextlib
+from unittest import mock
+
+import pytest
+
+from tempkb import release_runs
+from tempkb.benchmarks.register import is_built, release_names
+from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.tempel.design import make_design
+from tempkb.errors import TempkbError
+from tempkb.release_runs import build_tempel
+from tempkb.store import damage
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+
+
+@pytest.fixture
+def home(demo_home, tmp_path, monkeypatch):
+    damage._SUMS.clear()
+    return copy_home(demo_home, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def without_dagster():
+    """Jobs are the functions that their steps call."""
+
+    def run_job(instance, job, keys, config, selection, summary):
+        from tempkb.api import open_store
+
+        store = open_store()
+        for name in keys:
+            try:
+                build_release(store, releases.load(store.home, name), lambda line: None)
+            except TempkbError as error:
+                summary.failures.append(str(error))
+
+    dagster_at = mock.Mock(side_effect=lambda home: contextlib.nullcontext(mock.Mock()))
+    with mock.patch.object(release_runs, "run_job", run_job), mock.patch.object(release_runs, "dagster_at", dagster_at):
+        yield
+
+
+def flip(store, table, partition):
+    """Change a file without changing its size."""
+    (version,) = store.lake.versions(table, [partition])
+    path = version.places()[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def cut_off(store, table, partition):
+    (version,) = store.lake.versions(table, [partition])
+    path = version.places()[0]
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dagster):
+    store, _, _ = make_release(name="r", max_shortfall="0.5")
+    plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
+    flip(store, "tempel_plans", f"r.{CUTS[1]}")
+    summary = build_tempel(releases.extend(store.home, "r", [LATER]))
+    assert summary.failures == []
+    assert [note for note in summary.notes if note.startswith("damaged, and set aside: tempel_plans")]
+    assert releases.load(store.home, "r").cuts == (*CUTS, LATER)
+    assert is_built(store.home, "r")
+    assert store.lake.current("tempel_plans", f"r.{CUTS[1]}").version == plan
+    assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
+
+
+def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(home, without_dagster):
+    store, _, _ = make_release(name="r")
+    flip(store, "mention_priors", "2021-10-01")
+    summary = build_tempel(releases.create(store.home, "small", make_design("small", CUTS, {}), "new"))
+    # Its source is lost now, and it says so, in place of a release that nobody had asked for.
+    (failure,) = summary.failures
+    assert failure.startswith("mention_priors of the window 2021-Q4, which ends at snapshot 2022-01-01, is not built")
+    assert failure.endswith("Nothing was kept of release 'new'")
+    assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
