@@ -35,7 +35,7 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.building import holds_winners
+from tempkb.mentions.building import holds_winners, require_all_texts
 from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -435,6 +435,8 @@ def _check(store: Store, release: Release) -> None:
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
+    # Of an article without a text nobody could tell that it is not simply short.
+    require_all_texts(store, release.cuts)
 
 
 def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:

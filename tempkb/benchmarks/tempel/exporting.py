@@ -14,6 +14,7 @@ from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
 from tempkb.errors import DesignError, SettingsError, SourceError
+from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
 from tempkb.store.parquet import read_parquet
@@ -43,6 +44,7 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
 
     Raises:
         DesignError: the release is not built.
+        ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
     pieces = _tokenizer(tokenizer) if tokenizer else None
@@ -53,6 +55,7 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
             )
     if not is_built(store.home, release.name):
         raise DesignError(f"release {release.name!r}: its last run ended before it was whole; build it again")
+    require_all_texts(store, release.cuts)
     target = folder / release.name
     with export_folder(target) as out:
         for cut in release.cuts:

@@ -6,11 +6,12 @@ from unittest import mock
 import pytest
 
 from tempkb import release_runs
-from tempkb.benchmarks.register import is_built, release_names
+from tempkb.benchmarks.register import entry_path, is_built, release_names
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.errors import TempkbError
+from tempkb.benchmarks.tempel.exporting import export_release
+from tempkb.errors import ContractError, TempkbError
 from tempkb.release_runs import build_tempel
 from tempkb.store import damage
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
@@ -78,3 +79,25 @@ def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(home, with
     assert failure.startswith("mention_priors of the window 2021-Q4, which ends at snapshot 2022-01-01, is not built")
     assert failure.endswith("Nothing was kept of release 'new'")
     assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
+
+
+def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(home, tmp_path):
+    store, release, _ = make_release(name="r")
+    entry = entry_path(store.home, "r").read_bytes()
+    cut_off(store, "page_texts", "2021-04-01")
+    expected = (
+        "page_texts 2021-04-01: found it lost to damage; expected it whole, since articles at snapshot 2022-01-01 "
+    )
+    for _ in ("noticed by its size only", "set aside"):
+        with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
+            make_release(name="other")
+        with pytest.raises(ContractError, match=f"^{expected}.*Release 'r' stays exactly as it was$"):
+            build_release(store, release, lambda line: None)
+        with pytest.raises(ContractError, match=f"^{expected}"):
+            export_release(store, release, tmp_path)
+        store.set_aside_damaged()
+    assert entry_path(store.home, "r").read_bytes() == entry
+    # What cannot hold texts of its snapshots is no affair of a release.
+    store.lake.remove("page_texts", "2021-04-01")
+    cut_off(store, "page_texts", "2023-04-01")
+    build_release(store, release, lambda line: None)
