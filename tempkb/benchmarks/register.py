@@ -215,6 +215,13 @@ def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     return _of_release(lake.lost(table.name), table, name)
 
 
+def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
+    """Return table, partition and version of all that belongs to what was last built whole and is not there."""
+    held = held_versions(home, name) or {}
+    places = [(*place.split(" ", 1), version) for place, version in held.items()]
+    return [(table, key, version) for table, key, version in places if lake.current(table, key) is None]
+
+
 def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     if not is_of_releases(table):
         return []

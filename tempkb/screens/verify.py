@@ -9,7 +9,7 @@ from datetime import date
 import click
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import check_entry, release_names
+from tempkb.benchmarks.register import absent_of_release, check_entry, release_names
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
@@ -46,7 +46,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         lines += _verify_database(store, chosen, verified)
         dumps = VerifiedDumps()
         if not tables and day is None:
-            lines += _verify_releases(store)
+            lines += _verify_releases(store, verified)
             dumps = _verify_dumps(store)
             lines += dumps.faults
     for line in lines:
@@ -119,13 +119,22 @@ def _mend_database(store: Store, difference: Difference) -> str:
     )
 
 
-def _verify_releases(store: Store) -> list[str]:
+def _verify_releases(store: Store, verified: Verified) -> list[str]:
+    """Entries of the register that cannot be read, and what they name that is not in the lake."""
+    named = {(fault.table, fault.partition) for fault in verified.faults}
+    named |= {(table, key) for table in store.tables for key in store.lake.lost(table)}
     lines = []
     for name in release_names(store.home):
         try:
             check_entry(store.home, name)
         except DesignError as error:
             lines.append(str(error))
+            continue
+        lines += [
+            f"release {name}: found no {table} {key}; expected its version {version}. {_how(store, table, key)}"
+            for table, key, version in absent_of_release(store.home, store.lake, name)
+            if (table, key) not in named
+        ]
     return lines
 
 
