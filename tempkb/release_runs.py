@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, LOOK, alone, benchmark_of, is_registered, lost_of_release, require_built
+from tempkb.benchmarks.register import COMMAND, LOOK, alone, benchmark_of, is_registered, lost_of_release, require_whole
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
@@ -161,11 +161,12 @@ def newest_wikidata() -> str:
 
 def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
     """Count the tokens of a release's answers by a tokenizer's file."""
+    from tempkb.api import open_store
     from tempkb.automation import TOKENS_JOB
 
     home = load_home()
     fact_releases.load(home, name)
-    require_built(home, name)
+    require_whole(home, open_store().lake, name)
     summary = Summary()
     config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
     with dagster_at(home) as instance:

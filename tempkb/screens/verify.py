@@ -9,7 +9,7 @@ from datetime import date
 import click
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import absent_of_release, check_entry, release_names
+from tempkb.benchmarks.register import absent_of_release, check_entry, release_names, to_build_again
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
@@ -131,7 +131,8 @@ def _verify_releases(store: Store, verified: Verified) -> list[str]:
             lines.append(str(error))
             continue
         lines += [
-            f"release {name}: found no {table} {key}; expected its version {version}. {_how(store, table, key)}"
+            f"release {name}: found no {table} {key}; expected its version {version}. Build it again: "
+            f"tempkb release finish {name}"
             for table, key, version in absent_of_release(store.home, store.lake, name)
             if (table, key) not in named
         ]
@@ -163,9 +164,7 @@ def _mend(store: Store, fault: Fault) -> str:
 
 def _how(store: Store, table: str, partition: str) -> str:
     """What to type so that a partition is built again."""
-    if store.tables[table].partitioned_by.split(" and ")[0] == "release":
-        return "Type the command that made the release once more, with its --name; the partition is then built again"
-    return "Set it aside and build it again: tempkb build"
+    return f"Set it aside and build it again: {to_build_again(store.tables[table], partition)}"
 
 
 def _log(line: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 from unittest import mock
 
 import pytest
+from click.testing import CliRunner
 
 from tempkb import release_runs
 from tempkb.benchmarks.register import entry_path, is_built, release_names
@@ -11,7 +12,8 @@ from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.exporting import export_release
-from tempkb.errors import ContractError, TempkbError
+from tempkb.cli import main
+from tempkb.errors import ContractError, DesignError, TempkbError
 from tempkb.release_runs import build_tempel
 from tempkb.store import damage
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
@@ -101,3 +103,19 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(home
     store.lake.remove("page_texts", "2021-04-01")
     cut_off(store, "page_texts", "2023-04-01")
     build_release(store, release, lambda line: None)
+
+
+def test_a_release_of_which_something_is_lost_is_not_exported_but_told(home, tmp_path):
+    store, release, _ = make_release(name="r")
+    cut_off(store, "tempel_statistics", "r")
+    cut_off(store, "ecbd_cloze", "demo-cloze")
+    lost = {"r": "tempel_statistics r", "demo-cloze": "ecbd_cloze demo-cloze"}
+    for _ in ("noticed by its size only", "set aside"):
+        for name, what in lost.items():
+            said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
+            assert (said.exit_code, said.output.count("\n")) == (1, 1)
+            assert f"release '{name}': found no {what}, which it held when it was built" in said.output
+            assert said.output.endswith(f"tempkb release finish {name}\n")
+        store.set_aside_damaged()
+    with pytest.raises(DesignError, match="found no tempel_statistics r"):
+        export_release(store, release, tmp_path)
