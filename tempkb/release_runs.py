@@ -5,7 +5,17 @@ from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, LOOK, alone, benchmark_of, is_registered, lost_of_release, require_whole
+from tempkb.benchmarks.register import (
+    COMMAND,
+    LOOK,
+    alone,
+    benchmark_of,
+    built_entry,
+    held_places,
+    is_registered,
+    lost_of_release,
+    require_whole,
+)
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
@@ -84,22 +94,30 @@ def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summ
     store = open_store()
     # What is damaged is set aside here, so that it is known under which version each partition was frozen.
     aside = set_aside_in_words(store.set_aside_damaged())
-    lost = [(table.name, key) for table in store.tables.values() for key in lost_of_release(store.lake, table, name)]
-    versions = {one: store.lake.lost_version(*one) for one in lost}
+    asked = built_entry(home, name)
+    lost: set[tuple[str, str]] = set()
+    before = held_places(home, name)
 
     def work() -> Summary:
+        for table in store.tables.values():
+            for key in lost_of_release(store.lake, table, name):
+                lost.add((table.name, key))
+                before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
         keep()
         return _run(home, job, name)
 
     summary = past_damage(work)
     summary.notes[:0] = aside
-    for (table, partition), version in versions.items():
-        now = store.lake.current(table, partition)
-        if now is not None and now.version == version:
-            summary.notes.append(f"built again as it was: {table} {partition}")
-        elif now is not None:
+    is_grown = built_entry(home, name) != asked
+    for (table_name, partition), version in sorted(before.items()):
+        now = store.lake.current(table_name, partition)
+        # What there is once in a release tells of an added snapshot too.
+        may_differ = is_grown and store.tables[table_name].partitioned_by == "release"
+        if now is not None and now.version == version and (table_name, partition) in lost:
+            summary.notes.append(f"built again as it was: {table_name} {partition}")
+        elif now is not None and now.version != version and not may_differ:
             summary.notes.append(
-                f"built again, but not as it was: {table} {partition} was version {version or 'unknown'} and is "
+                f"built again, but not as it was: {table_name} {partition} was version {version or 'unknown'} and is "
                 f"{now.version} now. If that is not only another form of the file, its sources have changed since; to "
                 f"have all of the release from one state: tempkb rm --release {name}, then make it anew"
             )

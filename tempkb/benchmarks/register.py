@@ -62,6 +62,15 @@ def held_versions(home: Home, name: str) -> dict[str, str] | None:
     return found
 
 
+def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
+    """Return what `held_versions` says by table and partition apart; nothing where that is not known."""
+    found = {}
+    for place, version in (held_versions(home, name) or {}).items():
+        table, _, partition = place.partition(" ")
+        found[table, partition] = version
+    return found
+
+
 @contextmanager
 def alone(home: Home, name: str, what: str, patience: Patience | None = None) -> Iterator[None]:
     """Let nobody else do the same to a release meanwhile.
@@ -233,9 +242,8 @@ def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
 
 def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
     """Return table, partition and version of all that belongs to what was last built whole and is not there."""
-    held = held_versions(home, name) or {}
-    places = [(*place.split(" ", 1), version) for place, version in held.items()]
-    return [(table, key, version) for table, key, version in places if lake.current(table, key) is None]
+    held = held_places(home, name)
+    return [(table, key, version) for (table, key), version in held.items() if lake.current(table, key) is None]
 
 
 def to_build_again(table: Table, partition: str) -> str:

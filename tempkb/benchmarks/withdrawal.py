@@ -83,8 +83,8 @@ def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> st
     stays = was_built(store.home, name)
     held = held_versions(store.home, name) if stays else None
     # What stood before may itself be what a run that was killed has left of an extension.
-    is_extended = held is not None and not is_built(store.home, name)
-    kept = {place: one for place, one in before.items() if stays and not (is_extended and _key(*place) not in held)}
+    own = None if is_built(store.home, name) else held
+    kept = {place: one for place, one in before.items() if stays and (own is None or _key(*place) in own)}
     for table, partition in _versions(store, name).keys() - kept.keys():
         if held and (lost := held.get(_key(table, partition))):
             # The release lacked it before this run began, and lacks it again.

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from tempkb import release_runs
 from tempkb.benchmarks.register import entry_path, is_built, release_names
-from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel import building, releases
 from tempkb.benchmarks.tempel.building import build_release
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.benchmarks.tempel.exporting import export_release
@@ -119,3 +119,33 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(home, tmp
         store.set_aside_damaged()
     with pytest.raises(DesignError, match="found no tempel_statistics r"):
         export_release(store, release, tmp_path)
+
+
+def test_lost_counts_of_the_filters_are_written_again_as_they_were(home, without_dagster):
+    store, release, _ = make_release(name="r")
+    (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
+    cut_off(store, "tempel_filters", first.partition)
+    summary = build_tempel(release)
+    assert summary.failures == []
+    assert f"built again as it was: tempel_filters {first.partition}" in summary.notes
+    assert [one.version for one in store.lake.versions("tempel_filters")] == [first.version, second.version]
+    assert store.lake.lost("tempel_filters") == []
+
+
+def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(home, without_dagster):
+    store, release, _ = make_release(name="r")
+    # What was frozen of another partition is not what its sources give now.
+    version = store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
+    entry = entry_path(store.home, "r")
+    entry.write_text(entry.read_text().replace(version.version, "0123456789abcdef"))
+    flip(store, "tempel_plans", f"r.{CUTS[1]}")
+    with mock.patch.object(building, "require") as require:
+        summary = build_tempel(release)
+    assert summary.failures == []
+    assert f"built again as it was: tempel_plans r.{CUTS[1]}" in summary.notes, "met in the first round"
+    (told,) = [note for note in summary.notes if note.startswith("built again, but not as it was: ")]
+    assert told.startswith(
+        f"built again, but not as it was: tempel_mentions r.{CUTS[0]} was version 0123456789abcdef and is "
+        f"{version.version} now."
+    )
+    assert require.call_args.args[4] == {f"r.{cut}" for cut in CUTS}
