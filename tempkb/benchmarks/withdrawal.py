@@ -83,7 +83,7 @@ def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> st
     stays = was_built(store.home, name)
     held = held_versions(store.home, name) if stays else None
     # What stood before may itself be what a run that was killed has left of an extension.
-    own = None if is_built(store.home, name) else held
+    own = held if stays and not is_built(store.home, name) else None
     kept = {place: one for place, one in before.items() if stays and (own is None or _key(*place) in own)}
     for table, partition in _versions(store, name).keys() - kept.keys():
         if held and (lost := held.get(_key(table, partition))):
