@@ -183,12 +183,13 @@ def finish(name: str) -> None:
 @click.argument("name")
 def balance(name: str) -> None:
     """Make the view of an extended release that holds only entities of all its snapshots."""
-    from tempkb.benchmarks.register import require_built
+    from tempkb.api import open_store
+    from tempkb.benchmarks.register import require_whole
     from tempkb.benchmarks.tempel import releases
-    from tempkb.settings import load_home
 
-    home = load_home()
-    require_built(home, name)
+    store = open_store()
+    home = store.home
+    require_whole(home, store.lake, name)
     _build_release(releases.balanced(home, name))
 
 
@@ -214,21 +215,21 @@ def export(name: str, folder: Path, tokenizer: Path | None) -> None:
     from tempkb.benchmarks.ecbd.exporting import export_ecbd
     from tempkb.benchmarks.fact_queries import releases as fact_releases
     from tempkb.benchmarks.fact_queries.exporting import export_facts
-    from tempkb.benchmarks.register import benchmark_of, require_built
+    from tempkb.benchmarks.register import benchmark_of, require_whole
     from tempkb.benchmarks.tempel import releases
     from tempkb.benchmarks.tempel.exporting import export_release
-    from tempkb.settings import load_home
 
-    home = load_home()
-    require_built(home, name)
+    store = open_store()
+    home = store.home
+    require_whole(home, store.lake, name)
     if benchmark_of(home, name) == releases.BENCHMARK:
-        written = export_release(open_store(), releases.load(home, name), folder, tokenizer)
+        written = export_release(store, releases.load(home, name), folder, tokenizer)
     elif tokenizer is not None:
         raise click.UsageError("--tokenizer: adds fields to TempEL; for facts: tempkb release tokens NAME FILE")
     elif benchmark_of(home, name) == "ecbd":
-        written = export_ecbd(open_store(), ecbd_releases.load(home, name), folder)
+        written = export_ecbd(store, ecbd_releases.load(home, name), folder)
     else:
-        written = export_facts(open_store(), fact_releases.load(home, name), folder)
+        written = export_facts(store, fact_releases.load(home, name), folder)
     click.echo(f"wrote {written}")
 
 

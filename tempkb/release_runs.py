@@ -1,10 +1,21 @@
 """Runs that make releases: written down first, built whole, or taken back."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tempkb.benchmarks.ecbd import releases as ecbd_releases
 from tempkb.benchmarks.fact_queries import releases as fact_releases
-from tempkb.benchmarks.register import COMMAND, LOOK, alone, benchmark_of, is_registered, lost_of_release, require_built
+from tempkb.benchmarks.register import (
+    COMMAND,
+    LOOK,
+    alone,
+    benchmark_of,
+    built_entry,
+    held_places,
+    is_registered,
+    lost_of_release,
+    require_whole,
+)
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
@@ -24,8 +35,7 @@ def build_tempel(release: releases.Release) -> Summary:
 
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        releases.keep(home, release)
-        return _build(home, TEMPEL_JOB, release.name)
+        return _build(home, TEMPEL_JOB, release.name, keep=lambda: releases.keep(home, release))
 
 
 def build_facts(release: fact_releases.Release) -> Summary:
@@ -39,8 +49,7 @@ def build_facts(release: fact_releases.Release) -> Summary:
     home = load_home()
     job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        fact_releases.keep(home, release)
-        return _build(home, job, release.name)
+        return _build(home, job, release.name, keep=lambda: fact_releases.keep(home, release))
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -53,8 +62,7 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
 
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        ecbd_releases.keep(home, release)
-        return _build(home, ECBD_JOB, release.name)
+        return _build(home, ECBD_JOB, release.name, keep=lambda: ecbd_releases.keep(home, release))
 
 
 def finish_release(name: str) -> Summary:
@@ -72,24 +80,44 @@ def finish_release(name: str) -> Summary:
     return build_facts(fact_releases.load(home, name))
 
 
-def _build(home: Home, job: str, name: str) -> Summary:
-    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
+def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summary:
+    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise.
+
+    Args:
+        home: of the release.
+        job: that builds it.
+        name: of the release.
+        keep: writes down what is asked for. Called in each round, since a round that fails takes it back.
+    """
     from tempkb.api import open_store
 
     store = open_store()
     # What is damaged is set aside here, so that it is known under which version each partition was frozen.
     aside = set_aside_in_words(store.set_aside_damaged())
-    lost = [(table.name, key) for table in store.tables.values() for key in lost_of_release(store.lake, table, name)]
-    versions = {one: store.lake.lost_version(*one) for one in lost}
-    summary = past_damage(lambda: _run(home, job, name))
+    asked = built_entry(home, name)
+    lost: set[tuple[str, str]] = set()
+    before = held_places(home, name)
+
+    def work() -> Summary:
+        for table in store.tables.values():
+            for key in lost_of_release(store.lake, table, name):
+                lost.add((table.name, key))
+                before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
+        keep()
+        return _run(home, job, name)
+
+    summary = past_damage(work)
     summary.notes[:0] = aside
-    for (table, partition), version in versions.items():
-        now = store.lake.current(table, partition)
-        if now is not None and now.version == version:
-            summary.notes.append(f"built again as it was: {table} {partition}")
-        elif now is not None:
+    is_grown = built_entry(home, name) != asked
+    for (table_name, partition), version in sorted(before.items()):
+        now = store.lake.current(table_name, partition)
+        # What there is once in a release tells of an added snapshot too.
+        may_differ = is_grown and store.tables[table_name].partitioned_by == "release"
+        if now is not None and now.version == version and (table_name, partition) in lost:
+            summary.notes.append(f"built again as it was: {table_name} {partition}")
+        elif now is not None and now.version != version and not may_differ:
             summary.notes.append(
-                f"built again, but not as it was: {table} {partition} was version {version or 'unknown'} and is "
+                f"built again, but not as it was: {table_name} {partition} was version {version or 'unknown'} and is "
                 f"{now.version} now. If that is not only another form of the file, its sources have changed since; to "
                 f"have all of the release from one state: tempkb rm --release {name}, then make it anew"
             )
@@ -151,11 +179,12 @@ def newest_wikidata() -> str:
 
 def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
     """Count the tokens of a release's answers by a tokenizer's file."""
+    from tempkb.api import open_store
     from tempkb.automation import TOKENS_JOB
 
     home = load_home()
     fact_releases.load(home, name)
-    require_built(home, name)
+    require_whole(home, open_store().lake, name)
     summary = Summary()
     config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
     with dagster_at(home) as instance:

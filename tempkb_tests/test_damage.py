@@ -10,10 +10,12 @@ from click.testing import CliRunner
 import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.api import open_store
 from tempkb.cli import main
+from tempkb.errors import StoredDamageError
 from tempkb.refresh import is_built, read_windows
 from tempkb.run import build
 from tempkb.selection import Request
 from tempkb.store import damage
+from tempkb.store.drafts import Provenance
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
@@ -159,3 +161,28 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
         assert "home.toml" in said.output
         assert "restore" in said.output
+
+
+def test_for_a_partition_of_a_release_another_command_is_named(home):
+    store = open_store()
+    said = []
+    for table, partition in (("tempel_plans", "mine.2021-04-01"), ("ecbd_cloze", "my.own"), ("answer_tokens", "mine")):
+        store.write(store.tables[table], partition, [store.tables[table].schema.empty_table()], Provenance())
+        cut_off(data_file(home, table, partition))
+        said.append(f"damaged: {table} {partition}, part-00000.parquet: found")
+    screen = typed("status").output.replace("\n", "")
+    assert all(line in screen for line in said)
+    commands = ["tempkb release finish mine", "tempkb release finish my.own", "tempkb release tokens mine FILE"]
+    found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in typed("verify").output.splitlines()[:3]}
+    assert sorted(found.values()) == sorted(commands)
+    assert found["tempel_plans mine.2021-04-01"] == commands[0]
+    store.set_aside_damaged()
+    screen = " ".join(typed("status").output.split())
+    for command in commands:
+        assert f"build it again: {command}" in screen
+    # Whoever reads a flipped file is sent to where that is said.
+    (version,) = store.lake.versions("mentions", ["2021-01-01"])
+    path = data_file(home, "mentions", "2021-01-01")
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(StoredDamageError, match="what to type: tempkb status$"):
+        version.paths()

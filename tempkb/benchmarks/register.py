@@ -24,6 +24,7 @@ COMMAND, STEP = "command", "step"
 LOOK = 2.0  # seconds for which others may hold a lock just to see whether somebody is at work
 _BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
+_WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 
 
 def write_entry(home: Home, benchmark: str, name: str, said: Mapping[str, Any]) -> None:
@@ -58,6 +59,15 @@ def held_versions(home: Home, name: str) -> dict[str, str] | None:
     None if nothing was built, or an earlier version of tempkb did not write them down.
     """
     found: dict[str, str] | None = _read(home, name).get(_HELD) if was_built(home, name) else None
+    return found
+
+
+def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
+    """Return what `held_versions` says by table and partition apart; nothing where that is not known."""
+    found = {}
+    for place, version in (held_versions(home, name) or {}).items():
+        table, _, partition = place.partition(" ")
+        found[table, partition] = version
     return found
 
 
@@ -129,6 +139,21 @@ def require_built(home: Home, name: str) -> None:
         raise DesignError(
             f"release {name!r}: is not finished, since a run of it was killed or is still at work; finish it: "
             f"tempkb release finish {name}"
+        )
+
+
+def require_whole(home: Home, lake: Lake, name: str) -> None:
+    """Refuse a release that is not finished, or of which something is lost to damage.
+
+    Raises:
+        DesignError: there is none of that name, or it is not whole.
+    """
+    require_built(home, name)
+    absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(home, lake, name)]
+    if absent:
+        raise DesignError(
+            f"release {name!r}: found no {', '.join(absent)}, which it held when it was built, since it was damaged or "
+            f"removed; build it again: tempkb release finish {name}"
         )
 
 
@@ -228,6 +253,21 @@ def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     """Partitions of a release that were found damaged and are not built again yet."""
     return _of_release(lake.lost(table.name), table, name)
+
+
+def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
+    """Return table, partition and version of all that belongs to what was last built whole and is not there."""
+    held = held_places(home, name)
+    return [(table, key, version) for (table, key), version in held.items() if lake.current(table, key) is None]
+
+
+def to_build_again(table: Table, partition: str) -> str:
+    """What to type so that a partition that is damaged, or was set aside, is built again."""
+    if not is_of_releases(table):
+        return "tempkb build"
+    name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)
+    # No step of a release counts tokens: which tokenizer is to do it is said anew.
+    return f"tempkb release tokens {name} FILE" if table.name == "answer_tokens" else f"tempkb release finish {name}"
 
 
 def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:

@@ -5,11 +5,12 @@ When a step fails, a release that was built before is put back as it was, and of
 a new one nothing stays: no register entry, no rows in the lake or in DuckDB.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tempkb.benchmarks.register import (
     STEP,
+    absent_of_release,
     alone,
     held_versions,
     is_built,
@@ -19,7 +20,7 @@ from tempkb.benchmarks.register import (
     take_back,
     was_built,
 )
-from tempkb.errors import DesignError, TempkbError
+from tempkb.errors import DesignError, StoredDamageError, TempkbError
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
 
@@ -80,20 +81,53 @@ def withdraw_unbuilt(store: Store, name: str) -> bool:
 
 def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
     stays = was_built(store.home, name)
+    held = held_versions(store.home, name) if stays else None
     # What stood before may itself be what a run that was killed has left of an extension.
-    held = held_versions(store.home, name) if stays and not is_built(store.home, name) else None
-    kept = {place: one for place, one in before.items() if stays and (held is None or _key(*place) in held)}
+    own = held if stays and not is_built(store.home, name) else None
+    kept = {place: one for place, one in before.items() if stays and (own is None or _key(*place) in own)}
     for table, partition in _versions(store, name).keys() - kept.keys():
-        store.lake.remove(table, partition)
-    for version in kept.values():
-        store.lake.restore(version)
+        if held and (lost := held.get(_key(table, partition))):
+            # The release lacked it before this run began, and lacks it again.
+            store.lake.lose_again(table, partition, lost)
+        else:
+            store.lake.remove(table, partition)
+    faults = [fault for version in kept.values() if (fault := _put_back(store, version))]
     # The entry goes last: rows without one would be taken for those of a new release of that name.
     take_back(store.home, name)
     store.publish()
-    other = sorted({table for (table, _), one in kept.items() if held and held[_key(*_place(one))] != one.version})
+    return ". ".join([_said(store, name, held, kept), *faults]) if stays else f"Nothing was kept of release {name!r}"
+
+
+def _put_back(store: Store, version: Version) -> str:
+    """Make a version that stood before the current one again; return what is wrong if it was damaged meanwhile."""
+    if store.lake.current(*_place(version)) == version:
+        return ""
+    try:
+        store.lake.restore(version)
+    except StoredDamageError as error:
+        now, _ = store.lake.examine(*_place(version))
+        # What the run that failed has written in its place must not be taken for it.
+        if now is not None and now.version != version.version:
+            store.lake.lose_again(*_place(version), version.version)
+        return str(error)
+    return ""
+
+
+def _said(store: Store, name: str, held: Mapping[str, str] | None, kept: Mapping[tuple[str, str], Version]) -> str:
+    """What became of a release that was built before."""
+    absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(store.home, store.lake, name)]
+    if absent:
+        return (
+            f"Release {name!r} stays as it was, without {', '.join(absent)}, lost to damage; build that again: "
+            f"tempkb release finish {name}"
+        )
+    # What was added behind the last building, such as counted tokens, is not among what is held.
+    other = {
+        table for (table, key), one in kept.items() if held and held.get(_key(table, key), "") not in ("", one.version)
+    }
     if other:
-        return f"Release {name!r} stays as it was but for {', '.join(other)}; typing it again writes these anew"
-    return f"Release {name!r} stays exactly as it was" if stays else f"Nothing was kept of release {name!r}"
+        return f"Release {name!r} stays as it was but for {', '.join(sorted(other))}; typing it again writes these anew"
+    return f"Release {name!r} stays exactly as it was"
 
 
 def _place(version: Version) -> tuple[str, str]:

@@ -118,7 +118,7 @@ def _is_current(store: Store, table: str, window: Window, known: dict[str, bool]
 
 def _follows(store: Store, version: Version, window: Window, known: dict[str, bool]) -> bool:
     if version.table == MENTIONS.name and not (
-        was_cleaned_with(version, cleaner_settings(store)) and _has_all_texts(store, window)
+        was_cleaned_with(version, cleaner_settings(store)) and has_all_texts(store, window.cut)
     ):
         return False
     for row in version.side_rows(MANIFEST.name):
@@ -134,12 +134,33 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
     return True
 
 
-def _has_all_texts(store: Store, window: Window) -> bool:
-    """Is no quarter of texts or links, in which winners of a window may lie, lost to damage?"""
+def has_all_texts(store: Store, cut: date) -> bool:
+    """Is no quarter of texts or links, in which winners of a cut may lie, lost to damage?"""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
     # Of a quarter of which only some texts were read again, only these are cleaned.
-    lost |= {one for one in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.owed(PAGE_WIKITEXTS.name, one)}
-    return not any(holds_winners(store, quarter, window.cut) for quarter in lost)
+    lost |= _read_in_part(store)
+    return not any(holds_winners(store, quarter, cut) for quarter in lost)
+
+
+def _read_in_part(store: Store) -> set[str]:
+    return {one for one in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.owed(PAGE_WIKITEXTS.name, one)}
+
+
+def require_all_texts(store: Store, cuts: Iterable[date]) -> None:
+    """Refuse cuts of which texts are lost to damage: what was made of the others would be taken for the whole.
+
+    Raises:
+        ContractError: names the first quarter that is lost, and says what to type.
+    """
+    # What is damaged and not noted yet is absent from all lists as well.
+    lost = {*store.lake.lost(PAGE_TEXTS.name), *(fault.partition for fault in store.lake.faults(PAGE_TEXTS.name))}
+    lost |= _read_in_part(store)
+    for cut in cuts:
+        if quarters := sorted(quarter for quarter in lost if holds_winners(store, quarter, cut)):
+            raise ContractError(
+                f"{PAGE_TEXTS.name} {quarters[0]}: found it lost to damage; expected it whole, since articles at "
+                f"snapshot {cut} have their texts in it; build it again: tempkb build"
+            )
 
 
 def _refuse_lost(store: Store, snapshot: Version) -> None:

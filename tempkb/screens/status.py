@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
+from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import find_dumps, horizon_day
 from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -119,14 +119,15 @@ def _print_damage(store: Store) -> None:
     out = console()
     faults = store.faults()
     for fault in faults:
-        out.print(f"damaged: {fault}; build it again: tempkb build", highlight=False, markup=False)
+        command = to_build_again(store.tables[fault.table], fault.partition)
+        out.print(f"damaged: {fault}; build it again: {command}", highlight=False, markup=False)
     named = {(fault.table, fault.partition) for fault in faults}
-    for table in store.tables:
-        for partition in store.lake.lost(table):
-            if (table, partition) not in named:
+    for name, table in store.tables.items():
+        for partition in store.lake.lost(name):
+            if (name, partition) not in named:
                 out.print(
-                    f"set aside, since it was damaged: {table} {partition}; build it again: tempkb build",
-                    highlight=False, markup=False,
+                    f"set aside, since it was damaged: {name} {partition}; build it again: "
+                    f"{to_build_again(table, partition)}", highlight=False, markup=False,
                 )  # fmt: skip
 
 

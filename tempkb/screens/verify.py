@@ -9,7 +9,7 @@ from datetime import date
 import click
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import check_entry, release_names
+from tempkb.benchmarks.register import absent_of_release, check_entry, release_names, to_build_again
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
@@ -46,7 +46,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         lines += _verify_database(store, chosen, verified)
         dumps = VerifiedDumps()
         if not tables and day is None:
-            lines += _verify_releases(store)
+            lines += _verify_releases(store, verified)
             dumps = _verify_dumps(store)
             lines += dumps.faults
     for line in lines:
@@ -126,13 +126,23 @@ def _mend_database(store: Store, difference: Difference) -> str:
     )
 
 
-def _verify_releases(store: Store) -> list[str]:
+def _verify_releases(store: Store, verified: Verified) -> list[str]:
+    """Entries of the register that cannot be read, and what they name that is not in the lake."""
+    named = {(fault.table, fault.partition) for fault in verified.faults}
+    named |= {(table, key) for table in store.tables for key in store.lake.lost(table)}
     lines = []
     for name in release_names(store.home):
         try:
             check_entry(store.home, name)
         except DesignError as error:
             lines.append(str(error))
+            continue
+        lines += [
+            f"release {name}: found no {table} {key}; expected its version {version}. Build it again: "
+            f"tempkb release finish {name}"
+            for table, key, version in absent_of_release(store.home, store.lake, name)
+            if (table, key) not in named
+        ]
     return lines
 
 
@@ -161,9 +171,7 @@ def _mend(store: Store, fault: Fault) -> str:
 
 def _how(store: Store, table: str, partition: str) -> str:
     """What to type so that a partition is built again."""
-    if store.tables[table].partitioned_by.split(" and ")[0] == "release":
-        return "Type the command that made the release once more, with its --name; the partition is then built again"
-    return "Set it aside and build it again: tempkb build"
+    return f"Set it aside and build it again: {to_build_again(store.tables[table], partition)}"
 
 
 def _log(line: str) -> None:

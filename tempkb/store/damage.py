@@ -136,4 +136,5 @@ def refuse(folder: Path, fault: Fault) -> StoredDamageError:
         said = (folder.parent / POINTER).read_text("utf-8")
         if f'"{fault.version}"' in said and (f'"{fault.file}"' in said or '"sides"' not in said):
             write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
-    return StoredDamageError(f"{fault}. The next build sets the partition aside and builds it again: tempkb build")
+    said = "The partition counts as absent until it is built again; what to type: tempkb status"
+    return StoredDamageError(f"{fault}. {said}")

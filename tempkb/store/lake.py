@@ -306,6 +306,20 @@ class Lake:
         self._forget_note(LOST, table, partition)
         self.settle(table, partition, self.owed(table, partition))
 
+    def lose_again(self, table: str, partition: str, version: str) -> None:
+        """Forget a partition that was built in place of one that is lost to damage; that one stays lost.
+
+        Args:
+            table: whose.
+            partition: which of its partitions.
+            version: that was lost.
+        """
+        with locked(self._swap_lock):
+            fault = Fault(table, partition, POINTER, "no version", f"version {version or 'unknown'}", version)
+            write_note(note_path(self.root, LOST, table, partition), fault)
+            self._forget_note(MARK, table, partition)
+            (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
+
     def set_aside(self, fault: Fault) -> Path | None:
         """Move a damaged partition out of the way, so that it is built again; nothing of it is thrown away.
 

@@ -19,6 +19,7 @@ from tempkb.benchmarks.assets import forgetting_withdrawn
 from tempkb.benchmarks.promises import Promise, broken, require
 from tempkb.benchmarks.register import (
     COMMAND,
+    absent_of_release,
     alone,
     is_at_work,
     is_registered,
@@ -152,6 +153,72 @@ def test_an_extension_that_was_killed_can_be_taken_back(store):
     # What is built is not taken back.
     assert not withdraw_unbuilt(store, "good")
     assert release_names(store.home) == ["good"]
+
+
+def cut_off(version):
+    path = version.places()[0]
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def fail_behind(store, release, *written):
+    """A run over a release that writes rows (cut, number) and fails; what it says."""
+
+    def run():
+        with whole_or_nothing(store, release):
+            for cut, n in written:
+                store.write(ROWS, f"{release}.{cut}", [rows_of(release, n, cut=cut)], Provenance())
+            raise ContractError("a fault")
+
+    with pytest.raises(ContractError) as failed:
+        run()
+    return str(failed.value)
+
+
+def test_a_repair_that_fails_leaves_known_what_is_damaged(store):
+    build(store, "good", 1, 2)
+    version = store.lake.current("rows", "good.2022-01-01")
+    cut_off(version)
+    store.set_aside_damaged()
+    assert fail_behind(store, "good", ("2022-01-01", 7)) == (
+        "a fault. Release 'good' stays as it was, without rows good.2022-01-01, lost to damage; build that again: "
+        "tempkb release finish good"
+    )
+    assert store.lake.partitions("rows") == []
+    assert store.lake.lost("rows") == ["good.2022-01-01"]
+    assert store.lake.lost_version("rows", "good.2022-01-01") == version.version
+    # Built at last, it is not lost any more.
+    store.write(ROWS, "good.2022-01-01", [rows_of("good", 1, 2)], Provenance())
+    assert store.lake.lost("rows") == []
+    assert absent_of_release(store.home, store.lake, "good") == []
+
+
+def test_what_a_release_lacks_is_known_though_nothing_of_the_damage_was_noted(store):
+    build(store, "good", 1, 2)
+    version = store.lake.current("rows", "good.2022-01-01").version
+    (store.lake.root / "rows" / "good.2022-01-01" / "CURRENT").unlink()
+    assert absent_of_release(store.home, store.lake, "good") == [("rows", "good.2022-01-01", version)]
+
+
+def test_a_flipped_file_does_not_keep_the_others_from_being_put_back(store):
+    build(store, "good", 1)
+    build(store, "good", 2, cut="2023-01-01")
+    first, second = store.lake.versions("rows")
+    path = first.places()[0]
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    said = fail_behind(store, "good", ("2022-01-01", 7), ("2023-01-01", 8), ("2024-01-01", 9))
+    assert said.startswith("a fault. Release 'good' stays as it was, without rows good.2022-01-01, lost to damage; ")
+    assert "rows good.2022-01-01, part-00000.parquet: found sha256 " in said
+    assert store.lake.versions("rows") == [second]
+    assert store.lake.lost("rows") == ["good.2022-01-01"]
+    assert store.lake.lost_version("rows", "good.2022-01-01") == first.version
+    assert in_duckdb(store, "rows") == [("good", 2)]
+
+
+def test_undoing_does_not_read_what_was_never_replaced(store):
+    build(store, "good", 1)
+    version = store.lake.current("rows", "good.2022-01-01")
+    with mock.patch.object(type(version), "first_fault", side_effect=AssertionError("read")):
+        assert fail_behind(store, "good") == "a fault. Release 'good' stays exactly as it was"
 
 
 def test_two_runs_of_a_release_take_turns(store):

@@ -13,7 +13,7 @@ from tempkb.benchmarks.fact_queries.records import most_answers, records_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.errors import DesignError
+from tempkb.errors import ContractError, DesignError
 from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped
 from tempkb.store.memory import in_memory, view_files
@@ -91,6 +91,7 @@ def export_facts(store: Store, release: Release, folder: Path) -> Path:
 
     Raises:
         DesignError: the release is not built.
+        ContractError: the dump's entities, which its files need, are not.
     """
     tables = {f"{release.benchmark}_queries": store.declaration(f"{release.benchmark}_queries")}
     windows = release.design.windows()
@@ -128,9 +129,15 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
     """Rows of a split by relation, subject and date; TempLAMA's with what its files tell of the future."""
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
-        view_files(connection, "entities", store.lake.files(WIKIDATA_ENTITIES.name, [release.design.dump_id]))
         popular: dict[str, int] = {}
         if release.benchmark == TEMPLAMA:
+            entities = store.lake.current(WIKIDATA_ENTITIES.name, release.design.dump_id)
+            if entities is None:
+                raise ContractError(
+                    f"{WIKIDATA_ENTITIES.name} of {release.design.dump_id} is not built, so nobody can tell which "
+                    f"answers are best known; read the dump again: tempkb build"
+                )
+            view_files(connection, "entities", entities.paths())
             popular = dict(connection.execute("SELECT entity_id, n_statements FROM entities").fetchall())
         rows = connection.sql(
             """

@@ -35,7 +35,7 @@ from tempkb.benchmarks.tempel.tables import (
 )
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
-from tempkb.mentions.building import holds_winners
+from tempkb.mentions.building import holds_winners, require_all_texts
 from tempkb.mentions.resolution import view_files
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -212,6 +212,8 @@ class _Builder:
     def write_release(self) -> None:
         """Write the release's statistics and, once all of its promises are kept, its own row."""
         release, cuts = self.release, self.release.cuts
+        written = {partition for _, partition in self.built.versions}
+        self._write_lost_filters()
         plan = self._frozen_plan(cuts)
         lacking = (
             max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts) if self.design.equal_snapshots else 0.0
@@ -231,6 +233,8 @@ class _Builder:
         # that a killed run has written was never held to its promises, so the register tells which were.
         known = cuts if release.made_from else built_cuts(self.store.home, release.name)
         fresh = {partition_of(release.name, cut) for cut in cuts if cut not in known}
+        # Base snapshots are written together: those that stood too, when another of them was damaged.
+        fresh |= set() if release.made_from else written
         require(self.store, PROMISES, release.name, {"releases": own_row}, fresh)
         provenance = Provenance(inputs, self.design.to_json())
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
@@ -269,7 +273,7 @@ class _Builder:
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write_plan(cut, plan)
         # With the cut and not with the release: a later run that finds the cut as it is must know them too.
-        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut), TEMPEL_FILTERS))
+        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.built.filters[cut]), TEMPEL_FILTERS))
         counts = [
             Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
             for name, how, n, mentions in self.built.filters[cut]
@@ -288,8 +292,22 @@ class _Builder:
         pool = connection.sql(pool_sql(self.design, self.release.name)).to_arrow_reader(_BATCH_ROWS)
         self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool))
 
-    def _filter_rows(self, cut: date) -> Iterator[dict[str, object]]:
-        for name, how, n, mentions in sorted(self.built.filters[cut]):
+    def _write_lost_filters(self) -> None:
+        """Write what the filters dropped at cuts that stand, where it is lost to damage, as the statistics tell it."""
+        lost = self.store.lake.lost(TEMPEL_FILTERS.name)
+        for cut in self.release.cuts:
+            partition = partition_of(self.release.name, cut)
+            if partition not in lost:
+                continue
+            figures = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
+            if figures is not None and (counts := self._figure_6().get(cut)):
+                inputs = {f"{figures.table} {figures.partition}": figures.version}
+                provenance = Provenance(inputs, self.design.to_json())
+                rows = _batches(self._filter_rows(cut, counts), TEMPEL_FILTERS)
+                self._note(self.store.write(TEMPEL_FILTERS, partition, rows, provenance))
+
+    def _filter_rows(self, cut: date, counts: list[tuple[str, str, int, int]]) -> Iterator[dict[str, object]]:
+        for name, how, n, mentions in sorted(counts):
             yield {
                 "wiki": self.wiki, "release": self.release.name, "cut": cut, "filter": name, "applied": how,
                 "n_surfaces": n, "n_mentions": mentions,
@@ -435,6 +453,8 @@ def _check(store: Store, release: Release) -> None:
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
+    # Of an article without a text nobody could tell that it is not simply short.
+    require_all_texts(store, release.cuts)
 
 
 def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Table]:

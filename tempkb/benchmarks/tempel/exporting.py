@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.export import export_folder, verified_files
-from tempkb.benchmarks.register import is_built
+from tempkb.benchmarks.register import require_whole
 from tempkb.benchmarks.tempel.card import card_of
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
-from tempkb.errors import DesignError, SettingsError, SourceError
+from tempkb.errors import SettingsError, SourceError
+from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
 from tempkb.store.parquet import read_parquet
@@ -42,17 +43,13 @@ def export_release(store: Store, release: Release, folder: Path, tokenizer: Path
         tokenizer: `tokenizer.json`, or a BERT `vocab.txt`; adds the fields with `_bert`.
 
     Raises:
-        DesignError: the release is not built.
+        DesignError: the release is not built, or something of it is lost to damage.
+        ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
     pieces = _tokenizer(tokenizer) if tokenizer else None
-    for cut in release.cuts:
-        if store.lake.current(TEMPEL_MENTIONS.name, partition_of(release.name, cut)) is None:
-            raise DesignError(
-                f"release {release.name!r}: snapshot {cut} is not built; build it first: tempkb release ..."
-            )
-    if not is_built(store.home, release.name):
-        raise DesignError(f"release {release.name!r}: its last run ended before it was whole; build it again")
+    require_whole(store.home, store.lake, release.name)
+    require_all_texts(store, release.cuts)
     target = folder / release.name
     with export_folder(target) as out:
         for cut in release.cuts:

@@ -179,5 +179,5 @@ def test_what_is_not_there_is_named(built, tmp_path):
         list(load_export(folder, "train", date(2030, 1, 1)))
     from tempkb.benchmarks.tempel.releases import Release
 
-    with pytest.raises(DesignError, match="snapshot 2022-01-01 is not built"):
+    with pytest.raises(DesignError, match="release 'x': no such release"):
         export_release(store, Release("x", "small", release.design), tmp_path)
