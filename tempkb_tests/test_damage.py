@@ -14,6 +14,7 @@ from tempkb.refresh import is_built, read_windows
 from tempkb.run import build
 from tempkb.selection import Request
 from tempkb.store import damage
+from tempkb.store.damage import Fault
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
@@ -137,6 +138,14 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert typed("verify", "--table", "mentions").exit_code == 1
     assert typed("verify", "--since", "2100-01-01").output.startswith("All is well (0 files, 0 bytes")
     assert "--table towns: no such table" in typed("verify", "--table", "towns").output
+
+
+def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
+    note = Fault("answer_tokens", "demo", "CURRENT", "an empty file", "what tempkb has written there")
+    damage.write_note(damage.note_path(home_folder / "lake", damage.LOST, "answer_tokens", "demo"), note)
+    said = typed("verify", "--table", "answer_tokens")
+    assert said.exit_code == 1
+    assert "Count them again, by each tokenizer: tempkb release tokens demo TOKENIZER" in said.output
 
 
 def test_one_line_for_each_damaged_note_of_a_home(home):

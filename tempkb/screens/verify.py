@@ -9,6 +9,7 @@ from datetime import date
 import click
 
 from tempkb.api import open_store
+from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS
 from tempkb.benchmarks.register import check_entry, release_names
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
@@ -161,6 +162,8 @@ def _mend(store: Store, fault: Fault) -> str:
 
 def _how(store: Store, table: str, partition: str) -> str:
     """What to type so that a partition is built again."""
+    if table == ANSWER_TOKENS.name:
+        return f"Count them again, by each tokenizer: tempkb release tokens {partition} TOKENIZER"
     if store.tables[table].partitioned_by.split(" and ")[0] == "release":
         return "Type the command that made the release once more, with its --name; the partition is then built again"
     return "Set it aside and build it again: tempkb build"
