@@ -15,6 +15,7 @@ from tempkb.refresh import is_built, read_windows
 from tempkb.run import build
 from tempkb.selection import Request
 from tempkb.store import damage
+from tempkb.store.damage import Fault
 from tempkb.store.drafts import Provenance
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
@@ -129,7 +130,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert said.exit_code == 1
     lines = said.output.splitlines()
     assert lines[0].startswith("mentions 2021-01-01, part-00000.parquet: found sha256 ")
-    assert lines[0].endswith("Set it aside and build it again: tempkb build")
+    assert lines[0].endswith("Build it again: tempkb build")
     assert lines[1].startswith("release 'mine': ")
     assert "; dump_files says " in lines[2]
     assert "Fetch it again: rm " in lines[2]
@@ -139,6 +140,14 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert typed("verify", "--table", "mentions").exit_code == 1
     assert typed("verify", "--since", "2100-01-01").output.startswith("All is well (0 files, 0 bytes")
     assert "--table towns: no such table" in typed("verify", "--table", "towns").output
+
+
+def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
+    note = Fault("answer_tokens", "demo", "CURRENT", "an empty file", "what tempkb has written there")
+    damage.write_note(damage.note_path(home_folder / "lake", damage.LOST, "answer_tokens", "demo"), note)
+    said = typed("verify", "--table", "answer_tokens")
+    assert said.exit_code == 1
+    assert "Build it again: tempkb release tokens demo FILE" in said.output
 
 
 def test_one_line_for_each_damaged_note_of_a_home(home):

@@ -171,7 +171,7 @@ def _mend(store: Store, fault: Fault) -> str:
 
 def _how(store: Store, table: str, partition: str) -> str:
     """What to type so that a partition is built again."""
-    return f"Set it aside and build it again: {to_build_again(store.tables[table], partition)}"
+    return f"Build it again: {to_build_again(store.tables[table], partition)}"
 
 
 def _log(line: str) -> None:
