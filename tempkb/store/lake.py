@@ -339,12 +339,7 @@ class Lake:
             found = version.first_fault(sums=True)
         if found is None:
             return None
-        place = self.root / _DAMAGED / fault.table / fault.partition
-        place.mkdir(parents=True, exist_ok=True)
-        name = version.version if version is not None else "unknown"
-        target = next(path for n in itertools.count(1) if not (path := place / f"{name}-{n}").exists())
-        target.mkdir()
-        write_note(target / _WHY, found)
+        target = self._make_place_aside(found, version.version if version is not None else "unknown")
         write_note(note_path(self.root, LOST, fault.table, fault.partition), found)
         (folder / POINTER).rename(target / POINTER)
         # Of an unreadable pointer nobody can say which version it named: then all of them go along.
@@ -353,6 +348,15 @@ class Lake:
             if path.is_dir():
                 path.rename(target / path.name)
         self._forget_note(MARK, fault.table, fault.partition)
+        return target
+
+    def _make_place_aside(self, fault: Fault, name: str) -> Path:
+        """Make a folder for what is damaged, which says why it is there."""
+        place = self.root / _DAMAGED / fault.table / fault.partition
+        place.mkdir(parents=True, exist_ok=True)
+        target = next(path for n in itertools.count(1) if not (path := place / f"{name}-{n}").exists())
+        target.mkdir()
+        write_note(target / _WHY, fault)
         return target
 
     def confirm(self, version: Version) -> None:
@@ -507,12 +511,7 @@ class Lake:
                 shutil.rmtree(draft)
                 return version
             # Left by somebody who was killed while removing it, or damaged since it was written.
-            place = self.root / _DAMAGED / version.table / version.partition
-            place.mkdir(parents=True, exist_ok=True)
-            target = next(path for n in itertools.count(1) if not (path := place / f"{folder.name}-{n}").exists())
-            target.mkdir()
-            write_note(target / _WHY, fault)
-            folder.rename(target / folder.name)
+            folder.rename(self._make_place_aside(fault, folder.name) / folder.name)
         draft.rename(folder)
         for name in (*(file.name for file in version.files), *(side.name for side in version.sides or ())):
             carry_sum(draft / name, folder / name)
@@ -560,10 +559,6 @@ def _content_hash(table: Table, files: Sequence[DataFile], sides: Sequence[Path]
 
 def _describe_side(path: Path) -> SideFile:
     return SideFile(path.stem, path.name, sum_of(path), path.stat().st_size)
-
-
-def _adopt_sides(draft: Path, version: Version) -> tuple[SideFile, ...]:
-    return tuple(_adopt_side(draft, version.folder, side) for side in version.sides or ())
 
 
 def _adopt_side(draft: Path, folder: Path, side: SideFile) -> SideFile:
