@@ -131,6 +131,7 @@ REBUILD_CHANGES = Table(
     key=("page_id", "change"),
     partitioned_by="window",
     partition_columns=("window_start",),
+    tells_of_a_run=True,
 )
 
 TABLES = (REVISION_LOG, PAGE_WIKITEXTS, STABLE_SNAPSHOTS, REBUILD_CHANGES)

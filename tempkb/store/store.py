@@ -127,7 +127,12 @@ class Store:
 
     def set_aside_damaged(self) -> list[Fault]:
         """Set damaged partitions aside, so that they are built again, and return what was wrong with them."""
-        return [fault for fault in self.faults() if self.lake.set_aside(fault) is not None]
+        found = [fault for fault in self.faults() if self.lake.set_aside(fault) is not None]
+        for fault in found:
+            if self.tables[fault.table].tells_of_a_run:
+                # Nothing can build it again, so nothing may wait for it.
+                self.lake.remove(fault.table, fault.partition)
+        return found
 
     def publish(self) -> Publication:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""

@@ -63,6 +63,7 @@ class Table:
         rules: what must hold of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
         code_version: raised when the same input would give other rows; what was built under another is stale.
+        tells_of_a_run: its rows say what one run did, so a partition that is lost stays lost.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Table:
     rules: tuple[Rule, ...] = ()
     row_group_rows: int = 122_880
     code_version: str = "1"
+    tells_of_a_run: bool = False
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -175,6 +175,16 @@ def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
     assert compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole) == []
 
 
+def test_what_told_of_a_run_is_set_aside_and_waited_for_by_nobody(store):
+    version = write(store)
+    flip(version.folder / "part-00000.parquet", 1000)
+    assert faults(again()) == [("north", "part-00000.parquet")]
+    of_runs = Store(load_home(), [dataclasses.replace(TOWNS, tells_of_a_run=True)], Patience(1.0))
+    assert [fault.partition for fault in of_runs.set_aside_damaged()] == ["north"]
+    assert len(store.lake.set_aside_folders()) == 1
+    assert (store.lake.lost("towns"), faults(again())) == ([], [])
+
+
 def test_an_equal_draft_takes_the_place_of_a_damaged_version(store):
     # Nobody has looked: the sizes are right, and the same rows are written once more.
     version = write(store)
