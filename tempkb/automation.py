@@ -16,14 +16,14 @@ from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import SourceError
 from tempkb.failures import call_hook, innermost
+from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import CHAINED, DUMPS
 from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.settings import Home, load_home
-from tempkb.store.locks import is_alive
+from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb.windows import Granularity, Window
 
@@ -116,13 +116,7 @@ _CRON = {
 }
 _REGISTER, _BUILD, _READ = _JOBS[DUMPS_JOB], _JOBS[WINDOWS_JOB], _JOBS[WIKIDATA_JOB]
 _TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
-# A run of a command bears the name of a lock that the command holds as long as it lives. The tag is hidden in the UI.
-COMMANDS, COMMAND_TAG = "commands", ".dagster/tempkb_command"
-_GOING_ON = [
-    dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-]  # fmt: skip
-
+_GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
 # Days: a window's length and a month for the dump and the build.
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
@@ -222,21 +216,6 @@ def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
     keys = [dg.AssetKey(STABLE_SNAPSHOTS.name)]
     return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=ONLY_ITEMS, asset_selection=keys)
-
-
-def end_dead_runs(instance: dg.DagsterInstance, home: Home) -> list[str]:
-    """Report runs of commands that were killed as failed, and return their ids.
-
-    Nobody else does: to Dagster such a run goes on for ever, and whoever asks for the same waits for it.
-    """
-    dead = [
-        run
-        for run in instance.get_runs(dg.RunsFilter(statuses=_GOING_ON))
-        if COMMAND_TAG in run.tags and not is_alive(home.dagster / COMMANDS, run.tags[COMMAND_TAG])
-    ]
-    for run in dead:
-        instance.report_run_failed(run, "The command that began this run was killed. Type it again; it goes on.")
-    return [run.run_id for run in dead]
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:

@@ -22,7 +22,7 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.settings import Home
 from tempkb.store.lake import Lake
-from tempkb.store.locks import Patience, locked
+from tempkb.store.locks import Patience, is_alive, locked
 
 _DAGSTER_YAML = """\
 # Written by tempkb for this home; the committed dagster.yaml says the same for the default home.
@@ -50,6 +50,11 @@ concurrency:
     max_concurrent_runs: 1
 """
 
+COMMANDS, COMMAND_TAG = "commands", ".dagster/tempkb_command"
+"""A run of a command bears, as a tag that the UI hides, the name of a lock that the command holds while it lives."""
+GOING_ON = ("QUEUED", "NOT_STARTED", "STARTING", "STARTED")
+"""Dagster's names of the statuses of runs that wait or are under way."""
+
 # Each storage's file, and a table that Dagster cannot do without. Events of single runs lie in files of their own,
 # which Dagster makes for each run and repairs at their next use; damage to one of them is damage to one run's log.
 _STORAGES = {
@@ -70,6 +75,8 @@ _MOMENT = 3.0
 def dagster_at(home: Home) -> Iterator[Any]:
     """Give the Dagster instance of a home, made on first use; nothing of it lies outside the home.
 
+    Runs of commands that were killed are reported as failed first, whatever the block then does.
+
     Raises:
         TempkbError: the storage cannot be made, or SQLite cannot read or write it, also inside the block.
     """
@@ -79,11 +86,30 @@ def dagster_at(home: Home) -> Iterator[Any]:
 
     try:
         with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+            end_dead_runs(instance, home)
             yield instance
     except (DBAPIError, sqlite3.Error) as error:
         # Perhaps it was damaged after it was made; the next command looks at it again and makes anew what is broken.
         (home.dagster / _MARK).unlink(missing_ok=True)
         raise _refused(home, error) from error
+
+
+def end_dead_runs(instance: Any, home: Home) -> list[str]:
+    """Report runs of commands that were killed as failed, and return their ids.
+
+    Nobody else does: to Dagster such a run goes on for ever, and whoever asks for the same waits for it.
+    """
+    import dagster as dg
+
+    going_on = [dg.DagsterRunStatus(status) for status in GOING_ON]
+    dead = [
+        run
+        for run in instance.get_runs(dg.RunsFilter(statuses=going_on))
+        if COMMAND_TAG in run.tags and not is_alive(home.dagster / COMMANDS, run.tags[COMMAND_TAG])
+    ]
+    for run in dead:
+        instance.report_run_failed(run, "The command that began this run was killed. Type it again; it goes on.")
+    return [run.run_id for run in dead]
 
 
 def prepare_dagster(home: Home) -> None:

@@ -24,7 +24,7 @@ from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.engine import progress
 from tempkb.errors import SettingsError, SourceError, StoredDamageError
 from tempkb.failures import innermost
-from tempkb.instance import dagster_at, prepare_dagster
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.refresh import look_out, stale_windows, stretches
@@ -398,8 +398,9 @@ def serve_ui(port: int) -> None:
     Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
     `-d`, the folder from which tempkb was imported here.
     """
-    home = load_home()
-    prepare_dagster(home)
+    with dagster_at(load_home()):
+        # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
+        pass
     os.environ["PYTHONSAFEPATH"] = "1"
     program = Path(sys.executable).with_name("dagster")
     module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
@@ -451,11 +452,10 @@ def run_job(
     """
     import dagster as dg
 
-    from tempkb.automation import COMMAND_TAG, COMMANDS, WINDOWS_JOB, end_dead_runs
+    from tempkb.automation import WINDOWS_JOB
     from tempkb.definitions import defs
 
     home, tags = load_home(), {}
-    end_dead_runs(instance, home)
     if job_name != WINDOWS_JOB:
         instance.add_dynamic_partitions(FAMILIES[job_name], list(keys))
     else:

@@ -13,6 +13,7 @@ import pytest
 from tempkb.dumps import fetching
 from tempkb.dumps.http import Manners
 from tempkb.errors import SettingsError, SourceError
+from tempkb.instance import COMMAND_TAG, COMMANDS, end_dead_runs
 from tempkb.settings import load_home
 from tempkb.store.locks import alive_mark
 from tempkb.windows import Granularity, windows_until
@@ -342,12 +343,12 @@ def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, tmp_path, mo
 
 
 def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiting(home_folder, automation, instance):
-    commands = load_home().dagster / automation.COMMANDS
+    commands = load_home().dagster / COMMANDS
     window = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2021-01-01"}
 
     def run_of(mark):
         run = dg.DagsterRun(
-            automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags={**window, automation.COMMAND_TAG: mark}
+            automation.WINDOWS_JOB, status=dg.DagsterRunStatus.STARTED, tags={**window, COMMAND_TAG: mark}
         )
         return instance.run_storage.add_run(run).run_id
 
@@ -357,10 +358,10 @@ def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiti
         # What a process that is killed leaves: a file that nobody holds.
         (commands / "dead").touch()
         dead = run_of("dead")
-        assert automation.end_dead_runs(instance, load_home()) == [dead]
+        assert end_dead_runs(instance, load_home()) == [dead]
         assert instance.get_run_by_id(dead).status == dg.DagsterRunStatus.FAILURE
         assert instance.get_run_by_id(living).status == dg.DagsterRunStatus.STARTED
         assert automation._is_going_on(instance, request)
         assert [path.name for path in commands.iterdir()] == [mark]
-    assert automation.end_dead_runs(instance, load_home()) == [living]
+    assert end_dead_runs(instance, load_home()) == [living]
     assert not automation._is_going_on(instance, request)

@@ -14,7 +14,7 @@ from tempkb import instance
 from tempkb.benchmarks.register import write_entry
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
-from tempkb.instance import dagster_at, flaw_of, prepare_dagster
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_dagster
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
@@ -196,3 +196,16 @@ def test_a_torn_log_of_a_run_is_that_runs_alone(home):
         assert one.all_logs("8d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a11") == []
         one.add_dynamic_partitions("dumps", ["testwiki-20230101"])
     assert known_to_dagster(home) == (1, ["testwiki-20200101", "testwiki-20230101"], [])
+
+
+def test_the_run_of_a_killed_command_has_failed_for_whatever_command_comes_next(home):
+    """Killed behind its last table: the same command finds nothing to do then, and begins no run of its own."""
+    import dagster as dg
+
+    with dagster_at(home) as one:
+        (home.dagster / COMMANDS).mkdir()
+        (home.dagster / COMMANDS / "dead").touch()
+        run = dg.DagsterRun("build_windows", status=dg.DagsterRunStatus.STARTED, tags={COMMAND_TAG: "dead"})
+        one.run_storage.add_run(run)
+    with dagster_at(home) as one:
+        assert one.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
