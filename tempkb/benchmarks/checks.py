@@ -26,8 +26,10 @@ def check_of(promise: Promise) -> dg.AssetChecksDefinition:
         is_warning = promise.is_warning or promise.may_fade
         severity = dg.AssetCheckSeverity.WARN if is_warning else dg.AssetCheckSeverity.ERROR
         examples = [str(row) for row in rows[:5]] or ["none"]
+        parts = {name: sample.said for name in names if (sample := promise.sample_of(store, name))}
+        seen = {"looked_at": parts} if parts else {}
         return dg.AssetCheckResult(
-            passed=not rows, severity=severity, metadata={"broken": len(rows), "examples": examples}
+            passed=not rows, severity=severity, metadata={"broken": len(rows), "examples": examples, **seen}
         )
 
     return check

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.register import is_of_releases, partitions_of_release
+from tempkb.benchmarks.samples import Sample
 from tempkb.errors import ContractError
 from tempkb.store import promises
+from tempkb.store.lake import Lake
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -33,6 +35,8 @@ class Promise:
         may_fade: does it compare with tables that may change once the release stands, such as texts that a later
             cleaner cleans anew? It must hold when the release is built, and is a warning from then on.
         prepare: gives the connection functions that the query needs.
+        sample: chooses the part of a large release that is looked at, from the lake, the table that the promise is
+            about and the release's name; None where all is looked at.
     """
 
     name: str
@@ -43,6 +47,11 @@ class Promise:
     is_warning: bool = False
     may_fade: bool = False
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
+    sample: Callable[[Lake, Table, str], Sample | None] | None = None
+
+    def sample_of(self, store: Store, release: str) -> Sample | None:
+        """The part of a release that is looked at; None: all of it."""
+        return self.sample(store.lake, self.about, release) if self.sample else None
 
 
 def broken(
@@ -64,15 +73,32 @@ def broken(
     Raises:
         ContractError: a release was built by an earlier version of tempkb and lacks a column that the promise is about.
     """
+    if promise.sample is None:
+        return _broken(store, promise, releases, given, only)
+    # Each release has a part of its own.
+    return [row for name in releases for row in _broken(store, promise, [name], given, only)]
+
+
+def _broken(
+    store: Store,
+    promise: Promise,
+    releases: Sequence[str],
+    given: Mapping[str, pa.Table] | None,
+    only: Collection[str] | None,
+) -> list[tuple[Any, ...]]:
+    sample = promise.sample_of(store, releases[0]) if promise.sample else None
 
     def partitions(table: Table) -> list[str] | None:
         if not is_of_releases(table):
             return None
         found = [key for name in releases for key in partitions_of_release(store.lake, table, name)]
+        if sample and sample.windows is not None and table.partitioned_by != "release":
+            found = [key for key in found if key.removeprefix(f"{releases[0]}.") in sample.windows]
         return [key for key in found if only is None or key in only]
 
+    narrowed = sample.narrowed if sample else {}
     try:
-        return promises.broken(store, promise.query, promise.tables, partitions, given or {}, promise.prepare)
+        return promises.broken(store, promise.query, promise.tables, partitions, given, promise.prepare, narrowed)
     except duckdb.BinderException:
         for table in promise.tables.values():
             for name in releases:

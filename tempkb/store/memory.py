@@ -51,12 +51,26 @@ def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def view_files(
-    connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path], schema: pa.Schema | None = None
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    paths: Sequence[Path],
+    schema: pa.Schema | None = None,
+    narrowed: str = "",
 ) -> None:
-    """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows."""
+    """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows.
+
+    Args:
+        connection: that gets the view.
+        name: of the view.
+        paths: the files.
+        schema: of the table that stands in for no files.
+        narrowed: SQL that selects from `rows`, which are those of the files; empty: all of them.
+    """
     connection.unregister(name)
     connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")
     if not paths and schema is not None:
         connection.register(name, schema.empty_table())
         return
-    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS FROM {parquet(paths)}")
+    rows = f"FROM {parquet(paths)}"
+    shown = f"WITH rows AS ({rows}) {narrowed}" if narrowed else rows
+    connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS {shown}")

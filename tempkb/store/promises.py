@@ -18,6 +18,7 @@ def broken(
     partitions: Callable[[Table], Sequence[str] | None] = lambda _table: None,
     given: Mapping[str, pa.Table] | None = None,
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    narrowed: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the rows that break a promise; nothing when a table is not there yet.
 
@@ -28,6 +29,8 @@ def broken(
         partitions: which of a table's partitions are looked at; None for all.
         given: rows that take the place of a table's, by the names that the query uses.
         prepare: gives the connection functions that the query needs.
+        narrowed: by the names that the query uses, SQL that selects from `rows`, which are all of the table, those
+            that the query sees.
     """
     given = given or {}
     files = {
@@ -40,7 +43,7 @@ def broken(
         if prepare is not None:
             prepare(connection)
         for name, paths in files.items():
-            view_files(connection, name, paths)
+            view_files(connection, name, paths, narrowed=(narrowed or {}).get(name, ""))
         for name, rows in given.items():
             connection.register(name, rows)
         return connection.execute(query).fetchall()

@@ -6,6 +6,7 @@ from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, 
 from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.samples import stretch_of_windows, subjects_of
 
 OF_QUERIES = promises_of_queries(DYNAMIC_TEMPLAMA_QUERIES)
 OF_CHANGES = (
@@ -15,6 +16,7 @@ OF_CHANGES = (
         DYNAMIC_TEMPLAMA_CHANGES,
         DISAGREEING,
         {"changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES},
+        sample=stretch_of_windows,
     ),
     Promise(
         "updates_are_found_from_either_side",
@@ -29,6 +31,7 @@ OF_CHANGES = (
         DYNAMIC_TEMPLAMA_CHANGES,
         NOT_NEAREST,
         {"changes": DYNAMIC_TEMPLAMA_CHANGES, "spells": FACT_SPELLS, "releases": FACT_RELEASES},
+        sample=subjects_of("changes", "spells"),
     ),
 )
 

@@ -5,6 +5,7 @@ They go back to the facts themselves and read neither spells nor how queries wer
 
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.samples import stretch_of_windows
 from tempkb.store.tables import Table
 from tempkb.wikidata.membership import true_within
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
@@ -83,6 +84,7 @@ def promises_of_queries(queries: Table) -> tuple[Promise, ...]:
             queries,
             NOT_VALID,
             {"queries": queries, "releases": FACT_RELEASES, "facts": FACTS, "entities": WIKIDATA_ENTITIES},
+            sample=stretch_of_windows,
         ),
         Promise(
             "no_subject_is_in_two_splits",
