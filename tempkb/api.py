@@ -7,40 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tempkb.benchmarks.dynamic_templama.tables import TABLES as DYNAMIC_TEMPLAMA
-from tempkb.benchmarks.dynamic_templama.views import VIEWS as DYNAMIC_TEMPLAMA_VIEWS
-from tempkb.benchmarks.ecbd.tables import TABLES as ECBD
-from tempkb.benchmarks.ecbd.views import VIEWS as ECBD_VIEWS
-from tempkb.benchmarks.fact_queries.tables import TABLES as FACT_QUERIES
-from tempkb.benchmarks.fact_queries.views import VIEWS as FACT_QUERIES_VIEWS
-from tempkb.benchmarks.tempel.tables import TABLES as TEMPEL
-from tempkb.benchmarks.templama.tables import TABLES as TEMPLAMA
-from tempkb.benchmarks.templama.views import VIEWS as TEMPLAMA_VIEWS
-from tempkb.dumps.tables import TABLES as DUMPS
 from tempkb.errors import SettingsError
-from tempkb.mentions.tables import TABLES as MENTIONS
-from tempkb.mentions.views import VIEWS as MENTIONS_VIEWS
 from tempkb.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
-from tempkb.revisions.tables import TABLES as REVISIONS
+from tempkb.rooms import TABLES, VIEWS
 from tempkb.settings import load_home
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store, read_files
-from tempkb.wikidata.tables import TABLES as WIKIDATA
-from tempkb.wikidata.views import VIEWS as WIKIDATA_VIEWS
 from tempkb.windows import nearest_days, parse_day, window_of_key
-
-TABLES = (*DUMPS, *REVISIONS, *MENTIONS, *TEMPEL, *WIKIDATA, *ECBD, *FACT_QUERIES, *TEMPLAMA, *DYNAMIC_TEMPLAMA)
-"""All declarations, in the order of the data."""
-
-VIEWS = (
-    *MENTIONS_VIEWS,
-    *WIKIDATA_VIEWS,
-    *ECBD_VIEWS,
-    *FACT_QUERIES_VIEWS,
-    *TEMPLAMA_VIEWS,
-    *DYNAMIC_TEMPLAMA_VIEWS,
-)
-"""Named questions to the tables."""
 
 
 def open_store(patience: Patience | None = None) -> Store:

@@ -6,11 +6,13 @@ it lies elsewhere); that done, the windows it newly serves are built, or its
 entities read; that done, dumps that nobody needs any more are removed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
@@ -23,26 +25,21 @@ from tempkb.partitions import CHAINED, DUMPS
 from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.settings import load_home
+from tempkb.settings import Settings, load_home
 from tempkb.store.store import Store
+from tempkb.store.tables import Family, Table
 from tempkb.windows import Granularity, Window
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
-TEMPEL_JOB = "build_tempel"
-TEMPLAMA_JOB = "build_templama"
-DYNAMIC_TEMPLAMA_JOB = "build_dynamic_templama"
-TOKENS_JOB = "count_answer_tokens"
-ECBD_JOB = "build_ecbd"
 RETIRE_JOB = "retire_dumps"
 _ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
+
 ONLY_ITEMS = {"ops": {"revisions": {"config": {"only_items": True}}}}
 """Configuration of a run that only brings the Wikidata items of windows up to date."""
-
-_TOKENS = dg.AssetSelection.assets("answer_tokens")
 
 
 @dg.op(description="Remove the dumps that the setting `keep_dumps` does not keep and that no window waits for.")
@@ -58,55 +55,6 @@ def retire_dumps() -> None:
     remove_retired()
 
 
-JOBS = (
-    retire_dumps,
-    dg.define_asset_job(
-        DUMPS_JOB,
-        selection=dg.AssetSelection.groups("dumps"),
-        description="Write down the files of a dump, and the pages its SQL tables know.",
-    ),
-    dg.define_asset_job(
-        WINDOWS_JOB,
-        selection=dg.AssetSelection.groups("revisions", "mentions"),
-        description="Read the histories that serve a range of windows, each once; write what stood at each cut, "
-        "and who is mentioned where.",
-    ),
-    dg.define_asset_job(
-        WIKIDATA_JOB,
-        selection=dg.AssetSelection.groups("wikidata"),
-        description="Read a dump of Wikidata's entities, once; write what was true when.",
-    ),
-    dg.define_asset_job(
-        TEMPEL_JOB,
-        selection=dg.AssetSelection.groups("tempel"),
-        description="Build a TempEL release, or what it lacks.",
-    ),
-    dg.define_asset_job(
-        TEMPLAMA_JOB,
-        selection=dg.AssetSelection.groups("fact_queries", "templama"),
-        description="Build a TempLAMA release, or what it lacks.",
-    ),
-    dg.define_asset_job(
-        DYNAMIC_TEMPLAMA_JOB,
-        selection=dg.AssetSelection.groups("fact_queries", "dynamic_templama") - _TOKENS,
-        description="Build a DynamicTempLAMA release, or what it lacks.",
-    ),
-    dg.define_asset_job(
-        ECBD_JOB,
-        selection=dg.AssetSelection.groups("ecbd"),
-        description="Build an ECBD release, unless it stands.",
-    ),
-    dg.define_asset_job(
-        TOKENS_JOB,
-        selection=_TOKENS,
-        description="Count the tokens of a release's answers by a tokenizer, so that its losses can be told.",
-    ),
-)
-
-_JOBS = {job.name: job for job in JOBS}
-_STATUS = load_home().settings.automation
-# A folder may be looked at often; a server is asked once an hour.
-_SECONDS = 3600 if "://" in load_home().settings.mirror else 30
 # Some days after windows end, when the dumps of the first of the month are usually done; UTC.
 _CRON = {
     Granularity.WEEK: "0 6 * * 4",
@@ -114,7 +62,6 @@ _CRON = {
     Granularity.QUARTER: "0 6 8 1,4,7,10 *",
     Granularity.YEAR: "0 6 8 1 *",
 }
-_REGISTER, _BUILD, _READ = _JOBS[DUMPS_JOB], _JOBS[WINDOWS_JOB], _JOBS[WIKIDATA_JOB]
 _TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
 _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
@@ -122,19 +69,103 @@ _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
 # Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
 _NEVER = timedelta(days=3650)
-_KEPT_FRESH = {"dumps", "revisions", "mentions", "wikidata"}
 
 
-def kept_fresh(spec: dg.AssetSpec) -> dg.AssetSpec:
+def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
     """Warn of a table that grows with every dump and has not grown for long; releases are frozen, and never go bad.
 
-    The table `rebuild_changes` is written only when a rebuild changes something.
+    What tells of a run is written only when there is something to tell.
     """
-    if spec.group_name not in _KEPT_FRESH or spec.key.to_user_string() == "rebuild_changes":
+    if table.family is Family.RELEASE or table.tells_of_a_run:
         return spec
-    late = timedelta(days=_LATE[load_home().settings.granularity])
+    late = timedelta(days=_LATE[granularity])
     policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
     return spec.replace_attributes(freshness_policy=policy)
+
+
+def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
+    """One job for each family of tables of dumps and windows; of releases one for each benchmark.
+
+    Args:
+        tables: all that are declared.
+        benchmarks: likewise.
+    """
+    described = {
+        Family.DUMP: (DUMPS_JOB, "Write down the files of a dump, and the pages its SQL tables know."),
+        Family.WINDOW: (
+            WINDOWS_JOB,
+            "Read the histories that serve a range of windows, each once; write what stood at each cut, and who is "
+            "mentioned where.",
+        ),
+        Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
+    }
+    made = [
+        (name, [table for table in tables if table.family is family], description)
+        for family, (name, description) in described.items()
+    ]
+    made += [(one.job, list(one.tables), f"Build a release of {one.title}, or what it lacks.") for one in benchmarks]
+    made += [
+        (f"count_{table.name}", [table], f"{table.meaning} For a release that is built.")
+        for one in benchmarks
+        for table in one.apart
+    ]
+    return [
+        retire_dumps,
+        *(dg.define_asset_job(name, [table.name for table in made], description=said) for name, made, said in made),
+    ]
+
+
+def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefinition]:
+    """What looks out for dumps, and follows runs.
+
+    Args:
+        settings: of the home; they tell whether sensors run unasked, and how often they look.
+        jobs: by name.
+    """
+    register, build, read = jobs[DUMPS_JOB], jobs[WINDOWS_JOB], jobs[WIKIDATA_JOB]
+    status = dg.DefaultSensorStatus.RUNNING if settings.automation else dg.DefaultSensorStatus.STOPPED
+    followed: dict[str, Any] = {"minimum_interval_seconds": 10, "default_status": status}
+    return [
+        dg.sensor(
+            jobs=[register, build, read],
+            # A folder may be looked at often; a server is asked once an hour.
+            minimum_interval_seconds=3600 if "://" in settings.mirror else 30,
+            default_status=status,
+            description="Looks for complete new dumps in the mirror, registers each once, and builds what they newly "
+            "serve.",
+        )(new_dumps),
+        dg.run_status_sensor(
+            dg.DagsterRunStatus.SUCCESS,
+            monitored_jobs=[register],
+            request_jobs=[build, read],
+            description="A dump was registered: builds the windows that it newly serves, or reads its entities.",
+            **followed,
+        )(after_registration),
+        dg.run_status_sensor(
+            dg.DagsterRunStatus.SUCCESS,
+            monitored_jobs=[build, read],
+            request_jobs=[retire_dumps],
+            description="Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
+            **followed,
+        )(after_building),
+        dg.run_failure_sensor(
+            description="Tells the program in the setting failure_hook of every run that fails.", **followed
+        )(failed_runs),
+    ]
+
+
+def schedules(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.ScheduleDefinition]:
+    """What is looked at by the clock; the arguments are those of `sensors`."""
+    status = dg.DefaultScheduleStatus.RUNNING if settings.automation else dg.DefaultScheduleStatus.STOPPED
+    described = dg.schedule(
+        cron_schedule=_CRON[settings.granularity],
+        job=jobs[DUMPS_JOB],
+        execution_timezone="UTC",
+        default_status=status,
+        description="A safety net, some days after windows end: takes up dumps that the sensor has missed, or whose "
+        "windows were not built. Does nothing when all is built.",
+    )
+    return [described(after_windows_end)]
 
 
 def now() -> datetime:
@@ -243,25 +274,11 @@ def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.S
     return dg.SensorResult(run_requests=asked, dynamic_partitions_requests=[DUMPS.build_add_request(dumps)])
 
 
-@dg.sensor(
-    jobs=[_REGISTER, _BUILD, _READ],
-    minimum_interval_seconds=_SECONDS,
-    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
-    description="Looks for complete new dumps in the mirror, registers each once, and builds what they newly serve.",
-)
 def new_dumps(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
     """Ask for what arriving dumps make possible."""
     return _result(*requests(store, context.instance))
 
 
-@dg.schedule(
-    cron_schedule=_CRON[load_home().settings.granularity],
-    job=_REGISTER,
-    execution_timezone="UTC",
-    default_status=dg.DefaultScheduleStatus.RUNNING if _STATUS else dg.DefaultScheduleStatus.STOPPED,
-    description="A safety net, some days after windows end: takes up dumps that the sensor has missed, or whose "
-    "windows were not built. Does nothing when all is built.",
-)
 def after_windows_end(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
@@ -277,14 +294,6 @@ def after_windows_end(
     return waiting
 
 
-@dg.run_status_sensor(
-    run_status=dg.DagsterRunStatus.SUCCESS,
-    monitored_jobs=[_REGISTER],
-    request_jobs=[_BUILD, _READ],
-    minimum_interval_seconds=10,
-    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
-    description="A dump was registered: builds the windows that it newly serves, or reads its entities.",
-)
 def after_registration(
     context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
@@ -295,14 +304,6 @@ def after_registration(
     return _result([one for one in asked if one.job_name != DUMPS_JOB], said)
 
 
-@dg.run_status_sensor(
-    run_status=dg.DagsterRunStatus.SUCCESS,
-    monitored_jobs=[_BUILD, _READ],
-    request_jobs=[retire_dumps],
-    minimum_interval_seconds=10,
-    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
-    description="Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
-)
 def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]) -> dg.RunRequest | dg.SkipReason:
     """Ask for old dumps to be removed, if there are any."""
     if CHAINED not in context.dagster_run.tags:
@@ -312,11 +313,6 @@ def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
     return dg.RunRequest(f"{RETIRE_JOB} {context.dagster_run.run_id}", job_name=RETIRE_JOB, tags={CHAINED: "yes"})
 
 
-@dg.run_failure_sensor(
-    minimum_interval_seconds=10,
-    default_status=dg.DefaultSensorStatus.RUNNING if _STATUS else dg.DefaultSensorStatus.STOPPED,
-    description="Tells the program in the setting failure_hook of every run that fails.",
-)
 def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
     """Call the hook, if there is one, with what failed."""
     hook = load_home().settings.failure_hook
@@ -336,7 +332,3 @@ def failure_in_words(context: dg.RunFailureSensorContext) -> str:
     """What went wrong in a run: the innermost error of each step that failed."""
     steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
     return "; ".join(innermost(error) for error in steps if error) or str(context.failure_event.message)
-
-
-SENSORS = (new_dumps, after_registration, after_building, failed_runs)
-SCHEDULES = (after_windows_end,)

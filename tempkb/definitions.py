@@ -1,77 +1,62 @@
-"""The platform on one page: its rooms, in the order of the data.
-
-    dumps -> revisions -> wikitext, mentions -> benchmarks -> models
-    dumps -> wikidata --------------------------^
+"""The platform on one page: the rooms' assets and checks with what all have in common, the jobs, and what starts them.
 
 Dagster loads `defs`. What does not belong here: anything but putting together.
 """
 
-from types import ModuleType
+from collections.abc import Sequence
+from functools import partial
 
 import dagster as dg
 
-from tempkb.api import TABLES, VIEWS
-from tempkb.automation import JOBS, SCHEDULES, SENSORS, kept_fresh
-from tempkb.benchmarks.assets import with_releases_explained
-from tempkb.benchmarks.dynamic_templama import assets as dynamic_templama
-from tempkb.benchmarks.dynamic_templama import checks as dynamic_templama_checks
-from tempkb.benchmarks.ecbd import assets as ecbd
-from tempkb.benchmarks.ecbd import checks as ecbd_checks
-from tempkb.benchmarks.fact_queries import assets as fact_queries
-from tempkb.benchmarks.fact_queries import checks as fact_queries_checks
-from tempkb.benchmarks.tempel import assets as tempel
-from tempkb.benchmarks.tempel import checks as tempel_checks
-from tempkb.benchmarks.templama import assets as templama
-from tempkb.benchmarks.templama import checks as templama_checks
-from tempkb.dumps import assets as dumps
-from tempkb.mentions import assets as mentions
-from tempkb.mentions import checks as mentions_checks
-from tempkb.revisions import assets as revisions
-from tempkb.revisions import checks as revisions_checks
+from tempkb import automation
+from tempkb.benchmarks.assets import explained
+from tempkb.partitions import partitions_of
+from tempkb.room import Room
+from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
+from tempkb.settings import Home, load_home
 from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource
-from tempkb.store.tables import by_name
-from tempkb.wikidata import assets as wikidata
-from tempkb.wikidata import checks as wikidata_checks
+from tempkb.store.tables import Family, by_name
+from tempkb.wikidata.building import settings_mark
 
-ROOMS: dict[str, tuple[ModuleType, ...]] = {
-    "dumps": (dumps,),
-    "revisions": (revisions, revisions_checks),
-    "mentions": (mentions, mentions_checks),
-    "tempel": (tempel, tempel_checks),
-    "wikidata": (wikidata, wikidata_checks),
-    "ecbd": (ecbd, ecbd_checks),
-    "fact_queries": (fact_queries, fact_queries_checks),
-    "templama": (templama, templama_checks),
-    "dynamic_templama": (dynamic_templama, dynamic_templama_checks),
-}
+_DECLARED = by_name(TABLES)
 
 # Starting a step is dear: fork from a process that has imported everything, one step at a time.
 _EXECUTOR = dg.multiprocess_executor.configured(
     {"max_concurrent": 1, "start_method": {"forkserver": {"preload_modules": ["tempkb.definitions"]}}}
 )
 
-_ASSETS = [
-    asset
-    for modules in ROOMS.values()
-    for asset in dg.load_assets_from_modules(modules)
-    if isinstance(asset, dg.AssetsDefinition)
-]
 
-_DECLARED = by_name(TABLES)
+def build_definitions(home: Home) -> dg.Definitions:
+    """Put the platform together for a home; its settings tell which windows there are, and whether sensors run."""
+    jobs = {job.name: job for job in automation.jobs(TABLES, BENCHMARKS)}
+    return dg.Definitions(
+        assets=[asset for room in ROOMS for asset in _assets_of(room, home)],
+        asset_checks=[check for room in ROOMS for check in dg.load_asset_checks_from_modules(room.loaded())],
+        jobs=list(jobs.values()),
+        sensors=automation.sensors(home.settings, jobs),
+        schedules=automation.schedules(home.settings, jobs),
+        resources={"store": store_resource(TABLES, VIEWS)},
+        executor=_EXECUTOR,
+    )
 
 
-def _shown(spec: dg.AssetSpec) -> dg.AssetSpec:
-    """An asset as the UI shows it: with its columns, a warning when it is late, and what its partitions are."""
-    return with_releases_explained(with_columns(kept_fresh(spec), _DECLARED))
+def _assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
+    made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
+    return dg.map_asset_specs(partial(_completed, room=room, home=home), made)
 
 
-defs = dg.Definitions(
-    assets=dg.map_asset_specs(_shown, _ASSETS),
-    asset_checks=[check for modules in ROOMS.values() for check in dg.load_asset_checks_from_modules(modules)],
-    jobs=JOBS,
-    sensors=SENSORS,
-    schedules=SCHEDULES,
-    resources={"store": store_resource(TABLES, VIEWS)},
-    executor=_EXECUTOR,
-)
+def _completed(spec: dg.AssetSpec, room: Room, home: Home) -> dg.AssetSpec:
+    """An asset as the UI shows it; what follows from its table and its room is said here, once for all."""
+    table = _DECLARED[spec.key.to_user_string()]
+    # To Dagster, what was made under other settings is stale as what another version of the code has made.
+    under = f" {settings_mark(home.settings)}" if table.family is Family.ENTITIES else ""
+    spec = spec.replace_attributes(
+        group_name=room.name, kinds={"parquet", "duckdb"}, owners=["team:tempkb"],
+        code_version=f"{table.code_version}{under}", partitions_def=partitions_of(home.settings)[table.family],
+    )  # fmt: skip
+    spec = with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)
+    return explained(spec) if table.family is Family.RELEASE else spec
+
+
+defs = build_definitions(load_home())

@@ -1,14 +1,14 @@
 """Dagster's partitions: dumps come as they appear, windows follow the clock.
 
-One family a dimension. Which windows there are depends on the home, so this
-module reads the settings of the home that `TEMPKB_HOME` names.
+Assets do not name their partitions: these follow from the family of the table that an asset writes.
 """
 
 from collections.abc import Sequence
 
 import dagster as dg
 
-from tempkb.settings import load_home
+from tempkb.settings import Settings
+from tempkb.store.tables import Family
 from tempkb.windows import Granularity, epoch_seconds, instant
 
 _CRON = {
@@ -19,12 +19,13 @@ _CRON = {
 }
 
 
-def _windows() -> dg.TimeWindowPartitionsDefinition:
-    settings = load_home().settings
-    first = instant(epoch_seconds(settings.first_window))
-    return dg.TimeWindowPartitionsDefinition(
-        start=first, fmt="%Y-%m-%d", cron_schedule=_CRON[settings.granularity], timezone="UTC"
-    )
+def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
+    """Return the partitions of the tables of each family; which windows there are depends on the home's settings."""
+    windows = dg.TimeWindowPartitionsDefinition(
+        start=instant(epoch_seconds(settings.first_window)), fmt="%Y-%m-%d",
+        cron_schedule=_CRON[settings.granularity], timezone="UTC",
+    )  # fmt: skip
+    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.RELEASE: RELEASES}
 
 
 def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
@@ -36,9 +37,6 @@ def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 """One partition per dump that was registered; the key is its `dump_id`."""
-
-WINDOWS = _windows()
-"""One partition per window of the home that has ended; the key is its first day."""
 
 RELEASES = dg.DynamicPartitionsDefinition(name="releases")
 """One partition per release of a benchmark; the key is the release's name."""

@@ -20,7 +20,7 @@ from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
 from tempkb.instance import dagster_at
-from tempkb.run import FAMILIES, Summary, past_damage, run_job, set_aside_in_words
+from tempkb.run import Summary, forget_partition, past_damage, run_job, set_aside_in_words
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
@@ -31,11 +31,9 @@ def build_tempel(release: releases.Release) -> Summary:
     Args:
         release: as it is to be; it is written down first, since the run reads it.
     """
-    from tempkb.automation import TEMPEL_JOB
-
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, TEMPEL_JOB, release.name, keep=lambda: releases.keep(home, release))
+        return _build(home, "build_tempel", release.name, keep=lambda: releases.keep(home, release))
 
 
 def build_facts(release: fact_releases.Release) -> Summary:
@@ -44,12 +42,9 @@ def build_facts(release: fact_releases.Release) -> Summary:
     Args:
         release: as it is to be; it is written down first, since the run reads it.
     """
-    from tempkb.automation import DYNAMIC_TEMPLAMA_JOB, TEMPLAMA_JOB
-
     home = load_home()
-    job = TEMPLAMA_JOB if release.benchmark == "templama" else DYNAMIC_TEMPLAMA_JOB
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, job, release.name, keep=lambda: fact_releases.keep(home, release))
+        return _build(home, f"build_{release.benchmark}", release.name, keep=lambda: fact_releases.keep(home, release))
 
 
 def build_ecbd(release: ecbd_releases.Release) -> Summary:
@@ -58,11 +53,9 @@ def build_ecbd(release: ecbd_releases.Release) -> Summary:
     Args:
         release: as it is to be; it is written down first, since the run reads it.
     """
-    from tempkb.automation import ECBD_JOB
-
     home = load_home()
     with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, ECBD_JOB, release.name, keep=lambda: ecbd_releases.keep(home, release))
+        return _build(home, "build_ecbd", release.name, keep=lambda: ecbd_releases.keep(home, release))
 
 
 def finish_release(name: str) -> Summary:
@@ -139,7 +132,7 @@ def _run(home: Home, job: str, name: str) -> Summary:
             if not is_whole:
                 withdraw_unbuilt(open_store(), name)
             if not is_registered(home, name):
-                instance.delete_dynamic_partition(FAMILIES[job], name)
+                forget_partition(instance, job, name)
     return summary
 
 
@@ -180,7 +173,6 @@ def newest_wikidata() -> str:
 def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
     """Count the tokens of a release's answers by a tokenizer's file."""
     from tempkb.api import open_store
-    from tempkb.automation import TOKENS_JOB
 
     home = load_home()
     fact_releases.load(home, name)
@@ -188,5 +180,5 @@ def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
     summary = Summary()
     config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
     with dagster_at(home) as instance:
-        run_job(instance, TOKENS_JOB, [name], config, [], summary)
+        run_job(instance, "count_answer_tokens", [name], config, [], summary)
     return summary

@@ -32,28 +32,17 @@ from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
+from tempkb.selection import OF_DUMPS, OF_ENTITIES, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.store.damage import Fault
 from tempkb.store.locks import alive_mark
 from tempkb.store.store import Store
+from tempkb.store.tables import Family
 from tempkb.store.visible import visible
 from tempkb.windows import parse_day
 
-# Families of partitions that come as they appear, by their jobs; the others are of windows.
-FAMILIES = {
-    "register_dump": "dumps", "read_wikidata": "dumps", "build_tempel": "releases", "build_templama": "releases",
-    "build_dynamic_templama": "releases", "count_answer_tokens": "releases", "build_ecbd": "releases",
-}  # fmt: skip
-_OF_WIKIDATA = {
-    "wikidata_entities", "facts", "undated_statements", "entity_origins", "entity_classes", "subclasses",
-    "late_edits",
-}  # fmt: skip
-_OF_RELEASES = {f"tempel_{what}" for what in ("releases", "plans", "filters", "mentions", "entities", "statistics")} | {
-    "fact_releases", "fact_subjects", "fact_spells", "templama_queries", "future_relation_queries",
-    "dynamic_templama_queries", "dynamic_templama_changes", "answer_tokens", "ecbd_releases", "ecbd_entities",
-    "ecbd_sentences", "ecbd_cloze",
-}  # fmt: skip
+# What a build may make; all else is made by commands of its own.
+_BUILT = (Family.DUMP, Family.ENTITIES, Family.WINDOW)
 
 
 @dataclass
@@ -155,12 +144,12 @@ def _build(request: Request) -> Summary:
         remember(home.dumps, named)
         dumps = [dump for dump in find_dumps(home.dumps) if dump.wiki == home.wiki and dump.holds_pages]
         store = open_store()
-    told = [dump.dump_id for dump in entities] if selected & _OF_WIKIDATA else []
+    told = [dump.dump_id for dump in entities] if selected & OF_ENTITIES else []
     summary = Summary([window.key for window in windows], entity_dumps=told)
     with dagster_at(home) as instance:
         from tempkb.automation import DUMPS_JOB, WINDOWS_JOB
 
-        of_windows = selected - OF_DUMPS - _OF_WIKIDATA - _OF_RELEASES
+        of_windows = {name for name in selected if store.tables[name].family is Family.WINDOW}
         unread = windows_to_read(store, replace(request, dump_files=of_history), windows, of_windows)
         used = dumps_for(unread, named, dumps) if of_windows else [one for one in dumps if not one.flaws]
         new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
@@ -193,7 +182,7 @@ def _asks_for_windows(request: Request, store: Store, dumps: Sequence[Dump], ent
     It is about Wikidata alone where that is here and no dump in the home's folder serves windows by itself: those that
     were named serve what they were named for.
     """
-    of_windows = set(request.select) - _OF_WIKIDATA - OF_DUMPS
+    of_windows = set(request.select) - OF_ENTITIES - OF_DUMPS
     is_asked = bool(request.windows or of_windows) or request.all_windows or request.rebuild
     is_served = any(dump.history and not dump.is_named for dump in dumps)
     return is_asked or is_served or not entities or bool(stale_windows(store))
@@ -206,6 +195,7 @@ def _is_known(store: Store, dump: Dump) -> bool:
 def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
     """Forget named files that were new to the home and of which nothing was built, so that good ones may come."""
     from tempkb.api import open_store
+    from tempkb.automation import DUMPS_JOB
 
     store = open_store()
     windows = [*store.lake.versions(REVISION_LOG.name), *store.lake.versions(STABLE_SNAPSHOTS.name)]
@@ -214,7 +204,7 @@ def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
         if dump.dump_id in used:
             continue
         # Dagster forgets first, since without files and tables nothing would tell later that it still has to.
-        instance.delete_dynamic_partition(FAMILIES["register_dump"], dump.dump_id)
+        forget_partition(instance, DUMPS_JOB, dump.dump_id)
         for table in (DUMP_FILES, PAGES, NAMESPACES):
             store.lake.remove(table.name, dump.dump_id)
         remove_dump(store.home.dumps, dump)
@@ -249,9 +239,9 @@ def _read_wikidata(instance: Any, dumps: Sequence[Dump], selected: set[str], sum
     from tempkb.wikidata.building import is_current
 
     for dump in dumps:
-        if selected & OF_DUMPS and not selected & _OF_WIKIDATA:
+        if selected & OF_DUMPS and not selected & OF_ENTITIES:
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
-        elif selected & _OF_WIKIDATA and not is_current(open_store(), dump):
+        elif selected & OF_ENTITIES and not is_current(open_store(), dump):
             run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
             run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
 
@@ -271,7 +261,7 @@ def _read_named(instance: Any, dump: Dump, selected: set[str], summary: Summary)
     is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
     remember(root, dump)
     _read_wikidata(instance, [dump], selected, summary)
-    if not selected & _OF_WIKIDATA:
+    if not selected & OF_ENTITIES:
         return
     if is_current(open_store(), dump):
         same = {file.sha256 for file in dump.entities}
@@ -297,10 +287,11 @@ def _read_named(instance: Any, dump: Dump, selected: set[str], summary: Summary)
 def _withdraw(instance: Any, dump: Dump) -> None:
     """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
     from tempkb.api import open_store
+    from tempkb.automation import WIKIDATA_JOB
     from tempkb.wikidata.late import dump_dates, write_late_edits
 
     store = open_store()
-    instance.delete_dynamic_partition(FAMILIES["read_wikidata"], dump.dump_id)
+    forget_partition(instance, WIKIDATA_JOB, dump.dump_id)
     remove(store, of_dump(store, dump.dump_id, force=True))
     # To those after it, it may have been the first that reached a window.
     for other, day in dump_dates(store.lake).items():
@@ -424,17 +415,19 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
 
 
 def _select(names: Sequence[str]) -> set[str]:
-    from tempkb.definitions import defs
+    """The tables that are asked for by name; of none, all that a build may make."""
+    from tempkb.rooms import TABLES
 
-    known = {key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()}
+    families = {table.name: table.family for table in TABLES}
     for name in names:
-        if name not in known:
-            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(known))}")
-        if name in _OF_RELEASES:
+        if name not in families:
+            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(families))}")
+        if families[name] not in _BUILT:
             raise SettingsError(
-                f"--select {name}: belongs to a release, not to a window; make one: tempkb release --help"
+                f"--select {name}: belongs to a {families[name].value}, not to a window; make one: "
+                f"tempkb {families[name].value} --help"
             )
-    return set(names) or known
+    return set(names) or {name for name, family in families.items() if family in _BUILT}
 
 
 def run_job(
@@ -457,7 +450,7 @@ def run_job(
 
     home, tags = load_home(), {}
     if job_name != WINDOWS_JOB:
-        instance.add_dynamic_partitions(FAMILIES[job_name], list(keys))
+        instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     else:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -473,6 +466,23 @@ def run_job(
     summary.run_ids.append(result.run_id)
     summary.failures += list(_failures(result))
     summary.notes += list(dict.fromkeys(_notes(result)))
+
+
+def forget_partition(instance: Any, job_name: str, key: str) -> None:
+    """Take a key out of the set of partitions that a job runs over, in Dagster alone."""
+    instance.delete_dynamic_partition(_partition_set(job_name), key)
+
+
+def _partition_set(job_name: str) -> str:
+    """Name of the set of partitions that come as they appear over which a job runs."""
+    import dagster as dg
+
+    from tempkb.definitions import defs
+
+    partitions = defs.resolve_job_def(job_name).partitions_def
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        raise TypeError(f"job {job_name}: runs over {partitions}; expected partitions that come as they appear")
+    return str(partitions.name)
 
 
 def _failures(result: Any) -> Iterator[str]:

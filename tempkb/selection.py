@@ -6,16 +6,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
+from tempkb.dumps.tables import TABLES as DUMPS
 from tempkb.errors import SettingsError, SourceError
 from tempkb.refresh import is_built, read_windows, stale_windows
 from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
+from tempkb.revisions.tables import REBUILD_CHANGES
+from tempkb.revisions.tables import TABLES as REVISIONS
 from tempkb.settings import Home, Settings
 from tempkb.store.store import Store
+from tempkb.wikidata.tables import TABLES as WIKIDATA
 from tempkb.windows import Window, parse_range, refuse_unended, window_of_key, windows_between, windows_until
 
-OF_HISTORY = {"revision_log", "stable_snapshots", "page_wikitexts", "rebuild_changes"}
-OF_DUMPS = {"dump_files", "pages", "namespaces"}
+OF_HISTORY = frozenset(table.name for table in REVISIONS)
+"""Tables for which a dump's history is read; other tables of windows follow from these."""
+OF_DUMPS = frozenset(table.name for table in DUMPS)
+"""Tables of a dump's own day."""
+OF_ENTITIES = frozenset(table.name for table in WIKIDATA)
+"""Tables that are read from Wikidata's entities."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
         windows: that it is about.
         tables: that are to be made.
     """
-    wanted = sorted(tables & OF_HISTORY - {"rebuild_changes"})
+    wanted = sorted(tables & OF_HISTORY - {REBUILD_CHANGES.name})
     if not wanted:
         return []
     if request.windows or request.all_windows or request.rebuild or request.dump_files:

@@ -1,8 +1,8 @@
 """Runs the `tempkb` command for tests: each time in a process of its own, with its own environment and folder.
 
 The process is forked from one that has imported the libraries already, which takes
-longer than most commands do. What a home's settings decide when it is imported
-(partitions, automation, definitions) is not among that.
+longer than most commands do. What is put together for a home when it is imported
+(`tempkb.definitions`) is not among that.
 
     python -m tempkb_tests.commands
 
@@ -17,7 +17,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-_LATE = ("tempkb.partitions", "tempkb.automation", "tempkb.definitions")
+_LATE = ("tempkb.definitions",)
 
 
 def run_command(arguments, environment, cwd):
@@ -79,7 +79,10 @@ if __name__ == "__main__":
     import tempkb.screens.query
     import tempkb.screens.status  # noqa: F401
     from tempkb.cli import main
+    from tempkb.rooms import ROOMS
 
+    for room in ROOMS:
+        room.loaded()
     early = [name for name in _LATE if name in sys.modules]
     if early:
         raise SystemExit(f"{early} read the settings of a home and must be imported for each command")

@@ -65,7 +65,7 @@ def asked(result):
 
 
 def tick(automation, instance, store):
-    return automation.new_dumps(dg.build_sensor_context(instance=instance, resources={"store": store}))
+    return automation.new_dumps(dg.build_sensor_context(instance=instance), store)
 
 
 def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, automation, instance):
@@ -115,8 +115,7 @@ def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
 
 
 def scheduled(automation, instance, store):
-    context = dg.build_schedule_context(instance=instance, resources={"store": store})
-    return automation.after_windows_end(context)
+    return automation.after_windows_end(dg.build_schedule_context(instance=instance), store)
 
 
 def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
@@ -132,16 +131,15 @@ def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
     shutil.copytree(demo_home, tmp_path / "built")
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "built"))
     assert isinstance(scheduled(automation, instance, open_store()), dg.SkipReason)
-    assert automation.after_windows_end.cron_schedule == "0 6 8 1,4,7,10 *"
 
 
 def after(sensor, instance, store, job, tags):
     run = dg.DagsterRun(job_name=job, tags=tags)
     event = dg.DagsterEvent(event_type_value="PIPELINE_SUCCESS", job_name=job)
     context = dg.build_run_status_sensor_context(
-        sensor_name="x", dagster_instance=instance, dagster_run=run, dagster_event=event, resources={"store": store}
+        sensor_name="x", dagster_instance=instance, dagster_run=run, dagster_event=event
     )
-    return sensor(context)
+    return sensor(context, store)
 
 
 def test_jobs_are_chained_but_not_behind_a_persons_back(arrived, automation, instance):
@@ -365,3 +363,31 @@ def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiti
         assert [path.name for path in commands.iterdir()] == [mark]
     assert end_dead_runs(instance, load_home()) == [living]
     assert not automation._is_going_on(instance, request)
+
+
+def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypatch):
+    """Two homes in one process: other windows, another clock, and sensors that run unasked or look at a server."""
+    from tempkb.definitions import build_definitions
+
+    def built(folder, said):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tempkb.toml").write_text(said, "utf-8")
+        monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / folder))
+        defs = build_definitions(load_home())
+        sensors = {one.name: one for one in defs.sensors}
+        windows = defs.resolve_job_def("build_windows").partitions_def
+        (schedule,) = defs.schedules
+        return (
+            windows.get_partition_keys(current_time=datetime(2024, 1, 16, tzinfo=UTC))[:2], schedule.cron_schedule,
+            schedule.default_status.value, sensors["new_dumps"].default_status.value,
+            sensors["new_dumps"].minimum_interval_seconds, set(sensors),
+        )  # fmt: skip
+
+    names = {"new_dumps", "after_registration", "after_building", "failed_runs"}
+    quarters = built("quarters", "first_window = 2021-04-01\n")
+    assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, names)
+    weekly = built(
+        "weeks", 'granularity = "week"\nfirst_window = 2024-01-01\nautomation = true\n'
+        'mirror = "https://dumps.wikimedia.org"\nwiki = "enwiki"\ncontact = "me@example.org"\n',
+    )  # fmt: skip
+    assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, names)

@@ -12,11 +12,11 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tempkb.api import TABLES, VIEWS
 from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
+from tempkb.rooms import TABLES, VIEWS
 from tempkb.settings import IDENTITY, Settings
 from tempkb.store.tables import SIDE_TABLES
 

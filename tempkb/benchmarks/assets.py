@@ -17,10 +17,8 @@ _PARTITIONS = (
 )
 
 
-def with_releases_explained(spec: dg.AssetSpec) -> dg.AssetSpec:
+def explained(spec: dg.AssetSpec) -> dg.AssetSpec:
     """Say of an asset whose partitions are releases what its colour means before there is one."""
-    if spec.partitions_def != RELEASES:
-        return spec
     return spec.replace_attributes(description=f"{spec.description}{_PARTITIONS}")
 
 

@@ -17,7 +17,7 @@ from tempkb.errors import DesignError
 from tempkb.settings import Home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
-from tempkb.store.tables import Table
+from tempkb.store.tables import Family, Table
 
 # What two programs may not do to one release at a time: a whole command, a step of a run.
 COMMAND, STEP = "command", "step"
@@ -240,7 +240,7 @@ def entry_path(home: Home, name: str) -> Path:
 
 def is_of_releases(table: Table) -> bool:
     """Do the partitions of a table belong to releases?"""
-    return table.partitioned_by.split(" and ")[0] == "release"
+    return table.family is Family.RELEASE
 
 
 def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:

@@ -9,9 +9,9 @@ from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.pages import pages_from_sql, pages_made_from, pages_provenance
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.sites import write_namespaces
-from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
+from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import MissingDumpError
-from tempkb.partitions import CHAINED, DUMPS
+from tempkb.partitions import CHAINED
 from tempkb.store.assets import sample_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.materialise import facts_of
@@ -34,11 +34,6 @@ def dump_of_run(context: dg.AssetExecutionContext, store: Store, dump_id: str) -
 
 
 @dg.asset(
-    partitions_def=DUMPS,
-    group_name="dumps",
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=DUMP_FILES.code_version,
     output_required=False,
 )
 def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
@@ -72,12 +67,7 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 
 
 @dg.asset(
-    partitions_def=DUMPS,
-    group_name="dumps",
     deps=[dump_files],
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=PAGES.code_version,
     output_required=False,
 )
 def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
@@ -112,12 +102,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
 
 
 @dg.asset(
-    partitions_def=DUMPS,
-    group_name="dumps",
     deps=[dump_files],
-    kinds={"parquet", "duckdb"},
-    owners=["team:tempkb"],
-    code_version=NAMESPACES.code_version,
     output_required=False,
 )
 def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from tempkb.store.tables import INSTANT, Column, Rule, Table
+from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
 
 WIKI = Column("wiki", pa.string(), "database name of the wiki, such as simplewiki")
 DUMP_ID = Column("dump_id", pa.string(), "dump the row comes from: <wiki>-<YYYYMMDD>, or <wiki>-<hash> without a date")
@@ -39,6 +39,7 @@ DUMP_FILES = Table(
         Column("n_revision_elements", pa.int64(), "<revision> tags counted in the bytes; null before the first pass"),
     ),
     key=("dump_id", "file_name"),
+    family=Family.DUMP,
     partitioned_by="dump",
     partition_columns=("dump_id",),
     rules=(Rule("known_status", "status is complete or damaged", "status NOT IN ('complete', 'damaged')"),),
@@ -61,6 +62,7 @@ PAGES = Table(
         Column("is_disambiguation", pa.bool_(), "marked as disambiguation; null when there is no page_props table"),
     ),
     key=("page_id",),
+    family=Family.DUMP,
     partitioned_by="dump",
     partition_columns=("dump_id",),
     rules=(ITEM_HAS_A_SOURCE,),
@@ -78,6 +80,7 @@ NAMESPACES = Table(
         Column("is_case_sensitive", pa.bool_(), "does the first letter of a title count?"),
     ),
     key=("namespace",),
+    family=Family.DUMP,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )

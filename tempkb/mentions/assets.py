@@ -12,9 +12,9 @@ from tempkb.failures import windows_in_words
 from tempkb.mentions.building import WRITERS, connected
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
+from tempkb.partitions import DUMP_OF_WINDOW
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
-from tempkb.store.assets import sample_of
+from tempkb.store.assets import sample_of, spec_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
@@ -26,10 +26,7 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
 @dg.multi_asset(
     name="clean_texts",
     specs=[
-        dg.AssetSpec(
-            table.name, description=description, deps=deps, group_name="mentions", kinds={"parquet", "duckdb"},
-            owners=["team:tempkb"], code_version=table.code_version,
-        )
+        spec_of(table, description, deps)
         for table, description, deps in (
             (PAGE_TEXTS, "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in "
              "the lake by the quarter the revision was saved in.", _OF_WIKITEXTS),
@@ -38,7 +35,6 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
              [PAGE_TEXTS.name]),
         )
     ],
-    partitions_def=WINDOWS,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )  # fmt: skip
 def clean_texts(
@@ -69,14 +65,9 @@ def clean_texts(
 
 def _window_asset(table: Table, description: str, sources: list[str]) -> dg.AssetsDefinition:
     """An asset that one writer makes, window by window; a window that fails is named, and the others are made."""
-    spec = dg.AssetSpec(
-        table.name, description=description, deps=sources, group_name="mentions", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=table.code_version,
-    )  # fmt: skip
+    spec = spec_of(table, description, sources)
 
-    @dg.multi_asset(
-        name=table.name, specs=[spec], partitions_def=WINDOWS, backfill_policy=dg.BackfillPolicy.single_run()
-    )
+    @dg.multi_asset(name=table.name, specs=[spec], backfill_policy=dg.BackfillPolicy.single_run())
     def made(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
         began = time.monotonic()
         bad, versions = {}, {}

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import INSTANT, Column, Rule, Table
+from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
 from tempkb.wikitext.template_tables import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
@@ -47,6 +47,7 @@ PAGE_TEXTS = Table(
         Column("n_unbalanced", pa.int32(), "braces and brackets without a partner, mended by guess"),
     ),
     key=("page_id", "revision_id"),
+    family=Family.WINDOW,
     partitioned_by="quarter of the revision",
     partition_columns=("quarter",),
     persist="view",
@@ -73,6 +74,7 @@ PAGE_LINKS = Table(
         Column("target_section", pa.string(), "the part that is named; null when none is"),
     ),
     key=("page_id", "revision_id", "start_char"),
+    family=Family.WINDOW,
     partitioned_by="quarter of the revision",
     partition_columns=("quarter",),
     rules=(
@@ -110,6 +112,7 @@ MENTIONS = Table(
         Column("target_is_disambiguation", pa.bool_(), "the page it leads to only lists what a name may mean"),
     ),
     key=("source_page_id", "start_char"),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
@@ -137,6 +140,7 @@ INVERTED_INDEX = Table(
         Column("n_direct", pa.int64(), "of these, links that name the article itself, not a redirect"),
     ),
     key=("target_page_id", "surface", "source_page_id"),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     code_version="2",
@@ -159,6 +163,7 @@ MENTION_PRIORS = Table(
         Column("rank_in_surface", pa.int32(), "dense rank of the prior among the surface's articles, 1 the highest"),
     ),
     key=("surface", "target_page_id"),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(Rule("is_a_share", "a prior lies in (0, 1]", "prior <= 0 OR prior > 1 OR n_direct > n_links"),),
@@ -181,6 +186,7 @@ ENTITY_POPULARITY = Table(
         Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
     ),
     key=("page_id",),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     code_version="2",

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -9,17 +10,16 @@ import dagster as dg
 from tempkb.dumps.tables import DUMP_FILES, PAGES
 from tempkb.errors import ContractError
 from tempkb.failures import windows_in_words
-from tempkb.partitions import DUMP_OF_WINDOW, WINDOWS
+from tempkb.partitions import DUMP_OF_WINDOW
 from tempkb.revisions.building import ALL, Log, Report, build
 from tempkb.revisions.plans import plan_windows
 from tempkb.revisions.plots import plot_windows
 from tempkb.revisions.sitelinks import link_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.assets import glance_of, sample_of
+from tempkb.store.assets import glance_of, sample_of, spec_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 from tempkb.windows import Window, window_of_key
 
 
@@ -40,19 +40,7 @@ class HistoryConfig(dg.Config):
     only_items: bool = False
 
 
-def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        table.name,
-        description=description,
-        deps=deps,
-        group_name="revisions",
-        kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"],
-        code_version=table.code_version,
-        skippable=True,
-    )
-
-
+_spec = partial(spec_of, skippable=True)
 _OF_DUMPS = [dg.AssetDep(DUMP_FILES.name, partition_mapping=DUMP_OF_WINDOW)]
 _WITH_PAGES = [dg.AssetDep(PAGES.name, partition_mapping=DUMP_OF_WINDOW)]
 
@@ -98,7 +86,6 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
             description="Rows, exclusions and losses add up to the <revision> tags counted in the bytes.",
         ),
     ],
-    partitions_def=WINDOWS,
     can_subset=True,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )

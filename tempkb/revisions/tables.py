@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, ENTITY_ID_SOURCE, ITEM_HAS_A_SOURCE, WIKI
-from tempkb.store.tables import INSTANT, Column, Rule, Table
+from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
 
 REVISION_LOG = Table(
     name="revision_log",
@@ -23,6 +23,7 @@ REVISION_LOG = Table(
         Column("is_suppressed", pa.bool_(), "its text is hidden from the public"),
     ),
     key=("page_id", "revision_id"),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
@@ -65,6 +66,7 @@ STABLE_SNAPSHOTS = Table(
         ENTITY_ID_SOURCE,
     ),
     key=("page_id",),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
@@ -97,6 +99,7 @@ PAGE_WIKITEXTS = Table(
         Column("wikitext", pa.string(), "the main slot's text as people wrote it", is_bulk=True),
     ),
     key=("page_id", "revision_id"),
+    family=Family.WINDOW,
     partitioned_by="quarter of the revision",
     partition_columns=("quarter",),
     persist="view",
@@ -129,6 +132,7 @@ REBUILD_CHANGES = Table(
         Column("entity_id", pa.string(), "Wikidata item now; null when none or unknown"),
     ),
     key=("page_id", "change"),
+    family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     tells_of_a_run=True,

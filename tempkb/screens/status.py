@@ -20,14 +20,12 @@ from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pend
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Table
+from tempkb.store.tables import MANIFEST, Family, Table
 from tempkb.store.visible import visible
 from tempkb.wikidata.building import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
-from tempkb.wikidata.tables import TABLES as WIKIDATA
 from tempkb.windows import window_of_key, windows_until
 
-_OF_WIKIDATA = {table.name for table in WIKIDATA if table is not LATE_EDITS}
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 
@@ -217,7 +215,8 @@ def _stale(store: Store) -> list[tuple[str, str]]:
 
 def _has_settings(store: Store, version: Version) -> bool:
     """Was a version made with the settings in force, where its rows depend on more than what the home keeps?"""
-    if version.table in _OF_WIKIDATA:
+    # Late edits follow from the days of the dumps alone.
+    if store.tables[version.table].family is Family.ENTITIES and version.table != LATE_EDITS.name:
         return is_made_with(version, settings_of(store.home))
     return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
 

@@ -16,14 +16,22 @@ _SCHEMA = "dagster/column_schema"
 _MARKS = re.compile(r"[\\`*_\[\]<>]")
 
 
-def with_columns(spec: dg.AssetSpec, tables: Mapping[str, Table]) -> dg.AssetSpec:
-    """Give an asset the columns of the table it writes, so that Dagster shows them before anything was built.
+def spec_of(
+    table: Table, description: str, deps: Sequence[str | dg.AssetDep] = (), *, skippable: bool = False
+) -> dg.AssetSpec:
+    """Return the spec of the asset that writes a table; what all assets have in common is added to all at once.
 
     Args:
-        spec: of an asset; its key is the name of its table.
-        tables: all declarations by name.
+        table: whose name is the asset's key.
+        description: one or two sentences, with the key.
+        deps: what it is made from.
+        skippable: may a step leave it out?
     """
-    table = tables[spec.key.to_user_string()]
+    return dg.AssetSpec(table.name, description=description, deps=deps, skippable=skippable)
+
+
+def with_columns(spec: dg.AssetSpec, table: Table) -> dg.AssetSpec:
+    """Give an asset the columns of the table it writes, so that Dagster shows them before anything was built."""
     return spec.merge_attributes(
         metadata={_SCHEMA: schema_of(table), "dagster/table_name": f"tempkb.main.{table.name}"}
     )

@@ -7,6 +7,7 @@ does not belong here is reading, writing or any table of a room.
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -18,6 +19,21 @@ from tempkb.store.quoting import identifier
 INSTANT = pa.timestamp("us", tz="UTC")
 
 Persist = Literal["table", "view"]
+
+
+class Family(Enum):
+    """What a table is made for; which job builds it, and what may be asked of it, follow from this."""
+
+    DUMP = "dump"
+    """A dump as it lies there: its files, and the pages of its own day."""
+    ENTITIES = "entities"
+    """What a dump of Wikidata's entities says."""
+    WINDOW = "window"
+    """A window of the home, read from a history or following from what was read."""
+    RELEASE = "release"
+    """A release of a benchmark."""
+    SIDE = "side"
+    """Written beside each version of any table; nobody builds it by itself."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,7 @@ class Table:
         meaning: one sentence for people.
         columns: in file order.
         key: columns that name a row; files are in this order and no value repeats.
+        family: what it is made for.
         partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
         partition_columns: columns that are the same in all rows of a partition and tell partitions apart.
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
@@ -70,6 +87,7 @@ class Table:
     meaning: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    family: Family
     partitioned_by: str
     partition_columns: tuple[str, ...]
     persist: Persist = "table"
@@ -144,6 +162,7 @@ EXCLUSIONS = Table(
         Column("recorded_in", pa.string(), "table whose partition the count was written down with"),
     ),
     key=("table_name", "partition", "reason", "recorded_in"),
+    family=Family.SIDE,
     partitioned_by="side file of each version",
     partition_columns=("table_name", "partition"),
 )
@@ -162,6 +181,7 @@ MANIFEST = Table(
         Column("code_version", pa.string(), "tempkb version and the asset's code version"),
     ),
     key=("table_name", "partition", "role", "name"),
+    family=Family.SIDE,
     partitioned_by="side file of each version",
     partition_columns=("table_name", "partition"),
 )

@@ -2,21 +2,20 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import dagster as dg
 
 from tempkb.dumps.assets import dump_of_run
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.partitions import DUMPS
-from tempkb.settings import load_home
-from tempkb.store.assets import sample_of, table_of
+from tempkb.store.assets import sample_of, spec_of, table_of
 from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
-from tempkb.store.tables import EXCLUSIONS, Table
-from tempkb.wikidata.building import ALL, read_dump, settings_mark
+from tempkb.store.tables import EXCLUSIONS
+from tempkb.wikidata.building import ALL, read_dump
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
     ENTITY_ORIGINS,
@@ -27,15 +26,7 @@ from tempkb.wikidata.tables import (
     WIKIDATA_ENTITIES,
 )
 
-# To Dagster, what was made under other settings is stale as what another version of the code has made.
-_SETTINGS = settings_mark(load_home().settings)
-
-
-def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        table.name, description=description, deps=[source], group_name="wikidata", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=f"{table.code_version} {_SETTINGS}", skippable=True,
-    )  # fmt: skip
+_spec = partial(spec_of, deps=[DUMP_FILES.name], skippable=True)
 
 
 @dg.multi_asset(
@@ -53,10 +44,9 @@ def _spec(table: Table, description: str, source: str = DUMP_FILES.name) -> dg.A
         _spec(
             LATE_EDITS,
             "How much of each window is entered late, against the first dump after it. Key `window_start`.",
-            FACTS.name,
+            deps=[FACTS.name],
         ),
     ],
-    partitions_def=DUMPS,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:

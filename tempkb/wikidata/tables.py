@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 _DUMP_DATE = Column("dump_date", pa.date32(), "day of the Wikidata dump: the first day it knows nothing of")
 _ENTITY = Column("entity_id", pa.string(), "Wikidata item (QID)")
@@ -38,6 +38,7 @@ WIKIDATA_ENTITIES = Table(
         Column("ended_property", pa.string(), "P570 (date of death) or P576 (dissolved)"),
     ),
     key=("entity_id",),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )
@@ -66,6 +67,7 @@ FACTS = Table(
         _RANK,
     ),
     key=("fact_id", "interval_no"),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
     rules=(
@@ -94,6 +96,7 @@ UNDATED_STATEMENTS = Table(
         Column("contradicts", pa.bool_(), "is its object in none of the dated statements, so that both cannot hold?"),
     ),
     key=("fact_id",),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )
@@ -118,6 +121,7 @@ ENTITY_ORIGINS = Table(
         Column("extended_property", pa.string(), "which property tells"),
     ),
     key=("entity_id",),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )
@@ -134,6 +138,7 @@ ENTITY_CLASSES = Table(
         Column("depth", pa.int16(), "steps of P279 from the nearest of its own classes; 0: said of it directly"),
     ),
     key=("entity_id", "class_id"),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )
@@ -149,6 +154,7 @@ SUBCLASSES = Table(
         Column("above_id", pa.string(), "class that it is a subclass of"),
     ),
     key=("class_id", "above_id"),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
 )
@@ -177,6 +183,7 @@ LATE_EDITS = Table(
         Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
     ),
     key=("window_start",),
+    family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
     code_version="2",

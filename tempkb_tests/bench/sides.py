@@ -143,9 +143,9 @@ def chain(home: str, file: str, out: str) -> None:
 
     began = 0.0
     select(home, file, "year")
-    from tempkb.api import TABLES
     from tempkb.dumps.catalogue import Dump, DumpFile
     from tempkb.dumps.sites import write_namespaces
+    from tempkb.rooms import TABLES
     from tempkb.settings import load_home
     from tempkb.store.store import Store
     from tempkb.windows import epoch_seconds

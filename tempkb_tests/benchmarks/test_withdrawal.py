@@ -36,13 +36,21 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
-from tempkb.store.tables import Column, Table
+from tempkb.store.tables import Column, Family, Table
 from tempkb_tests.conftest import run_tempkb
 
 _COLUMNS = (Column("wiki", pa.string(), "wiki"), Column("release", pa.string(), "name"), Column("n", pa.int64(), "n"))
-TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), "release", ("release",))
+TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), Family.RELEASE, "release", ("release",))
 CUT = Column("cut", pa.date32(), "cut")
-ROWS = Table("rows", "Rows of releases.", (*_COLUMNS, CUT), ("release", "n"), "release and cut", ("release", "cut"))
+ROWS = Table(
+    "rows",
+    "Rows of releases.",
+    (*_COLUMNS, CUT),
+    ("release", "n"),
+    Family.RELEASE,
+    "release and cut",
+    ("release", "cut"),
+)
 PROMISE = Promise(
     "rows_are_positive", "No row is below zero.", ROWS,
     "SELECT release, rows.n FROM rows JOIN told USING (release) WHERE rows.n < 0", {"rows": ROWS, "told": TOLD},

@@ -3,9 +3,9 @@
 from datetime import date
 from pathlib import Path
 
-from tempkb.api import TABLES
 from tempkb.dumps.catalogue import horizon_day, name_dump
 from tempkb.revisions.building import Plan, build
+from tempkb.rooms import TABLES
 from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb.windows import windows_until

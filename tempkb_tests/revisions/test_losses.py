@@ -5,7 +5,6 @@ from datetime import date
 
 import pytest
 
-from tempkb.api import TABLES
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import write_namespaces
 from tempkb.errors import ContractError
@@ -14,6 +13,7 @@ from tempkb.mentions.cleaning import clean_quarters
 from tempkb.refresh import due_dumps, is_built, missing_windows, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
+from tempkb.rooms import TABLES
 from tempkb.settings import load_home
 from tempkb.store.store import Store
 from tempkb_tests.revisions.builds import build_files, export, page, revision

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 TOWNS = Table(
     name="towns",
@@ -14,6 +14,7 @@ TOWNS = Table(
         Column("n_people", pa.int64(), "how many live there"),
     ),
     key=("town_id", "name"),
+    family=Family.WINDOW,
     partitioned_by="region",
     partition_columns=("region",),
     rules=(Rule("peopled", "nobody lives in no town", "n_people < 0"),),

@@ -44,7 +44,6 @@ class TokenizerConfig(dg.Config):
 
 @of_release(
     DYNAMIC_TEMPLAMA_QUERIES,
-    "dynamic_templama",
     "DynamicTempLAMA: for each subject, relation and window the question and all its answers. Key `query_id`.",
     [FACT_SPELLS.name, FACT_SUBJECTS.name],
 )
@@ -67,7 +66,6 @@ def dynamic_templama_queries(
 
 @of_release(
     DYNAMIC_TEMPLAMA_CHANGES,
-    "dynamic_templama",
     "What became of each answer from one window to the next; an update has a row of who arrives and one of who leaves. "
     "Key `subject_id, relation, object_id`.",
     [DYNAMIC_TEMPLAMA_QUERIES.name, FACT_SPELLS.name],
@@ -98,7 +96,6 @@ def dynamic_templama_changes(
 
 @of_release(
     ANSWER_TOKENS,
-    "dynamic_templama",
     "How many tokens the answers of a release have, by tokenizer. Key `tokenizer, object_id`.",
     [FACT_SPELLS.name],
 )

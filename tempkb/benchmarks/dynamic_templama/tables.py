@@ -13,7 +13,7 @@ from tempkb.benchmarks.fact_queries.tables import (
     WINDOW,
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 _OF_WINDOW = "release and window"
 _CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
@@ -27,6 +27,7 @@ DYNAMIC_TEMPLAMA_QUERIES = Table(
     meaning="DynamicTempLAMA: for each subject, relation and window the question and all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
+    family=Family.RELEASE,
     partitioned_by=_OF_WINDOW,
     partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
@@ -67,6 +68,7 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
         Column("n_times", pa.int32(), "how often it counts: once, but by the released rule as often as it is listed"),
     ),
     key=("subject_id", "relation", "object_id"),
+    family=Family.RELEASE,
     partitioned_by=_OF_WINDOW,
     partition_columns=("release", "window_start"),
     rules=(
@@ -93,6 +95,7 @@ ANSWER_TOKENS = Table(
         Column("n_tokens", pa.int32(), "its tokens, with a blank before it, as within a sentence"),
     ),
     key=("tokenizer", "object_id"),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
 )

@@ -1,7 +1,7 @@
 """When a release's tables are made: once per name; what stands is never written again."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
@@ -14,9 +14,8 @@ from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.partitions import RELEASES
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.assets import glance_of, sample_of, table_of
+from tempkb.store.assets import glance_of, sample_of, spec_of, table_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
 from tempkb.store.memory import in_memory, view_files
@@ -47,13 +46,6 @@ class EcbdReleaseConfig(dg.Config):
     changes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
 
 
-def _spec(table: Table, description: str, sources: Sequence[Any]) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        table.name, description=description, deps=sources, group_name="ecbd", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=table.code_version,
-    )  # fmt: skip
-
-
 def _whole(*tables: Table) -> list[dg.AssetDep]:
     return [dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping()) for table in tables]
 
@@ -61,21 +53,20 @@ def _whole(*tables: Table) -> list[dg.AssetDep]:
 @dg.multi_asset(
     name="ecbd",
     specs=[
-        _spec(
+        spec_of(
             ECBD_ENTITIES,
             "Entities that a release asks about, with origin, category and names; what is left out is counted in "
             "`exclusions`. Key `page_id`.",
             _whole(STABLE_SNAPSHOTS, ENTITY_POPULARITY, WIKIDATA_ENTITIES, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
         ),
-        _spec(
+        spec_of(
             ECBD_SENTENCES,
             "Sentences that mention an entity once, with their noun phrases. Key `page_id, sentence_start_char`.",
             [ECBD_ENTITIES.name, *_whole(PAGE_TEXTS, PAGE_LINKS, MENTIONS)],
         ),
-        _spec(ECBD_CLOZE, "Cloze items: a sentence with one span masked. Key `cloze_id`.", [ECBD_SENTENCES.name]),
-        _spec(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", [ECBD_CLOZE.name]),
+        spec_of(ECBD_CLOZE, "Cloze items: a sentence with one span masked. Key `cloze_id`.", [ECBD_SENTENCES.name]),
+        spec_of(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", [ECBD_CLOZE.name]),
     ],
-    partitions_def=RELEASES,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def ecbd(

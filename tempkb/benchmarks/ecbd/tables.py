@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 RELEASE = Column("release", pa.string(), "name of the release")
 _CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant that no text of the release knows of")
@@ -70,6 +70,7 @@ ECBD_RELEASES = Table(
         Column("design", pa.string(), "the whole design, as JSON"),
     ),
     key=("release",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
 )
@@ -105,6 +106,7 @@ ECBD_ENTITIES = Table(
         Column("n_random_spans", pa.int32(), "items with a random span"),
     ),
     key=("page_id",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     rules=(
@@ -139,6 +141,7 @@ ECBD_SENTENCES = Table(
                "part of a larger phrase, or like none"),
     ),
     key=("page_id", "sentence_start_char"),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     rules=(
@@ -191,6 +194,7 @@ ECBD_CLOZE = Table(
         _SPLIT,
     ),
     key=("cloze_id",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release", "cut"),
     rules=(

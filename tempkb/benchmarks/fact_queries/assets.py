@@ -16,8 +16,7 @@ from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import whole_or_nothing
-from tempkb.partitions import RELEASES
-from tempkb.store.assets import glance_of, sample_of, table_of
+from tempkb.store.assets import glance_of, sample_of, spec_of, table_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import facts_of
 from tempkb.store.parquet import read_parquet
@@ -49,21 +48,13 @@ class FactReleaseConfig(dg.Config):
     changes: dict[str, str] = {}  # noqa: RUF012
 
 
-def _spec(table: Table, description: str, sources: Sequence[Any], group: str = "fact_queries") -> dg.AssetSpec:
-    return dg.AssetSpec(
-        table.name, description=description, deps=sources, group_name=group, kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=table.code_version,
-    )  # fmt: skip
-
-
 def of_release(
-    table: Table, group: str, description: str, sources: Sequence[str]
+    table: Table, description: str, sources: Sequence[str]
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return a decorator for what makes one table of a release; several releases are made in one run."""
     return dg.multi_asset(
         name=table.name,
-        specs=[_spec(table, description, sources, group)],
-        partitions_def=RELEASES,
+        specs=[spec_of(table, description, sources)],
         backfill_policy=dg.BackfillPolicy.single_run(),
     )
 
@@ -86,21 +77,20 @@ _OF_DUMP = [
 @dg.multi_asset(
     name="fact_queries",
     specs=[
-        _spec(
+        spec_of(
             FACT_SUBJECTS,
             "Subjects that a release asks about, by relation; what is left out is counted in `exclusions`. "
             "Key `relation, subject_id`.",
             _OF_DUMP,
         ),
-        _spec(
+        spec_of(
             FACT_SPELLS,
             "When each object of a subject was its object: facts that touch are joined, gaps kept. "
             "Key `subject_id, relation, object_id, spell_no`.",
             _OF_DUMP,
         ),
-        _spec(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", [FACT_SPELLS.name]),
+        spec_of(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", [FACT_SPELLS.name]),
     ],
-    partitions_def=RELEASES,
     backfill_policy=dg.BackfillPolicy.single_run(),
 )
 def fact_queries(

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 RELEASE = Column("release", pa.string(), "name of the release")
 WINDOW = Column("window_start", pa.date32(), "first day of the window")
@@ -36,6 +36,7 @@ FACT_RELEASES = Table(
         Column("design", pa.string(), "the design as JSON, wordings of all relations included"),
     ),
     key=("release",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
 )
@@ -60,6 +61,7 @@ FACT_SUBJECTS = Table(
         SPLIT,
     ),
     key=("relation", "subject_id"),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     rules=(Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),),
@@ -93,6 +95,7 @@ FACT_SPELLS = Table(
         Column("members", pa.list_(MEMBER), "statements that are joined, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     code_version="2",

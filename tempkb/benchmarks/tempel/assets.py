@@ -21,13 +21,11 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_STATISTICS,
 )
 from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
-from tempkb.partitions import RELEASES
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.store.assets import sample_of, table_of
+from tempkb.store.assets import sample_of, spec_of, table_of
 from tempkb.store.lake import Version
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
 
 
 class ReleaseConfig(dg.Config):
@@ -44,13 +42,6 @@ class ReleaseConfig(dg.Config):
     changes: dict[str, str] = {}  # noqa: RUF012 - pydantic copies it
 
 
-def _spec(table: Table, description: str, deps: Sequence[Any]) -> dg.AssetSpec:
-    return dg.AssetSpec(
-        table.name, description=description, deps=deps, group_name="tempel", kinds={"parquet", "duckdb"},
-        owners=["team:tempkb"], code_version=table.code_version,
-    )  # fmt: skip
-
-
 _OF_CUTS = [
     dg.AssetDep(table.name, partition_mapping=dg.AllPartitionMapping())
     for table in (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS)
@@ -60,38 +51,37 @@ _OF_CUTS = [
 @dg.multi_asset(
     name="tempel",
     specs=[
-        _spec(
+        spec_of(
             TEMPEL_PLANS,
             "Entities, surfaces and quotas of a release, cut by cut; frozen. Key `page_id, subset`.",
             _OF_CUTS,
         ),
-        _spec(
+        spec_of(
             TEMPEL_FILTERS,
             "What each filter drops at each snapshot, in order, alone and only. Key `filter, applied`.",
             [TEMPEL_PLANS.name],
         ),
-        _spec(
+        spec_of(
             TEMPEL_MENTIONS,
             "Mentions with the attributes of the paper's table 4. Key `target_page_id, anchor_page_id, start_char`.",
             [TEMPEL_PLANS.name],
         ),
-        _spec(
+        spec_of(
             TEMPEL_ENTITIES,
             "The candidates of each snapshot. Key `page_id`.",
             [TEMPEL_PLANS.name],
         ),
-        _spec(
+        spec_of(
             TEMPEL_RELEASES,
             "Releases with their designs. Key `release`.",
             [TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
         ),
-        _spec(
+        spec_of(
             TEMPEL_STATISTICS,
             "Table 1 and figures 3, 4c, 6 and 7 as numbers. Key `figure, cut, series, label`.",
             [TEMPEL_FILTERS.name, TEMPEL_MENTIONS.name, TEMPEL_ENTITIES.name],
         ),
     ],
-    partitions_def=RELEASES,
 )
 def tempel(
     context: dg.AssetExecutionContext, config: ReleaseConfig, store: dg.ResourceParam[Store]

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import INSTANT, Column, Rule, Table
+from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
 
 _RELEASE = Column("release", pa.string(), "name of the release")
 _CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot")
@@ -28,6 +28,7 @@ TEMPEL_RELEASES = Table(
         Column("shortfall", pa.float64(), "largest share by which a snapshot falls short of the plan; 0 when equal"),
     ),
     key=("release",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
 )
@@ -50,6 +51,7 @@ TEMPEL_PLANS = Table(
         Column("left_out_because", pa.string(), "why an entity of the frozen plan has none at an added cut; else null"),
     ),
     key=("page_id", "subset"),
+    family=Family.RELEASE,
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
     rules=(Rule("plans_what_is_there", "no more is planned than is available", "n_planned > n_available"),),
@@ -69,6 +71,7 @@ TEMPEL_FILTERS = Table(
         Column("n_mentions", pa.int64(), "mentions of these pairs"),
     ),
     key=("filter", "applied"),
+    family=Family.RELEASE,
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
     rules=(
@@ -128,6 +131,7 @@ TEMPEL_MENTIONS = Table(
         Column("nr_mens_extracted", pa.int64(), "mentions of the entity in this subset"),
     ),
     key=("target_page_id", "anchor_page_id", "start_char"),
+    family=Family.RELEASE,
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
     rules=(
@@ -161,6 +165,7 @@ TEMPEL_ENTITIES = Table(
         Column("is_disambiguation", pa.bool_(), "does it only list what a name may mean?"),
     ),
     key=("page_id",),
+    family=Family.RELEASE,
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
 )
@@ -178,6 +183,7 @@ TEMPEL_STATISTICS = Table(
         Column("value", pa.float64(), "the number"),
     ),
     key=("figure", "cut", "series", "label"),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
 )

@@ -24,7 +24,6 @@ from tempkb.store.store import Store
 
 @of_release(
     TEMPLAMA_QUERIES,
-    "templama",
     "TempLAMA: for each subject, relation and window the question and all its answers. Key `query_id`.",
     [FACT_SPELLS.name, FACT_SUBJECTS.name],
 )
@@ -46,7 +45,6 @@ def templama_queries(context: dg.AssetExecutionContext, store: dg.ResourceParam[
 
 @of_release(
     FUTURE_RELATION_QUERIES,
-    "templama",
     "TempLAMA's table 9: 86 questions about the future with closed sets of answers. Key `query_no`.",
     # Also of the queries: of several last steps, one would go on after another has withdrawn the release.
     [FACT_RELEASES.name, TEMPLAMA_QUERIES.name],

@@ -4,13 +4,14 @@ import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE
 from tempkb.dumps.tables import WIKI
-from tempkb.store.tables import Column, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
 
 TEMPLAMA_QUERIES = Table(
     name="templama_queries",
     meaning="TempLAMA: for each subject, relation and year (or other window) the question and all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
+    family=Family.RELEASE,
     partitioned_by="release and window",
     partition_columns=("release", "window_start"),
     rules=QUERY_RULES,
@@ -31,6 +32,7 @@ FUTURE_RELATION_QUERIES = Table(
         Column("answers", pa.list_(ANSWER), "the set: entity_id is a GeoNames number or an ISO code"),
     ),
     key=("query_no",),
+    family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     rules=(

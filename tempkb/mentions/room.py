@@ -1,0 +1,7 @@
+"""The room of mentions: who is mentioned where."""
+
+from tempkb.mentions.tables import TABLES
+from tempkb.mentions.views import VIEWS
+from tempkb.room import Room
+
+ROOM = Room("mentions", TABLES, VIEWS, ("tempkb.mentions.assets", "tempkb.mentions.checks"))

@@ -1,0 +1,28 @@
+"""What a room of the platform declares: its tables and views, and where its assets and checks are. No Dagster here."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+from tempkb.store.tables import Table, View
+
+
+@dataclass(frozen=True)
+class Room:
+    """One room. Dagster is imported with its modules, so these are named and not imported: who only reads needs none.
+
+    Attributes:
+        name: also the group of its assets in Dagster.
+        tables: in the order of the data.
+        views: named questions to tables of this room and of those before it.
+        modules: dotted names of the modules that define its assets and checks.
+    """
+
+    name: str
+    tables: tuple[Table, ...]
+    views: tuple[View, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    def loaded(self) -> list[ModuleType]:
+        """Import the modules of assets and checks."""
+        return [import_module(name) for name in self.modules]

@@ -1,0 +1,7 @@
+"""The room of Wikidata: what was true when."""
+
+from tempkb.room import Room
+from tempkb.wikidata.tables import TABLES
+from tempkb.wikidata.views import VIEWS
+
+ROOM = Room("wikidata", TABLES, VIEWS, ("tempkb.wikidata.assets", "tempkb.wikidata.checks"))
