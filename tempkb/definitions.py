@@ -31,7 +31,7 @@ def build_definitions(home: Home) -> dg.Definitions:
     """Put the platform together for a home; its settings tell which windows there are, and whether sensors run."""
     jobs = {job.name: job for job in automation.jobs(TABLES, BENCHMARKS)}
     return dg.Definitions(
-        assets=[asset for room in ROOMS for asset in _assets_of(room, home)],
+        assets=[asset for room in ROOMS for asset in assets_of(room, home)],
         asset_checks=[check for room in ROOMS for check in dg.load_asset_checks_from_modules(room.loaded())],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
@@ -41,7 +41,8 @@ def build_definitions(home: Home) -> dg.Definitions:
     )
 
 
-def _assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
+def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
+    """Return the assets of a room for a home: with their partitions, and with all that follows from their tables."""
     made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
     return dg.map_asset_specs(partial(_completed, room=room, home=home), made)
 

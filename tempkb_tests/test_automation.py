@@ -187,7 +187,8 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
     home_folder, tmp_path, monkeypatch, automation, instance
 ):
-    from tempkb.dumps.assets import dump_files
+    from tempkb.definitions import assets_of
+    from tempkb.dumps.room import ROOM
 
     run_tempkb(tmp_path / "publisher", "demo")
     with serving() as server:
@@ -200,7 +201,10 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         first = tick(automation, instance, open_store())
         assert sorted(asked(first)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
         instance.add_dynamic_partitions("dumps", [DUMP])
-        result = dg.materialize([dump_files], partition_key=DUMP, instance=instance, resources={"store": open_store()})
+        result = dg.materialize(
+            assets_of(ROOM, load_home()), selection=["dump_files"], partition_key=DUMP, instance=instance,
+            resources={"store": open_store()},
+        )  # fmt: skip
         assert result.success
         assert open_store().read("dump_files", dump_id=DUMP).num_rows == 5
         second = tick(automation, instance, open_store())
@@ -215,7 +219,8 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
 def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     home_folder, monkeypatch, automation, instance
 ):
-    from tempkb.dumps.assets import dump_files, namespaces, pages
+    from tempkb.definitions import assets_of
+    from tempkb.dumps.room import ROOM
 
     with serving() as server:
         files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
@@ -228,7 +233,7 @@ def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
 
         def run(tags):
             return dg.materialize(
-                [dump_files, pages, namespaces], partition_key=DUMP, instance=instance, tags=tags,
+                assets_of(ROOM, load_home()), partition_key=DUMP, instance=instance, tags=tags,
                 resources={"store": open_store()}, raise_on_error=False,
             )  # fmt: skip
 

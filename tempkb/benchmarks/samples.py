@@ -1,6 +1,6 @@
 """The part of a large release on which a promise is judged, where all of it would cost as much as building it.
 
-A fault in how a table is made shows in any part of it. So a promise that makes a table once more by other means looks
+A fault in how a table is made shows in any part of it. So a promise that recomputes a table by other means looks
 at some windows, or at some subjects, once the table is large; which ones follows from the release's name alone.
 """
 

@@ -6,9 +6,10 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from tempkb.mentions.assets import clean_texts
+from tempkb.definitions import assets_of
 from tempkb.mentions.checking import NOT_COUNTED, PRIORS_THAT_DO_NOT_ADD_UP, misplaced_surfaces
 from tempkb.mentions.checks import surfaces_stand_in_their_texts, the_index_counts_every_mention
+from tempkb.mentions.room import ROOM
 from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.origins import inputs_of, settings_of
 from tempkb.store.drafts import Provenance
@@ -73,7 +74,8 @@ def is_passed(store, check, key, instance, *assets):
     """Run a check about a window, after the assets that are named."""
     selection = dg.AssetSelection.checks(check)
     result = dg.materialize(
-        [clean_texts, check], instance=instance, resources={"store": store}, tags={"dagster/partition": key},
+        [*assets_of(ROOM, store.home), check], instance=instance, resources={"store": store},
+        tags={"dagster/partition": key},
         selection=selection | dg.AssetSelection.assets(*assets) if assets else selection,
         partition_key=key if assets else None,
     )  # fmt: skip
@@ -85,7 +87,7 @@ def test_a_run_checks_the_quarters_that_it_has_written(built):
     """The first run finds all clean and writes nothing; asked by itself, the check looks at everything."""
     spoil(built, PAGE_LINKS, "2020-01-01", "surface", "Too")
     with dg.DagsterInstance.ephemeral() as instance:
-        assert is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance, clean_texts)
+        assert is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance, PAGE_TEXTS.name, PAGE_LINKS.name)
         assert not is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance)
 
 
