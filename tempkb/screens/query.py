@@ -23,11 +23,12 @@ import pyarrow.parquet as pq
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.screens.console import PlainConsole, console, exact, fits, grid, records
+from tempkb.screens.console import console, exact, fits, grid, records
 from tempkb.store.plain import plain_values
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
+from tempkb.wording import counted
 
 _SHOWN_ROWS = 100
 _BATCH_ROWS = 1 << 14
@@ -137,7 +138,7 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(target)) from None
     finally:
         draft.unlink(missing_ok=True)
-    click.echo(f"{n_rows} rows written to {visible(str(target))}", err=True)
+    click.echo(f"{counted(n_rows, 'row')} written to {visible(str(target))}", err=True)
 
 
 def _write_csv(rows: pa.RecordBatchReader) -> None:
@@ -157,8 +158,8 @@ def _write_json(rows: pa.RecordBatchReader) -> None:
 
 
 def _print(rows: pa.RecordBatchReader) -> None:
-    """Print the first rows: side by side where they fit, else one column a line."""
-    out, names = console(PlainConsole().width), [visible(name) for name in rows.schema.names]
+    """Print the first rows: a line each where that fits, as it does without a terminal, else one column a line."""
+    out, names = console(), [visible(name) for name in rows.schema.names]
     batches = _batches(rows)
     first: list[tuple[object, ...]] = []
     n_rows = 0
@@ -179,7 +180,7 @@ def _print(rows: pa.RecordBatchReader) -> None:
         for line in records(names, texts, out.width):
             out.print(line, highlight=False, soft_wrap=True)
     more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
-    out.print(f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}{more}", highlight=False)
+    out.print(f"{counted(n_rows, 'row')}{more}", highlight=False)
 
 
 def _batches(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
