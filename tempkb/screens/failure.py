@@ -5,6 +5,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ class OutputError(OSError):
 class _Output(io.FileIO):
     """The file behind standard output, whose errors are told from those of the home's files."""
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except (BrokenPipeError, BlockingIOError):
@@ -96,6 +97,10 @@ def prepare_streams() -> None:
     where to report it.
     """
     out = sys.stdout
+    for name in ("stdout", "stderr"):
+        # Python has none where the shell has closed it; nobody reads it then.
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for as long as we run
     # Under PYTHONUNBUFFERED there is no buffer between the text and the file.
     if isinstance(out, io.TextIOWrapper) and type(getattr(out.buffer, "raw", out.buffer)) is io.FileIO:
         out.flush()
