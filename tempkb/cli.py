@@ -1,19 +1,15 @@
 """The `tempkb` command: build, look, query. Errors are one message, never a trace."""
 
 import os
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import tempkb
 from tempkb.release_commands import release
-from tempkb.screens.failure import end, fail, prepare_streams
-
-if TYPE_CHECKING:
-    from tempkb.store.store import Store
+from tempkb.screens.failure import end, prepare_streams
 
 # Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
 # linear algebra would cost a tenth of a second per process. A value that is set already stays.
@@ -124,13 +120,14 @@ def build(
 # A query may begin with a comment, which is no option for its two hyphens.
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query")
-@click.option("--csv", "form", flag_value="csv", help="Comma-separated, to standard output.")
-@click.option("--json", "form", flag_value="json", help="One JSON object a line, to standard output.")
+@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, to standard output.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
-def sql(query: str, form: str | None, parquet: Path | None) -> None:
+def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
     """Run one statement that reads over the published tables: SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
 
-    Prints a table, or one column a line where it would not fit the terminal.
+    Prints a table, or one column a line where it would not fit the terminal;
+    into a file or a pipe, each row is one line of the table.
     Opens no other files: for all else there is duckdb -readonly HOME/tempkb.duckdb.
 
     \b
@@ -139,11 +136,13 @@ def sql(query: str, form: str | None, parquet: Path | None) -> None:
       tempkb sql "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut" --csv
       tempkb sql "FROM revision_log" --parquet log.parquet
     """
-    if form and parquet:
-        raise click.UsageError(f"--{form} and --parquet exclude one another; give one of them")
+    forms = {"--csv": as_csv, "--json": as_json, "--parquet": parquet is not None}
+    asked = [name for name, is_asked in forms.items() if is_asked]
+    if len(asked) > 1:
+        raise click.UsageError(f"{' and '.join(asked)} exclude one another; give one of them")
     from tempkb.screens.query import run_query
 
-    run_query(query, form, parquet)
+    run_query(query, "csv" if as_csv else "json" if as_json else None, parquet)
 
 
 @main.command()
@@ -165,17 +164,9 @@ def status() -> None:
 @main.command()
 def publish() -> None:
     """Bring the DuckDB file up to the lake, waiting up to a minute for others to let go of it."""
-    from tempkb.api import open_store
-    from tempkb.store.locks import Patience
+    from tempkb.screens.upkeep import publish_all
 
-    store = open_store(Patience(60.0))
-    _set_aside(store)
-    publication = store.publish()
-    for line in publication.damaged:
-        click.echo(line, err=True)
-    if publication.reason:
-        fail(f"{publication.left} partitions are still pending: {publication.reason}")
-    click.echo(f"Brought in: {publication.done}. Nothing is pending.")
+    publish_all()
 
 
 @main.command()
@@ -232,37 +223,26 @@ def fetch(wikidata: bool) -> None:
         TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
     """
     from tempkb.run import fetch
+    from tempkb.screens.console import print_next, say
 
     fetched = fetch(only_windows=not wikidata)
     for line in fetched.passed:
-        click.echo(f"not taken: {line}")
+        say(f"not taken: {line}")
     if fetched.dumps:
-        click.echo(f"fetched: {', '.join(fetched.dumps)}; next: tempkb build")
-    elif fetched.here:
-        click.echo(f"Nothing to fetch: {', '.join(fetched.here)} is here already; next: tempkb build")
+        say(f"fetched: {', '.join(fetched.dumps)}")
     else:
-        click.echo("Nothing to fetch.")
+        here = f": {', '.join(fetched.here)} {'is' if len(fetched.here) == 1 else 'are'} here already"
+        say(f"Nothing to fetch{here if fetched.here else '.'}")
+    if fetched.dumps or fetched.here:
+        print_next("build")
 
 
 @main.command()
 def gc() -> None:
     """Remove old versions of partitions, drafts of dead runs, and what a removal that was killed has left of a dump."""
-    from tempkb.api import open_store
-    from tempkb.dumps.retention import empty_bin
+    from tempkb.screens.upkeep import collect_garbage
 
-    store = open_store()
-    _set_aside(store)
-    removed = store.collect_garbage()
-    empty_bin(store.home.dumps)
-    click.echo(f"{len(removed)} {'folder' if len(removed) == 1 else 'folders'} removed.")
-    aside = store.lake.set_aside_folders()
-    if aside:
-        n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
-        click.echo(
-            f"{len(aside)} damaged {'version stays' if len(aside) == 1 else 'versions stay'} set aside "
-            f"({n_bytes:,} bytes); why.json in each says what is wrong with it. tempkb removes none of them; once "
-            f"nobody wants to look into them any more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
-        )
+    collect_garbage()
 
 
 @main.command()
@@ -328,14 +308,6 @@ def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
 
     for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
-
-
-def _set_aside(store: "Store") -> None:
-    """Set damaged partitions aside and say so."""
-    from tempkb.run import set_aside_in_words
-
-    for line in set_aside_in_words(store.set_aside_damaged()):
-        click.echo(line, err=True)
 
 
 main.add_command(release)

@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SettingsError, TempkbError
+from tempkb.wording import counted
 
 _SECONDS = 60
 _REPORTS = "https://github.com/tempkb/tempkb/issues"
 # Errors of Dagster that carry words for people.
 _OF_RUNS = {"Failure"}
 
-_ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
+_ROOM = (
+    "make room, then give the same command again; old versions of partitions go with: tempkb gc; a dump goes with: "
+    "tempkb rm --dump ID"
+)
 _WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
 _MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
 _GONE = (
@@ -122,11 +126,12 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def windows_in_words(bad: Mapping[str, str]) -> str:
-    """Say which windows were not built and why, windows of one reason together.
+def windows_in_words(bad: Mapping[str, str], table: str = "") -> str:
+    """Say which windows were not built and why, a line for each; windows of one and the same reason share a line.
 
     Args:
         bad: window key -> why.
+        table: which table of the windows; empty for all that is read in one pass.
 
     >>> windows_in_words({"2020": "the file is empty", "2021": "the file is empty"})
     '2 windows (2020 to 2021) were not built: the file is empty'
@@ -134,10 +139,11 @@ def windows_in_words(bad: Mapping[str, str]) -> str:
     by_reason: dict[str, list[str]] = {}
     for key in sorted(bad):
         by_reason.setdefault(bad[key], []).append(key)
-    return "; ".join(
-        f"window {keys[0]} was not built: {why}"
+    of, were = (f"{table} of ", "was") if table else ("", "were")
+    return "\n".join(
+        f"{of}window {keys[0]} was not built: {why}"
         if len(keys) == 1
-        else f"{len(keys)} windows ({keys[0]} to {keys[-1]}) were not built: {why}"
+        else f"{of}{counted(len(keys), 'window')} ({keys[0]} to {keys[-1]}) {were} not built: {why}"
         for why, keys in by_reason.items()
     )
 

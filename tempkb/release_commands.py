@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tempkb.screens.failure import fail, warn
+from tempkb.screens.failure import fail_all, warn
 from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
 
 
@@ -134,11 +134,13 @@ def tokens(name: str, tokenizer: Path) -> None:
       tempkb release tokens demo-quarters roberta-base/tokenizer.json
     """
     from tempkb.release_runs import count_answer_tokens
+    from tempkb.screens.console import print_next, say
 
     summary = count_answer_tokens(name, tokenizer)
     if summary.failures:
-        fail("; ".join(summary.failures))
-    click.echo(f"counted; next: tempkb sql \"FROM dynamic_templama_token_losses WHERE release = '{name}'\"")
+        fail_all(summary.failures)
+    say(f"The tokens of the answers of release {name} are counted.")
+    print_next(f"sql \"FROM dynamic_templama_token_losses WHERE release = '{name}'\"")
 
 
 @release.command()
@@ -173,9 +175,9 @@ def finish(name: str) -> None:
 
     summary = finish_release(name)
     for note in summary.notes:
-        click.echo(f"note: {note}", err=True)
+        warn(note)
     if summary.failures:
-        fail("; ".join(summary.failures))
+        fail_all(summary.failures)
     click.echo(f"release {name} is built.")
 
 
@@ -255,7 +257,7 @@ def _release_ecbd(
     for note in summary.notes:
         warn(note)
     if summary.failures:
-        fail("; ".join(summary.failures))
+        fail_all(summary.failures)
     print_ecbd_release(release.name)
 
 
@@ -278,7 +280,7 @@ def _release_facts(
     for note in summary.notes:
         warn(note)
     if summary.failures:
-        fail("; ".join(summary.failures))
+        fail_all(summary.failures)
     print_fact_release(release.name, benchmark)
 
 
@@ -307,5 +309,5 @@ def _build_release(release: Any) -> None:
     for note in summary.notes:
         warn(note)
     if summary.failures:
-        fail("; ".join(summary.failures))
+        fail_all(summary.failures)
     print_release(release.name)

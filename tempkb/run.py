@@ -33,13 +33,14 @@ from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_ENTITIES, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
-from tempkb.settings import Home, load_home
+from tempkb.settings import Home, at_home, load_home
 from tempkb.store.damage import Fault
 from tempkb.store.locks import alive_mark
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 from tempkb.store.visible import visible
 from tempkb.windows import parse_day
+from tempkb.wording import counted
 
 # What a build may make; all else is made by commands of its own.
 _BUILT = (Family.DUMP, Family.ENTITIES, Family.WINDOW)
@@ -315,8 +316,8 @@ def _link_items(instance: Any, selected: set[str], summary: Summary) -> None:
     linked = [window for window in unlinked if window not in left]
     if linked:
         summary.notes.append(
-            f"{len(linked)} windows that stand were given the Wikidata items that are known by now; nothing else of "
-            "them has changed, and no dump was read for it"
+            f"{counted(len(linked), 'window')} that {'stands was' if len(linked) == 1 else 'stand were'} given the "
+            "Wikidata items that are known by now; nothing else of them has changed, and no dump was read for it"
         )
     stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
     for stretch in stretches(stale):
@@ -379,7 +380,7 @@ def forget_partitions(home: Home, family: str, keys: Sequence[str]) -> None:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(visible(line) + "\n")
+    sys.stderr.write(visible(at_home(line)) + "\n")
 
 
 def serve_ui(port: int) -> None:
@@ -488,7 +489,10 @@ def _partition_set(job_name: str) -> str:
 def _failures(result: Any) -> Iterator[str]:
     for event in result.all_events:
         if event.is_step_failure:
-            yield innermost(event.step_failure_data.error)
+            failed = event.step_failure_data
+            said = innermost(failed.error)
+            # A step that says itself what failed has a line for each thing; other errors are one thing each.
+            yield from said.split("\n") if failed.user_failure_data is not None else [said]
     for evaluation in result.get_asset_check_evaluations():
         # A warning is for people to know, and no failure.
         if not evaluation.passed and evaluation.severity.value == "ERROR":

@@ -44,6 +44,10 @@ _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
 # DuckDB reads * and ? as patterns (? in the name of a database as the start of options), \ as /, and a folder `a=b` as
 # a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
+# A command in a message: what stands in front of it, variables with their values as a shell quotes them, our name.
+_TYPED = re.compile(
+    r"""(?:(?<=: )|(?<=; )|(?<=&& ))(?:TEMPKB_[A-Z_]+=(?:'[^']*'|"[^"]*"|[^\s'"])+ )*tempkb (?=[a-z])"""
+)
 
 
 class Settings(BaseSettings):
@@ -259,7 +263,48 @@ class Home:
 
 def home_path() -> Path:
     """Return the home's absolute folder: `TEMPKB_HOME`, by default `data/demo`."""
-    return Path(os.environ.get("TEMPKB_HOME") or DEFAULT_HOME).expanduser().resolve()
+    named = Path(os.environ.get("TEMPKB_HOME") or DEFAULT_HOME)
+    try:
+        return named.expanduser().resolve()
+    except RuntimeError:
+        raise SettingsError(f"TEMPKB_HOME: {str(named)!r} names the folder of a user who is not known here") from None
+
+
+def at_home(message: str) -> str:
+    """Return a message whose commands work for this home when somebody pastes them into the shell of this folder.
+
+    `TEMPKB_HOME=...` is put in front of each, unless `tempkb` alone would use the same home, or the command names
+    another.
+
+    Args:
+        message: in which a command to type follows a colon, a semicolon or `&&`, perhaps with other variables in
+            front.
+    """
+    front = home_in_front()
+    return _TYPED.sub(lambda one: one[0] if "TEMPKB_HOME=" in one[0] else front + one[0], message) if front else message
+
+
+def home_in_front() -> str:
+    """Return what a command needs in front so that it uses this home: `TEMPKB_HOME=... `, or nothing."""
+    try:
+        path = home_path()
+        is_default = path == DEFAULT_HOME.resolve()
+    except SettingsError:
+        # There is no such home, which is what the message is about.
+        return ""
+    except OSError:
+        # The working directory is gone.
+        return f"TEMPKB_HOME={shlex.quote(os.environ.get('TEMPKB_HOME', str(DEFAULT_HOME)))} "
+    return "" if is_default else f"TEMPKB_HOME={in_shell(path)} "
+
+
+def in_shell(path: Path) -> str:
+    """Return a path as a shell reads it: from the working directory if it lies in there, else absolute."""
+    try:
+        here = Path.cwd()
+    except OSError:
+        return shlex.quote(str(path))
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
@@ -274,7 +319,7 @@ def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
     taken = 1
     while not _may_be_home(other := path.parent / (name if taken == 1 else f"{name}-{taken}"), values):
         taken += 1
-    return shlex.quote(str(other.relative_to(Path.cwd()) if other.is_relative_to(Path.cwd()) else other))
+    return in_shell(other)
 
 
 def _may_be_home(path: Path, values: Mapping[str, Any]) -> bool:

@@ -213,7 +213,9 @@ def parse_day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise SettingsError(f"day {text!r}: expected YYYY-MM-DD ({error})") from None
+        # That a month or day does not exist is worth telling; Python's name of the form is not.
+        why = "" if "isoformat" in str(error) else f" ({error})"
+        raise SettingsError(f"day {text!r}: expected YYYY-MM-DD, such as 2021-01-31{why}") from None
 
 
 def epoch_seconds(day: date) -> int:

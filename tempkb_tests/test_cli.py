@@ -101,7 +101,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
         (["show", "Harbour Clock", "--cut", "today"], "day 'today': expected YYYY-MM-DD"),
         (
             ["build", "--select", "tempel_plans"],
-            "belongs to a release, not to a window; make one: tempkb release --help",
+            "belongs to a release, not to a window; make one: TEMPKB_HOME=.* tempkb release --help",
         ),
         (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: answer_tokens, dump_files"),
         (["build", "--windows", "2021"], "expected A..B with two days"),

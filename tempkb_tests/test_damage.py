@@ -14,6 +14,7 @@ from tempkb.errors import StoredDamageError
 from tempkb.refresh import is_built, read_windows
 from tempkb.run import build
 from tempkb.selection import Request
+from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
 from tempkb.store.drafts import Provenance
@@ -130,7 +131,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert said.exit_code == 1
     lines = said.output.splitlines()
     assert lines[0].startswith("mentions 2021-01-01, part-00000.parquet: found sha256 ")
-    assert lines[0].endswith("Build it again: tempkb build")
+    assert lines[0].endswith(f"Build it again: TEMPKB_HOME={in_shell(home)} tempkb build")
     assert lines[1].startswith("release 'mine': ")
     assert "; dump_files says " in lines[2]
     assert "Fetch it again: rm " in lines[2]
@@ -147,7 +148,7 @@ def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
     damage.write_note(damage.note_path(home_folder / "lake", damage.LOST, "answer_tokens", "demo"), note)
     said = typed("verify", "--table", "answer_tokens")
     assert said.exit_code == 1
-    assert "Build it again: tempkb release tokens demo FILE" in said.output
+    assert f"Build it again: TEMPKB_HOME={in_shell(home_folder)} tempkb release tokens demo FILE" in said.output
 
 
 def test_one_line_for_each_damaged_note_of_a_home(home):
@@ -181,7 +182,8 @@ def test_for_a_partition_of_a_release_another_command_is_named(home):
         said.append(f"damaged: {table} {partition}, part-00000.parquet: found")
     screen = typed("status").output.replace("\n", "")
     assert all(line in screen for line in said)
-    commands = ["tempkb release finish mine", "tempkb release finish my.own", "tempkb release tokens mine FILE"]
+    name = f"TEMPKB_HOME={in_shell(home)} tempkb"
+    commands = [f"{name} release finish mine", f"{name} release finish my.own", f"{name} release tokens mine FILE"]
     found = {line.split(",")[0]: line.rsplit(": ", 1)[1] for line in typed("verify").output.splitlines()[:3]}
     assert sorted(found.values()) == sorted(commands)
     assert found["tempel_plans mine.2021-04-01"] == commands[0]

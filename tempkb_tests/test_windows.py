@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tempkb.errors import DesignError, SettingsError
 from tempkb.windows import (
     Granularity,
+    parse_day,
     parse_range,
     refuse_future_cuts,
     refuse_unended,
@@ -112,3 +113,16 @@ def test_a_cut_must_end_a_window_of_the_home():
     assert window_ending(date(2022, 1, 1), Granularity.QUARTER).key == "2021-10-01"
     with pytest.raises(DesignError, match="cut 2022-02-01: no quarter of the home ends there; .* as 2022-04-01"):
         window_ending(date(2022, 2, 1), Granularity.QUARTER)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2021-10-1", "day '2021-10-1': expected YYYY-MM-DD, such as 2021-01-31"),
+        ("2021-13-01", "day '2021-13-01': expected YYYY-MM-DD, such as 2021-01-31 (month must be in 1..12)"),
+    ],
+)
+def test_a_day_that_is_none_is_told_in_our_words(text, words):
+    with pytest.raises(SettingsError) as refused:
+        parse_day(text)
+    assert str(refused.value) == words

@@ -8,6 +8,7 @@ computed are noted in `sums/`.
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -28,6 +29,9 @@ _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
 _SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
+_XML = re.compile(r"\.xml(\.\w+|-p\d+p\d+\.\w+)?$")
+# Of Wikidata's entities; a folder of a dump holds other files in JSON, such as its state.
+_JSON = re.compile(r"(wikidata|entities|all)[^/]*\.json(\.\w+)?$")
 
 
 @dataclass(frozen=True)
@@ -162,9 +166,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
     files, wikis, days = [], [], []
     for path in distinct_files(paths):
         if not path.is_file():
-            raise SourceError(
-                f"{path}: no such file; --dump takes export files (.xml, .bz2, .7z, ...) and .sql.gz tables"
-            )
+            raise no_dump_file(path, "export files (.xml, .bz2, .7z, ...) and .sql.gz tables")
         sql = _SQL.search(path.name)
         files.append(DumpFile(path, sql[1] if sql else HISTORY))
         match = _NAMED.match(path.name)
@@ -193,6 +195,37 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         return Dump(f"{known}-{newest:%Y%m%d}", known, newest, ordered, epoch_seconds(newest), is_named=True)
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
+
+
+def no_dump_file(path: Path, takes: str) -> SourceError:
+    """Return the error of whoever names something as a file of a dump that is none; of a folder, what is in it.
+
+    Args:
+        path: what was named.
+        takes: which files are expected.
+    """
+    if not path.is_dir():
+        what = "is no regular file" if path.exists() else "no such file"
+        return SourceError(f"{path}: {what}; --dump takes {takes}")
+    try:
+        names = [one.name for one in path.iterdir() if one.is_file()]
+    except OSError:
+        names = []
+    # A dump of Wikidata's entities is another than that of a wiki's pages, and named alone.
+    tables = sorted({f"*-{match[1]}.sql{match[2] or ''}" for name in names if (match := _SQL.search(name))})
+    found = (["*.xml*"] if any(_XML.search(name) for name in names) else []) + tables
+    if not found and any(_JSON.search(name) for name in names):
+        found = ["*.json*"]
+    if not found:
+        return SourceError(
+            f"{path}: is a folder, and none of a dump's files lie directly in it; --dump takes {takes}; name them one "
+            "by one, or as a shell expands them: tempkb build --dump FOLDER/*.xml.bz2"
+        )
+    folder = shlex.quote(str(path))
+    files = " ".join(f"{folder}/{pattern}" for pattern in found)
+    return SourceError(
+        f"{path}: is a folder; --dump takes files, and some of a dump lie in it; name them: tempkb build --dump {files}"
+    )
 
 
 def distinct_files(paths: Sequence[Path]) -> list[Path]:

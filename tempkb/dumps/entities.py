@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from tempkb.dumps.catalogue import Dump, DumpFile, day_in, distinct_files
+from tempkb.dumps.catalogue import Dump, DumpFile, day_in, distinct_files, no_dump_file
 from tempkb.dumps.files import DamageError, open_dump
 from tempkb.dumps.offers import ENTITIES, WIKIDATA
 from tempkb.dumps.sums import hash_of_all
@@ -38,7 +38,7 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
     files = []
     for path in distinct_files(paths):
         if not path.is_file():
-            raise SourceError(f"{path}: no such file; --dump takes Wikidata's JSON (.json, .json.gz, .json.bz2)")
+            raise no_dump_file(path, "Wikidata's JSON (.json, .json.gz, .json.bz2)")
         files.append(DumpFile(path, ENTITIES))
         files[-1].look()
     named = [day_in(file.path.name) for file in files]

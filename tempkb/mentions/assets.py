@@ -84,7 +84,7 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
                 context.log_event(
                     dg.AssetMaterialization(table.name, partition=key, metadata=facts_of(version, publication))
                 )
-            raise dg.Failure(windows_in_words(bad))
+            raise dg.Failure(windows_in_words(bad, table.name))
         for key, version in versions.items():
             left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
             context.add_asset_metadata({**facts_of(version, publication), **left_out}, partition_key=key)

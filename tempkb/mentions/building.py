@@ -28,6 +28,7 @@ from tempkb.store.memory import spilling_to
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
 from tempkb.windows import Window
+from tempkb.wording import counted
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -44,9 +45,10 @@ def write_mentions(store: Store, window: Window, connection: Connection) -> Vers
     cleaned = {one.partition for one in quarters}
     wanted = [key for key in store.lake.partitions(PAGE_WIKITEXTS.name) if holds_winners(store, key, window.cut)]
     if not cleaned.issuperset(wanted):
+        n = len(set(wanted) - cleaned)
         raise ContractError(
-            f"{PAGE_LINKS.name}: {len(set(wanted) - cleaned)} quarters of {PAGE_WIKITEXTS.name} are not cleaned yet; "
-            f"clean them first: tempkb build --select {PAGE_LINKS.name}"
+            f"{PAGE_LINKS.name}: {counted(n, 'quarter')} of {PAGE_WIKITEXTS.name} {'is' if n == 1 else 'are'} not "
+            f"cleaned yet; clean them first: tempkb build --select {PAGE_LINKS.name}"
         )
     view_files(connection, "snapshot", snapshot.paths())
     view_files(connection, "links", paths)

@@ -1,9 +1,13 @@
 """The console that screens print on, and how values look there."""
 
 import json
+import os
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rich.cells import cell_len
@@ -11,9 +15,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
-_WIDE = 200  # columns of a screen that goes to a file or a pipe
+_BOUNDLESS = 1_000_000_000  # columns of a screen that goes to a file or a pipe
 
 
 class PlainConsole(Console):
@@ -32,11 +37,18 @@ def console(width: int | None = None) -> PlainConsole:
     """Return a console on standard output.
 
     Args:
-        width: columns; None takes the terminal's, or enough that nothing is cut when there is no terminal.
+        width: columns; None takes what the variable COLUMNS says, else the terminal's. Where there is neither, each
+            row of a table is one line, however long.
     """
     options: dict[str, Any] = {"markup": False, "emoji": False}
     out = PlainConsole(width=width, **options)
-    return out if width or out.is_terminal else PlainConsole(width=_WIDE, **options)
+    is_told = bool(width) or os.environ.get("COLUMNS", "").strip("0").isdigit()
+    return out if is_told or out.is_terminal else PlainConsole(width=_BOUNDLESS, **options)
+
+
+def say(line: str) -> None:
+    """Print a message, never broken, with its commands as they are typed for this home."""
+    console().print(at_home(line), highlight=False, soft_wrap=True)
 
 
 def grid(
@@ -54,7 +66,8 @@ def grid(
         show: how a value looks; None takes `shown`.
     """
     listed = [list(row) for row in rows]
-    table = Grid(title=title or None, title_justify="left")
+    # A title may be longer than its table is wide.
+    table = Grid(title=Text(visible(title), no_wrap=True, overflow="ignore") if title else None, title_justify="left")
     for at, name in enumerate(columns):
         numeric = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
         table.add_column(visible(name), justify="right" if numeric else "left", overflow="fold")
@@ -115,9 +128,19 @@ def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -
 
 
 def print_next(*commands: str) -> None:
-    """Print what a person may type next, a command a line, none broken."""
+    """Print what a person may type next, a command a line, none broken.
+
+    Args:
+        commands: what follows `tempkb`; how that is called from here, and for this home, is put in front.
+    """
+    name = home_in_front() + _program()
     for at, command in enumerate(commands):
-        console().print(("next: " if at == 0 else "      ") + command, highlight=False, soft_wrap=True)
+        console().print(f"{'next:' if at == 0 else '     '} {name} {command}", highlight=False, soft_wrap=True)
+
+
+def _program() -> str:
+    """How to call tempkb from here: by its name, or by its place when no environment is active."""
+    return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def duration(seconds: int) -> str:

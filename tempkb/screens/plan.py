@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-
 from tempkb.api import open_store
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
 from tempkb.refresh import Due, look_out, missing_windows
 from tempkb.revisions.costs import Cost, estimate
-from tempkb.screens.console import console, duration, grid
+from tempkb.screens.console import console, duration, grid, say
+from tempkb.screens.failure import tell
 from tempkb.settings import Home
-from tempkb.store.visible import visible
 from tempkb.windows import Granularity
+from tempkb.wording import counted
 
 # Bytes per second that a download is expected to bring when no limit is set; two connections to a busy public server.
 _FETCHED_PER_SECOND = 20e6
@@ -67,16 +66,17 @@ def print_plan(*, wikidata: bool) -> None:
     unserved = [window.label for window in missing if window.key not in served]
     if unserved:
         which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
-        out.print(f"No complete dump reaches {len(unserved)} windows that have ended: {which}.", highlight=False)
+        have = "has" if len(unserved) == 1 else "have"
+        say(f"No complete dump reaches {counted(len(unserved), 'window')} that {have} ended: {which}.")
     for passed in outlook.passed:
-        out.print(f"not taken: {passed}", highlight=False, markup=False, soft_wrap=True)
+        say(f"not taken: {passed}")
     _print_needs(home, lines)
     if outlook.nothing:
         raise SourceError(outlook.nothing)
 
 
 def _say(line: str) -> None:
-    click.echo(visible(line), err=True)
+    tell(line)
 
 
 def _line(home: Home, due: Due) -> Line:
@@ -107,10 +107,11 @@ def _row(home: Home, line: Line) -> Sequence[object]:
     windows = line.due.windows
     span = f"{windows[0].label} to {windows[-1].label}" if len(windows) > 1 else "".join(one.label for one in windows)
     n_files = len(line.due.offer.files) if line.due.offer else 0
+    unknown = f" and {counted(line.n_unknown, 'file')} of unknown size" if line.n_unknown else ""
     cost = line.cost
     return (
         line.due.dump.dump_id, span or line.due.purpose, len(windows), "in the mirror" if line.due.offer else "here",
-        _size(line.fetch_bytes) + (f" and {line.n_unknown} files of unknown size" if line.n_unknown else ""), n_files,
+        _size(line.fetch_bytes) + unknown, n_files,
         duration(round(line.fetch_bytes / _rate(home))),
         duration(round(cost.cpu_seconds)) if cost else "", duration(round(cost.wall_seconds)) if cost else "",
         _size(_disk(line)),
@@ -130,7 +131,7 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     limit = "the limit that is set" if home.settings.bandwidth else "an assumption"
     console().print(
         f"In all {_size(needed)} of disk, {_size(free)} are free. Fetching is reckoned at {_rate(home) / 1e6:g} MB/s "
-        f"({limit}), building at measured rates on {home.settings.workers} workers: see docs/scaling.md. "
+        f"({limit}), building at measured rates on {counted(home.settings.workers, 'worker')}: see docs/scaling.md. "
         "Sizes inside dumps are guessed from those of the files.", highlight=False,
     )  # fmt: skip
     if needed > free:

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import os
+import re
 import shlex
 import sys
 import uuid
@@ -23,14 +24,25 @@ import pyarrow.parquet as pq
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.screens.console import PlainConsole, console, exact, fits, grid, records
+from tempkb.screens.console import console, exact, fits, grid, records
 from tempkb.store.plain import plain_values
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
+from tempkb.wording import counted
 
 _SHOWN_ROWS = 100
 _BATCH_ROWS = 1 << 14
+_TABLES_THERE = "See which tables there are: tempkb tables"
+_ONLY_TABLES = (
+    "tempkb sql reads the published tables of the home and no other files (see which there are: tempkb tables)"
+)
+# What DuckDB says of names that nothing here has.
+_OF_EXTENSION = re.compile(r"it exists in the (\w+) extension")
+_NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
+_NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
+_DATABASE_AS_TABLE = "Select a table using `table_name="
+_LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
 # How DuckDB's messages begin, for those errors that are no fault of the query.
 _ERRORS = {
     "Out of Memory Error": duckdb.OutOfMemoryException, "IO Error": duckdb.IOException,
@@ -81,8 +93,7 @@ def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
             ) from None
         except duckdb.PermissionException as error:
             raise SettingsError(
-                f"the query was refused: {_first_line(error)}. tempkb sql reads the published tables of the home and "
-                f"no other files. {_own_shell(path)}"
+                f"the query was refused: {_first_line(error)}. {_ONLY_TABLES}. {_own_shell(path)}"
             ) from None
         except duckdb.OutOfMemoryException as error:
             raise SettingsError(
@@ -92,7 +103,25 @@ def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
         except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException):
             raise
         except duckdb.Error as error:
-            raise SettingsError(f"the query was refused: {store.database.explain(error)}") from None
+            raise SettingsError(f"the query was refused: {_in_our_words(store, error)}") from None
+
+
+def _in_our_words(store: Store, error: duckdb.Error) -> str:
+    """Say what is wrong with a query; of what cannot be had here, why, and where it can."""
+    said = str(error)
+    extension, no_table, no_function = _OF_EXTENSION.search(said), _NO_TABLE.search(said), _NO_FUNCTION.search(said)
+    if extension:
+        why = f"it needs DuckDB's extension {extension[1]}, and no extension is loaded here"
+    elif no_table and _LOOKS_LIKE_A_FILE.search(no_table[1]):
+        why = f"{no_table[1]!r} is no table of the home"
+    elif no_function:
+        why = f"there is no table function {no_function[1]} here"
+    elif _DATABASE_AS_TABLE in said:
+        why = "a whole database is no table"
+    else:
+        explained = store.database.explain(error)
+        return f"{explained}\n{_TABLES_THERE}" if no_table and "\n" in explained else explained
+    return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
 
 
 def _own_shell(path: Path) -> str:
@@ -137,7 +166,7 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(target)) from None
     finally:
         draft.unlink(missing_ok=True)
-    click.echo(f"{n_rows} rows written to {visible(str(target))}", err=True)
+    click.echo(f"{counted(n_rows, 'row')} written to {visible(str(target))}", err=True)
 
 
 def _write_csv(rows: pa.RecordBatchReader) -> None:
@@ -157,8 +186,8 @@ def _write_json(rows: pa.RecordBatchReader) -> None:
 
 
 def _print(rows: pa.RecordBatchReader) -> None:
-    """Print the first rows: side by side where they fit, else one column a line."""
-    out, names = console(PlainConsole().width), [visible(name) for name in rows.schema.names]
+    """Print the first rows: a line each where that fits, as it does without a terminal, else one column a line."""
+    out, names = console(), [visible(name) for name in rows.schema.names]
     batches = _batches(rows)
     first: list[tuple[object, ...]] = []
     n_rows = 0
@@ -179,7 +208,7 @@ def _print(rows: pa.RecordBatchReader) -> None:
         for line in records(names, texts, out.width):
             out.print(line, highlight=False, soft_wrap=True)
     more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
-    out.print(f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}{more}", highlight=False)
+    out.print(f"{counted(n_rows, 'row')}{more}", highlight=False)
 
 
 def _batches(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

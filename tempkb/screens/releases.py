@@ -6,6 +6,7 @@ import tempkb
 from tempkb.screens.console import console, grid, print_next
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import literal
+from tempkb.wording import counted
 
 _SHOWN_ITEMS = 5
 
@@ -19,7 +20,7 @@ def print_release(name: str) -> None:
     rows = [(*key, by_label["entities"], by_label["mentions"]) for key, by_label in sorted(counts.items())]
     equal = "equal" if row["is_equal"] else f"not equal, {row['shortfall']:.1%} short at most"
     screen = console()
-    screen.print(f"release {name}: {len(row['cuts'])} snapshots, {equal}")
+    screen.print(f"release {name}: {counted(len(row['cuts']), 'snapshot')}, {equal}")
     screen.print(grid(("snapshot", "category and subset", "entities", "mentions"), rows))
     _print_next(name, "cut, category, mention, target_title", "tempel_mentions")
 
@@ -37,8 +38,8 @@ def print_ecbd_release(name: str) -> None:
     items = tempkb.read("ecbd_cloze", release=name)
     screen = console()
     screen.print(
-        f"release {name}: {items.num_rows:,} items, origins from {row['study_from']} to {row['study_to']}, texts at "
-        f"{row['cut']}, noun phrases by {row['chunker']}",
+        f"release {name}: {counted(items.num_rows, 'item')}, origins from {row['study_from']} to {row['study_to']}, "
+        f"texts at {row['cut']}, noun phrases by {row['chunker']}",
         highlight=False,
     )
     screen.print(grid(("origin", "split", *whats), rows))
@@ -58,8 +59,8 @@ def print_fact_release(name: str, benchmark: str) -> None:
     n_queries = Counter(queries["relation"].to_pylist())
     screen = console()
     screen.print(
-        f"release {name}: {queries.num_rows:,} queries by {row['granularity']}, {row['study_from']} to "
-        f"{row['study_to']}, from {', '.join(row['dump_ids'])}",
+        f"release {name}: {counted(queries.num_rows, 'query', 'queries')} by {row['granularity']}, "
+        f"{row['study_from']} to {row['study_to']}, from {', '.join(row['dump_ids'])}",
         highlight=False,
     )
     rows = [(relation, n_subjects[relation], n_queries[relation]) for relation in sorted(n_subjects)]
@@ -67,18 +68,18 @@ def print_fact_release(name: str, benchmark: str) -> None:
     if benchmark == "dynamic_templama":
         changes = tempkb.read("dynamic_templama_changes", release=name)
         # Of the two rows of an update that of who arrives.
-        counted = Counter(
+        by_change = Counter(
             (str(row["window_start"]), row["change"])
             for row in changes.select(["window_start", "change", "role"]).to_pylist()
             if row["role"] != "leaving"
         )
         kinds = ("unchanged", "updated", "new", "deleted", "undatable")
         starts = sorted(map(str, set(changes["window_start"].to_pylist())))
-        table = [(start, *(counted[start, kind] for kind in kinds)) for start in starts]
+        table = [(start, *(by_change[start, kind] for kind in kinds)) for start in starts]
         screen.print(grid(("window", *kinds), table))
     _print_next(name, "date, query, list_transform(answers, lambda one: one.label) AS answers", f"{benchmark}_queries")
 
 
 def _print_next(name: str, columns: str, table: str) -> None:
     query = f"SELECT {columns} FROM {table} WHERE release = {literal(name)} LIMIT 5"
-    print_next(f"tempkb release export {name} exports", f'tempkb sql "{query}"')
+    print_next(f"release export {name} exports", f'sql "{query}"')

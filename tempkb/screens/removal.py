@@ -10,10 +10,11 @@ from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
 from tempkb.run import forget_partitions, set_aside_in_words
-from tempkb.screens.console import console, grid
+from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.windows import parse_range, window_of_key, windows_between
+from tempkb.wording import counted
 
 
 def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool) -> None:
@@ -34,16 +35,16 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
     store, out = open_store(), console()
     # What is damaged can be removed like anything else, and must not stand in the way of the rest.
     for line in set_aside_in_words(store.set_aside_damaged()):
-        out.print(line, highlight=False, markup=False)
+        say(line)
     removal = _find(store, windows, release, dump, force=force)
     tables = Counter(table for table, _ in removal.partitions)
     rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]
     out.print(grid(("table", "partitions", "rows"), rows, title="to be removed"))
     for one in removal.dumps:
         sizes = sum(file.path.stat().st_size for file in one.files if file.path.exists())
-        out.print(f"{len(one.files)} files of {one.dump_id}, {sizes:,} bytes", highlight=False)
+        say(f"{counted(len(one.files), 'file')} of {one.dump_id}, {counted(sizes, 'byte')}")
     for note in removal.notes:
-        out.print(note, highlight=False)
+        say(note)
     if ask and not click.confirm("Remove that?"):
         out.print("Nothing was removed.")
         return
@@ -54,8 +55,8 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
         forget_partitions(store.home, "dumps", [dump] if dump else [])
         forget_partitions(store.home, "releases", removal.releases)
         freed = remove(store, removal)
-    said = f" and {freed:,} bytes of dumps" if removal.dumps else ""
-    out.print(f"Removed {len(removal.partitions)} partitions{said}. Their files go with: tempkb gc", highlight=False)
+    said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
+    say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
 
 
 def _find(store: Store, windows: str, release: str, dump: str, *, force: bool) -> Removal:

@@ -1,10 +1,5 @@
 """Screens about the home as a whole: tables, state, and the end of a build."""
 
-import shlex
-import shutil
-import sys
-from pathlib import Path
-
 from rich.text import Text
 
 from tempkb.api import open_store
@@ -15,7 +10,8 @@ from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.run import Summary
-from tempkb.screens.console import console, grid, print_next
+from tempkb.screens.console import console, grid, print_next, say
+from tempkb.settings import at_home
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
@@ -25,6 +21,7 @@ from tempkb.store.visible import visible
 from tempkb.wikidata.building import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
+from tempkb.wording import counted
 
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
@@ -48,8 +45,10 @@ def print_status() -> None:
     """Print what is built, stale and pending, and the dumps there are."""
     store, out = open_store(), console()
     home, settings = store.home, store.home.settings
-    out.print(f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
-              f"namespaces {settings.namespaces}, lookback {settings.lookback_days} days", highlight=False)  # fmt: skip
+    say(
+        f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
+        f"namespaces {settings.namespaces}, lookback {counted(settings.lookback_days, 'day')}"
+    )
     dumps = find_dumps(home.dumps)
     out.print(
         grid(
@@ -82,51 +81,46 @@ def print_status() -> None:
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_damage(store)
     if pending is None:
-        out.print(f"What is pending cannot be told: {untold}", highlight=False, markup=False)
+        say(f"What is pending cannot be told: {untold}")
     if others:
-        out.print(
-            f"tables and views of your own in the DuckDB file, which tempkb leaves alone: {', '.join(others)}",
-            highlight=False,
-            markup=False,
-        )
+        say(f"tables and views of your own in the DuckDB file, which tempkb leaves alone: {', '.join(others)}")
     if pending is not None and untold:
-        out.print(untold, highlight=False, markup=False)
+        say(untold)
     for folder in store.lake.unfinished():
         n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        out.print(
-            f"a build that did not finish left {n_bytes:,} bytes of finished items; the same build goes on from there, "
-            "tempkb gc gives it up", highlight=False,
-        )  # fmt: skip
+        say(
+            f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build goes on "
+            "from there; to give it up: tempkb gc"
+        )
     for said in unreadable_entries(home).values():
-        out.print(said, highlight=False)
+        say(said)
     for name in unfinished_releases(home):
         if is_at_work(home, name):
-            out.print(f"release {name} is being built", highlight=False)
+            say(f"release {name} is being built")
         else:
-            out.print(
+            say(
                 f"release {name} is not finished, since a run of it was killed; finish it: "
-                f"tempkb release finish {name}, or remove it: tempkb rm --release {name}", highlight=False,
-            )  # fmt: skip
+                f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
+            )
     missing = _missing(store)
     if missing:
-        out.print(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+        say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
 
 
 def _print_damage(store: Store) -> None:
     """Name the partitions that are damaged, and those that are missing because they were."""
-    out = console()
     faults = store.faults()
     for fault in faults:
         command = to_build_again(store.tables[fault.table], fault.partition)
-        out.print(f"damaged: {fault}; build it again: {command}", highlight=False, markup=False)
+        say(f"damaged: {fault}; build it again: {command}")
     named = {(fault.table, fault.partition) for fault in faults}
     for name, table in store.tables.items():
         for partition in store.lake.lost(name):
             if (name, partition) not in named:
-                out.print(
+                say(
                     f"set aside, since it was damaged: {name} {partition}; build it again: "
-                    f"{to_build_again(table, partition)}", highlight=False, markup=False,
-                )  # fmt: skip
+                    f"{to_build_again(table, partition)}"
+                )
 
 
 def print_summary(summary: Summary) -> None:
@@ -143,12 +137,15 @@ def print_summary(summary: Summary) -> None:
     if pending or untold:
         n = len(store.database.pending() if pending is None else pending)
         reason = untold or "bring them in: tempkb publish"
-        out.print(f"{n} partitions are not in DuckDB yet: {reason}", highlight=False, markup=False)
+        say(f"{counted(n, 'partition')} {'is' if n == 1 else 'are'} not in DuckDB yet: {reason}")
     for note in summary.notes:
-        out.print(note, highlight=False)
+        say(note)
     for failure in summary.failures:
-        out.print(Text.assemble(("failed:", "red"), " ", visible(failure, keep="\n")))
+        line = Text.assemble(("failed:", "red"), " ", visible(at_home(failure), keep="\n"))
+        out.print(line, highlight=False, soft_wrap=True)
     if summary.failures:
+        stand = f"; {_standing(len(snapshots), len(summary.windows))}" if summary.windows else ""
+        say(f"{counted(len(summary.failures), 'failure')}{stand}.")
         return
     _print_what_stands(store, summary, len(snapshots))
 
@@ -158,24 +155,19 @@ def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None
     out, asked = console(), len(summary.windows)
     has_windows = bool(store.lake.partitions(STABLE_SNAPSHOTS.name))
     if asked:
-        out.print(f"{n_snapshots} of {asked} windows stand.")
+        out.print(f"{_standing(n_snapshots, asked)}.")
     elif has_windows or not summary.entity_dumps:
         out.print("No window to build: what was asked for stands.")
     if summary.entity_dumps:
         out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
-    name = _command()
     query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
         query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
-    print_next(f'{name} sql "{query}"', f"{name} ui")
+    print_next(f'sql "{query}"', "ui")
 
 
-def _command() -> str:
-    """How to call tempkb from here: by its name, or by its place when no environment is active."""
-    if shutil.which("tempkb"):
-        return "tempkb"
-    place = Path(sys.executable).with_name("tempkb")
-    return shlex.quote(str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place))
+def _standing(n_snapshots: int, asked: int) -> str:
+    return f"{n_snapshots:,} of {counted(asked, 'window')} {'stands' if asked == 1 else 'stand'}"
 
 
 def _bytes(store: Store, table: str) -> list[int]:

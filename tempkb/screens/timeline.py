@@ -17,6 +17,7 @@ from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
 from tempkb.windows import Window, parse_day
+from tempkb.wording import counted
 
 _AFTER = 3  # revisions shown after the cut
 _TEXT = 600  # characters of the text shown
@@ -110,10 +111,11 @@ def _print_head(winner: dict[str, Any], label: str) -> None:
 def _why(winner: dict[str, Any], lookback_days: int) -> str:
     why = (
         f"Revision {winner['revision_id']} won: its text stood {duration(winner['standing_seconds'])} of the "
-        f"{lookback_days} days before the cut ({winner['standing_share']:.0%}), longer than any other."
+        f"{counted(lookback_days, 'day')} before the cut ({winner['standing_share']:.0%}), longer than any other."
     )
     if winner["n_revisions_in_interval"] == 0:
-        why = f"Revision {winner['revision_id']} won: nothing was saved in the {lookback_days} days before the cut."
+        days = counted(lookback_days, "day")
+        why = f"Revision {winner['revision_id']} won: nothing was saved in the {days} before the cut."
     if winner["is_blank"]:
         why += " It is blank: nothing else stood."
     if winner["redirect_title"]:

@@ -48,7 +48,9 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     """
     statements = connection.extract_statements(query)
     if len(statements) != 1:
-        raise RefusedError(f"the query holds {len(statements) or 'no'} statements; expected one")
+        raise RefusedError(
+            f"the query holds {len(statements)} statements; expected one" if statements else "the query is empty"
+        )
     (statement,) = statements
     read = _explained(statement.query) if _words(statement.query)[0][0] == "explain" else statement.query
     kind = connection.extract_statements(read)[0].type

@@ -206,3 +206,25 @@ def test_files_of_entities_are_known_by_their_names_and_by_how_they_begin(tmp_pa
     assert [holds_entities(path) for path in (plain, tmp_path / "any.json.gz", export, table, tmp_path / "none")] == [
         True, True, False, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], r"is a folder, and none of a dump's files lie directly in it; --dump takes export files \(.xml, .bz2"),
+        (["dumpstatus.json", "notes.txt", "sub/x.xml"], "is a folder, and none of a dump's files lie directly in it"),
+        (
+            ["xwiki-20220201-pages-meta-history1.xml-p1p9.bz2", "xwiki-20220201-page.sql.gz", "dumpstatus.json",
+             "xwiki-20220201-pagelinks.sql.gz"],
+            r"some of a dump lie in it; name them: tempkb build --dump '.*a folder'/\*.xml\* '.*a folder'/\*-page.sql.gz$",
+        ),
+        (["wikidata-20220103-all.json.gz"], r"name them: tempkb build --dump '.*a folder'/\*.json\*$"),
+    ],
+)  # fmt: skip
+def test_a_folder_is_no_file_of_a_dump_but_its_files_are_named(tmp_path, names, words):
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    put(folder, *names)
+    with pytest.raises(SourceError, match=words):
+        name_dump([folder])
+    assert not holds_entities(folder)

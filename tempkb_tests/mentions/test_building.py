@@ -228,7 +228,7 @@ def test_what_is_missing_is_named_with_what_to_do(home_folder, tmp_path):
         read_site(store, "testwiki-1")
     with pytest.raises(
         ContractError,
-        match="1 quarters of page_wikitexts are not cleaned yet; clean them first: tempkb build --select page_links",
+        match="1 quarter of page_wikitexts is not cleaned yet; clean them first: tempkb build --select page_links",
     ):
         write_window(store, windows[0])
     words = r"mentions of window 2020-Q2 \(2020-04-01\) is not built"

@@ -12,17 +12,23 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
+import dagster
 import duckdb
 import pytest
 from click.testing import CliRunner
 from dagster._utils.error import serializable_error_info_from_exc_info
 
+from tempkb import run
 from tempkb.cli import main
 from tempkb.engine.items import attempt
-from tempkb.failures import in_words, innermost
-from tempkb.screens import failure
+from tempkb.failures import in_words, innermost, windows_in_words
+from tempkb.screens import failure, status
+from tempkb.settings import in_shell
 
-ROOM = "make room (tempkb gc removes old versions, tempkb rm --dump ID a dump), then give the same command again"
+ROOM = (
+    "make room, then give the same command again; old versions of partitions go with: tempkb gc; a dump goes with: "
+    "tempkb rm --dump ID"
+)
 WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
 MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
 HERE = Path(__file__).parent
@@ -126,7 +132,8 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
 def test_a_command_ends_with_one_line(error, code, line):
     with mock.patch("tempkb.screens.status.open_store", side_effect=error):
         done = CliRunner().invoke(main, ["status"])
-    assert (done.exit_code, done.stdout, done.stderr) == (code, "", line)
+    told = line.replace(" tempkb ", f" TEMPKB_HOME={in_shell(HERE)} tempkb ")
+    assert (done.exit_code, done.stdout, done.stderr) == (code, "", told)
 
 
 def test_a_defect_keeps_its_trace_and_tells_where_to_report_it(capsys):
@@ -162,7 +169,8 @@ def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monke
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
     with mock.patch("tempkb.benchmarks.export.pq.ParquetWriter", side_effect=of_system(errno.ENOSPC, "cloze.parquet")):
         done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path)])
-    assert (done.exit_code, done.stderr) == (1, f"tempkb: cloze.parquet: No space left on device; {ROOM}\n")
+    room = ROOM.replace(" tempkb ", f" TEMPKB_HOME={in_shell(demo_home)} tempkb ")
+    assert (done.exit_code, done.stderr) == (1, f"tempkb: cloze.parquet: No space left on device; {room}\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -183,3 +191,56 @@ def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
             "tempkb: interrupted; what is finished stays, and the same command goes on from there"
         ]
     assert running.returncode == 130
+
+
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_a_full_standard_output_is_not_blamed_on_the_home(home_folder, capsys, buffering):
+    """As of `tempkb tables > /dev/full`, with and without PYTHONUNBUFFERED."""
+    full = Path("/dev/full").open("wb", buffering=buffering)  # noqa: SIM115 - the command's own standard output
+    text = io.TextIOWrapper(full, encoding="utf-8", write_through=not buffering)
+    with mock.patch("sys.stdout", text), mock.patch.object(sys, "excepthook"), pytest.raises(SystemExit) as ended:
+        main(["tables"])
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == (
+        "tempkb: standard output: could not be written to its end (No space left on device), so what it has got is not "
+        "whole. Send it to where there is room, then give the same command again\n"
+    )
+
+
+def test_a_standard_output_that_is_closed_is_no_defect(home_folder, capsys):
+    with mock.patch("sys.stdout", None), mock.patch.object(sys, "excepthook"), pytest.raises(SystemExit) as ended:
+        main(["status"])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
+
+
+def test_several_failures_have_a_line_each_and_are_counted(capsys):
+    with pytest.raises(SystemExit):
+        failure.fail_all(["window a: torn", "window b: empty"])
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: window a: torn",
+        "failed: window b: empty",
+        "tempkb: 2 failures, as told above; what is finished stays",
+    ]
+    with pytest.raises(SystemExit):
+        failure.fail_all(["window a: torn"])
+    assert capsys.readouterr().err == "tempkb: window a: torn\n"
+
+
+def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, capsys):
+    """As a step of Dagster tells them: a line for each failure of the closing screen, never broken, and their number."""
+    torn = "found " + "a torn file " * 30 + "; build it again: tempkb build"
+    bad = {"2021-01-01": torn, "2021-04-01": "found none", "2021-07-01": "found none"}
+
+    @dagster.op
+    def step():
+        raise dagster.Failure(windows_in_words(bad, "mentions"))
+
+    result = dagster.GraphDefinition("steps", node_defs=[step]).execute_in_process(raise_on_error=False)
+    failures = list(run._failures(result))
+    status.print_summary(run.Summary([*bad, "2021-10-01"], failures))
+    said = capsys.readouterr().out.splitlines()
+    assert said[-3:] == [
+        f"failed: mentions of window 2021-01-01 was not built: {torn.replace('tempkb', f'TEMPKB_HOME={home_folder} tempkb')}",
+        "failed: mentions of 2 windows (2021-04-01 to 2021-07-01) was not built: found none",
+        "2 failures; 0 of 4 windows stand.",
+    ]

@@ -103,7 +103,16 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
     [
         ("COPY facts TO '/tmp/x.csv'", "does not only read. tempkb sql runs one statement that reads"),
         ("SELECT 1; SELECT 2", "the query holds 2 statements; expected one"),
+        (" -- nothing", "the query is empty. tempkb sql runs one statement that reads"),
         ("FROM read_csv('/etc/passwd')", 'Cannot access file "/etc/passwd"'),
+        (
+            "FROM sqlite_scan('/tmp/x.db', 't')",
+            "it needs DuckDB's extension sqlite_scanner, and no extension is loaded here. tempkb sql reads the published "
+            "tables of the home and no other files (see which there are: TEMPKB_HOME=",
+        ),
+        ("FROM '/etc/passwd'", "'/etc/passwd' is no table of the home. tempkb sql reads the published tables"),
+        ("FROM 'rows.xlsx'", "'rows.xlsx' is no table of the home. tempkb sql reads the published tables"),
+        ("FROM postgres_scan('a', 'b', 'c')", "there is no table function postgres_scan here. tempkb sql reads"),
     ],
 )
 def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, words):
@@ -119,12 +128,52 @@ def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, word
         assert shell.sql("SELECT count(*) > 0 FROM published").fetchall() == [(True,)]
 
 
+def test_a_mistyped_table_is_refused_with_the_nearest_and_where_to_see_all(sql):
+    code, _, error = sql("FROM stable_snapshot")
+    assert code == 1
+    assert 'Did you mean "stable_snapshots"?' in error
+    assert re.fullmatch(r"See which tables there are: TEMPKB_HOME=\S.* tempkb tables", error.splitlines()[-1])
+
+
+def test_one_form_at_a_time(sql, tmp_path):
+    target = tmp_path / "x.parquet"
+    for options, words in (
+        (["--csv", "--json"], "--csv and --json exclude one another"),
+        (["--json", "--parquet", target], "--json and --parquet exclude one another"),
+        (["--csv", "--json", "--parquet", target], "--csv and --json and --parquet exclude one another"),
+    ):
+        code, said, error = sql("SELECT 1", *options)
+        assert (code, said, f"Error: {words}; give one of them" in error) == (2, "", True)
+    assert not target.exists()
+
+
+def test_without_a_terminal_each_row_is_a_line_however_long(demo_home, monkeypatch):
+    """As `tempkb sql ... | less -S` and `tempkb tables | grep ...` need it; a width that is asked for is kept."""
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    query = "SELECT repeat('long ', 200) AS sentence, i FROM range(3) AS r(i)"
+    said = CliRunner().invoke(main, ["sql", query]).stdout.splitlines()
+    rows = [line for line in said if line.startswith("│")]
+    assert [row.count("long ") for row in rows] == [200, 200, 200]
+    assert "…" not in "".join(said)
+    tables = CliRunner().invoke(main, ["tables"]).stdout.splitlines()
+    for table in open_store().tables.values():
+        (line,) = [one for one in tables if one.startswith(f"│ {table.name} ")]
+        assert table.meaning in line
+    for command in (["sql", query], ["sql", "FROM published"], ["tables"]):
+        narrow = CliRunner().invoke(main, command, env={"COLUMNS": "70"}).stdout.splitlines()
+        assert max(map(len, narrow)) <= 70
+
+
 def test_a_parquet_file_is_written_whole_or_not_at_all(sql, demo_home, tmp_path):
     target = tmp_path / "it's [a] file.parquet"
     code, _, error = sql("SELECT i FROM range(70_000) AS r(i)", "--parquet", target)
-    assert (code, error) == (0, f"70000 rows written to {target}\n")
+    assert (code, error) == (0, f"70,000 rows written to {target}\n")
     assert pq.read_table(target)["i"].to_pylist() == list(range(70_000))
     before = target.read_bytes()
+    one = tmp_path / "one.parquet"
+    assert sql("SELECT 1 AS i", "--parquet", one)[2] == f"1 row written to {one}\n"
+    one.unlink()
     failing = "SELECT CASE WHEN i = 69_999 THEN error('late') ELSE i END AS i FROM range(70_000) AS r(i)"
     code, _, error = sql(failing, "--parquet", target)
     assert (code, "late" in error) == (1, True)

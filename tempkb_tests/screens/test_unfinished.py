@@ -3,16 +3,20 @@
 from datetime import date
 from unittest import mock
 
+import pytest
 from click.testing import CliRunner
 
 from tempkb import release_runs
-from tempkb.benchmarks.register import COMMAND, alone
+from tempkb.api import open_store
+from tempkb.benchmarks.register import COMMAND, alone, mark_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
 from tempkb.run import Summary
 from tempkb.screens.status import print_status
+from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
 
 
 def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, capsys):
@@ -22,8 +26,9 @@ def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, 
     print_status()
     said = " ".join(capsys.readouterr().out.split())
     assert (
-        "release mine is not finished, since a run of it was killed; finish it: tempkb release finish mine, "
-        "or remove it: tempkb rm --release mine"
+        "release mine is not finished, since a run of it was killed; finish it: "
+        f"TEMPKB_HOME={home_folder} tempkb release finish mine, or remove it: "
+        f"TEMPKB_HOME={home_folder} tempkb rm --release mine"
     ) in said
     with alone(home, "mine", COMMAND):
         print_status()
@@ -35,3 +40,29 @@ def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, 
         done = CliRunner().invoke(main, ["release", "finish", "mine"])
     assert (done.exit_code, done.output) == (0, "release mine is built.\n")
     assert build.call_args.args[1:] == ("build_tempel", "mine")
+
+
+def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_it(home_folder, capsys):
+    """A step had written two partitions, which were not published yet; a whole release beside it is compared as ever."""
+    home = load_home()
+    for name in ("mine", "whole"):
+        releases.keep(home, releases.create(home, "small", make_design("small", [date(2022, 1, 1)]), name))
+    store = open_store()
+    store.publish()
+    places = [(name, f"{release}.2022-01-01") for release in ("mine", "whole")
+              for name in ("tempel_plans", "tempel_filters")]  # fmt: skip
+    for table, key in places:
+        store.write(store.tables[table], key, [store.tables[table].schema.empty_table()], Provenance({}, {}))
+    mark_built(home, "whole", {})
+    with pytest.raises(SystemExit):
+        print_verification([], "")
+    said = capsys.readouterr().out.splitlines()
+    assert said[-2] == (
+        "release mine: found it not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
+        f"it. Finish it: TEMPKB_HOME={home_folder} tempkb release finish mine"
+    )
+    assert not [line for line in said[:-2] if "mine" in line]
+    assert len([line for line in said if "whole.2022-01-01: found no rows" in line]) == 2
+    with alone(home, "mine", COMMAND), pytest.raises(SystemExit):
+        print_verification([], "")
+    assert "mine" not in capsys.readouterr().out, "nobody knows yet how its run ends"

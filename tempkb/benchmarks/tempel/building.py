@@ -49,6 +49,7 @@ from tempkb.store.tables import Table
 from tempkb.wikidata.building import language_of_wiki
 from tempkb.wikidata.list_items import fill_list_items
 from tempkb.windows import window_ending
+from tempkb.wording import counted
 
 Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 16
@@ -145,7 +146,8 @@ class _Builder:
         if not plan.splits["continual"]:
             poorest = min(cuts, key=lambda cut: (self.built.left[cut][-1].entities, cut))
             common = (
-                f"kept at {'all' if len(cuts) > 1 else 'the'} {len(cuts)} snapshots, and no new article at the first"
+                f"kept at {'all' if len(cuts) > 1 else 'the'} {counted(len(cuts), 'snapshot')}, and no new article at "
+                "the first"
             )
             shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
             steps = [

@@ -191,6 +191,8 @@ def read_snapshots(text: str) -> list[date]:
         raise DesignError(
             f"snapshots: found {text!r}; expected days, as 2013-01-01,2014-01-01, or 2013-01-01..2022-01-01/yearly"
         ) from None
+    if end < start:
+        raise DesignError(f"snapshots {text}: {end} lies before {start}; expected the first day, then the last")
     return _spaced(start, end, span[3])
 
 

@@ -52,6 +52,7 @@ def test_snapshots_are_days_or_a_span(text, expected):
         ("yesterday", "expected days, as 2013-01-01,2014-01-01"),
         ("2021-01-01..2022-01-01/hourly", "the interval is 'hourly'; expected weekly, monthly"),
         ("2021-01-05..2022-01-01/yearly", "no year begins on 2021-01-05"),
+        ("2022-01-01..2021-01-01/yearly", "2021-01-01 lies before 2022-01-01; expected the first day, then the last"),
         ("2021-01-01..2021-02-01/1000", "seconds that make whole days"),
     ],
 )

@@ -1,0 +1,81 @@
+"""The screens of `tempkb publish` and `tempkb gc`: what was brought in, what was removed, what is damaged."""
+
+import shlex
+
+from tempkb.api import open_store
+from tempkb.benchmarks.register import to_build_again
+from tempkb.dumps.retention import empty_bin
+from tempkb.errors import SettingsError
+from tempkb.run import set_aside_in_words
+from tempkb.screens.console import say
+from tempkb.screens.failure import fail, tell
+from tempkb.store.locks import Patience
+from tempkb.store.store import Store
+from tempkb.wording import counted
+
+_PATIENCE = 60.0  # seconds for which a person who publishes may be kept waiting by readers
+
+
+def publish_all() -> None:
+    """Bring the DuckDB file up to the lake, and say what was brought in.
+
+    Raises:
+        SettingsError: there is no home.
+    """
+    store = _existing(Patience(_PATIENCE))
+    _set_aside(store)
+    publication = store.publish()
+    for line in publication.damaged:
+        tell(line)
+    _tell_lost(store)
+    if publication.reason:
+        left = publication.left
+        fail(f"{counted(left, 'partition')} {'is' if left == 1 else 'are'} still pending: {publication.reason}")
+    say(f"Brought in: {publication.done:,}. Nothing is pending.")
+
+
+def collect_garbage() -> None:
+    """Remove what nothing shows any more, and say how much that was.
+
+    Raises:
+        SettingsError: there is no home.
+    """
+    store = _existing()
+    _set_aside(store)
+    removed = store.collect_garbage()
+    empty_bin(store.home.dumps)
+    _tell_lost(store)
+    say(f"{counted(len(removed), 'folder')} removed.")
+    aside = store.lake.set_aside_folders()
+    if aside:
+        n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
+        say(
+            f"{counted(len(aside), 'damaged version')} {'stays' if len(aside) == 1 else 'stay'} set aside "
+            f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. They are never removed by "
+            f"tempkb; once nobody wants to look into them any more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
+        )
+
+
+def _existing(patience: Patience | None = None) -> Store:
+    """Open the home, unless it is still to be made."""
+    store = open_store(patience)
+    if not store.home.path.exists():
+        raise SettingsError(
+            f"home {store.home.path}: there is no such folder, so there is nothing to do; name a home that was built "
+            "(TEMPKB_HOME=...), or build this one: tempkb build"
+        )
+    return store
+
+
+def _set_aside(store: Store) -> None:
+    """Set damaged partitions aside and say so."""
+    for line in set_aside_in_words(store.set_aside_damaged()):
+        tell(line)
+
+
+def _tell_lost(store: Store) -> None:
+    """Name the partitions that are missing since they were damaged, and what builds them again."""
+    for name, table in store.tables.items():
+        for partition in store.lake.lost(name):
+            again = to_build_again(table, partition)
+            tell(f"missing, since it was damaged: {name} {partition}; build it again: {again}")
