@@ -40,7 +40,7 @@ def built(home_folder, tmp_path):
     write_namespaces(store, dump)
     clean_quarters(store, store.lake.partitions("page_wikitexts"), lambda line: None)
     fault = cut_off(store, "page_wikitexts", QUARTER)
-    assert store.lake.set_aside(fault) is not None
+    assert store.lake.mend(fault) is not None
     return store, windows, dump
 
 
@@ -112,7 +112,7 @@ def test_other_files_do_not_bring_lost_texts_back_unless_they_are_asked_to(built
 
 def test_no_mentions_are_made_from_a_part_of_the_texts(built):
     store, windows, dump = built
-    store.lake.set_aside(cut_off(store, "page_links", QUARTER))
+    store.lake.mend(cut_off(store, "page_links", QUARTER))
     with connected(store) as connection:
         with pytest.raises(ContractError, match="texts of the quarters 2020-10-01 were lost to damage"):
             write_mentions(store, windows[0], connection)

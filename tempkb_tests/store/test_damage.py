@@ -160,9 +160,9 @@ def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
     data = (version.folder / "part-00000.parquet").read_bytes()
     flip(version.folder / "part-00000.parquet", 1000)
     assert faults(again()) == [("north", "part-00000.parquet")]
-    (fault,) = again().set_aside_damaged()
+    (done,) = again().set_aside_damaged()
     (aside,) = store.lake.set_aside_folders()
-    assert json.loads((aside / "why.json").read_text())["found"] == fault.found
+    assert json.loads((aside / "why.json").read_text())["found"] == done.fault.found
     assert len((aside / version.version / "part-00000.parquet").read_bytes()) == len(data)
     assert store.lake.lost("towns") == ["north"]
     assert store.lake.lost_version("towns", "north") == version.version
@@ -180,7 +180,7 @@ def test_what_told_of_a_run_is_set_aside_and_waited_for_by_nobody(store):
     flip(version.folder / "part-00000.parquet", 1000)
     assert faults(again()) == [("north", "part-00000.parquet")]
     of_runs = Store(load_home(), [dataclasses.replace(TOWNS, tells_of_a_run=True)], Patience(1.0))
-    assert [fault.partition for fault in of_runs.set_aside_damaged()] == ["north"]
+    assert [done.fault.partition for done in of_runs.set_aside_damaged()] == ["north"]
     assert len(store.lake.set_aside_folders()) == 1
     assert (store.lake.lost("towns"), faults(again())) == ([], [])
 
