@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
@@ -63,6 +64,49 @@ def data_file(home, table, partition):
 
 def cut_off(path):
     path.write_bytes(path.read_bytes()[:-10])
+
+
+def test_a_deleted_pointer_of_each_table_is_named_and_written_again(home):
+    before, pointers = state(), {}
+    for path in sorted(home.glob("lake/[a-z]*/*/CURRENT")):
+        pointers.setdefault(path.parent.parent.name, path)
+    for path in pointers.values():
+        path.unlink()
+    said = typed("verify")
+    assert said.exit_code == 1
+    *lines, end = said.output.splitlines()
+    assert [line.split(" ")[0] for line in lines] == [name for name in open_store().tables if name in pointers]
+    assert all(", CURRENT: found no such file; expected the pointer to version " in line for line in lines)
+    assert all(line.endswith("Build it again: tempkb build") for line in lines)
+    assert end.startswith(f"{len(pointers)} faults found (")
+    assert typed("status").output.replace("\n", " ").count("found no such file; expected the pointer") == len(pointers)
+    said = typed("gc")
+    assert said.exit_code == 0, said.output
+    assert said.output.count("put right: ") == len(pointers)
+    assert state() == before
+    assert typed("verify").output.startswith("All is well (")
+
+
+def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_again(home):
+    before, store = state(), open_store()
+    shutil.rmtree(home / "lake" / "revision_log")
+    shutil.rmtree(home / "lake" / "pages")
+    # As an earlier tempkb has left it where the pointer of a quarter was deleted: nothing of it is noted.
+    store.forget(store.tables["page_wikitexts"], "2020-10-01", "revision_id", pa.array([21]), Provenance())
+    store.publish()
+    for _ in range(2):
+        said = typed("verify").output
+        for partition in ("revision_log 2021-01-01", "revision_log 2021-04-01", "pages testwiki-20210701"):
+            assert f"{partition}, CURRENT: found no such file; expected the pointer to version " in said
+        assert (
+            "page_wikitexts 2020-10-01: found no text for winners of 2021-01-01 (1); expected the text of each. "
+            "Read them again: tempkb build\n4 faults found ("
+        ) in said
+    summary = build(Request())
+    assert summary.failures == []
+    assert sum(note.startswith("damaged, and set aside: ") for note in summary.notes) == 3
+    assert state() == before
+    assert typed("verify").output.startswith("All is well (")
 
 
 @pytest.mark.slow

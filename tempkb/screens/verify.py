@@ -1,10 +1,13 @@
 """The screen of `tempkb verify`: a line for each fault and what to type, then what was read."""
 
+import contextlib
 import shlex
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import date
+from pathlib import Path
 
 import click
 
@@ -15,12 +18,16 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.revisions.losses import lacking_texts
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.verification import Verified, bytes_of, verify_lake
 from tempkb.windows import parse_day
+
+_SHOWN = 5  # windows that a line names
 
 
 def print_verification(tables: Sequence[str], since: str) -> None:
@@ -42,7 +49,10 @@ def print_verification(tables: Sequence[str], since: str) -> None:
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
         lines = [f"{fault}. {_mend(store, fault)}" for fault in verified.faults]
-        lines += _lost(store, chosen, verified) if day is None else []
+        if day is None:
+            lacking = _lacking_texts(store, verified)
+            lines += _lacking_in_words(lacking)
+            lines += _lost(store, chosen, verified, {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
         lines += _verify_database(store, chosen, verified)
         dumps = VerifiedDumps()
         if not tables and day is None:
@@ -77,9 +87,43 @@ def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> Ver
         return verify_lake(store.lake, tables, since, meter.at)
 
 
-def _lost(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:
-    """Partitions that were set aside earlier and are not built again yet."""
-    named = {(fault.table, fault.partition) for fault in verified.faults}
+def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]]:
+    """Texts that snapshots name and that are not there, by quarter and window; they are noted, to be read again."""
+    if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= verified.whole.keys():
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        lacking = lacking_texts(
+            verified.whole[STABLE_SNAPSHOTS.name],
+            verified.whole[PAGE_WIKITEXTS.name],
+            verified.whole.get(REVISION_LOG.name, ()),
+            Path(folder),
+        )
+    # Of a quarter that is damaged or was set aside nothing can be there.
+    gone = {key for key in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.current(PAGE_WIKITEXTS.name, key) is None}
+    lacking = {quarter: windows for quarter, windows in lacking.items() if quarter not in gone}
+    # Whoever may not write here is told all the same.
+    with contextlib.suppress(OSError):
+        for quarter, windows in lacking.items():
+            store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
+    return lacking
+
+
+def _lacking_in_words(lacking: Mapping[str, Mapping[str, int]]) -> list[str]:
+    return [
+        f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {_first_few(windows)}; expected the text of "
+        "each. Read them again: tempkb build"
+        for quarter, windows in lacking.items()
+    ]
+
+
+def _first_few(counts: Mapping[str, int]) -> str:
+    shown = ", ".join(f"{key} ({n:,})" for key, n in sorted(counts.items())[:_SHOWN])
+    return shown + (f" and of {len(counts) - _SHOWN} more windows" if len(counts) > _SHOWN else "")
+
+
+def _lost(store: Store, tables: Sequence[str], verified: Verified, told: Set[tuple[str, str]]) -> list[str]:
+    """Partitions that were set aside earlier and are not built again yet, but for those that are told already."""
+    named = told | {(fault.table, fault.partition) for fault in verified.faults}
     return [
         f"{table} {key}: {_what_is_left(store, table, key)}. {_how(store, table, key)}"
         for table in tables
@@ -91,7 +135,7 @@ def _lost(store: Store, tables: Sequence[str], verified: Verified) -> list[str]:
 def _what_is_left(store: Store, table: str, partition: str) -> str:
     owed = sorted(store.lake.owed(table, partition))
     if owed and store.lake.current(table, partition) is not None:
-        return f"found a part only, since a damaged version was set aside; expected also that of {', '.join(owed)}"
+        return f"found a part only, since a version was damaged or lost; expected also what {', '.join(owed)} brings"
     return "found no version, since a damaged one was set aside; expected one"
 
 
