@@ -171,6 +171,8 @@ def publish() -> None:
     store = open_store(Patience(60.0))
     _set_aside(store)
     publication = store.publish()
+    if publication.set_aside:
+        click.echo(publication.set_aside, err=True)
     for line in publication.damaged:
         click.echo(line, err=True)
     if publication.reason:

@@ -35,6 +35,7 @@ from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, load_home
 from tempkb.store.damage import Mended
+from tempkb.store.database import set_aside_in_words as database_in_words
 from tempkb.store.locks import alive_mark
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
@@ -101,6 +102,9 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
 
 
 def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
+    from tempkb.api import open_store
+
+    before = open_store().database.set_aside_files()
     found += _set_aside_damaged()
     while True:
         summary, error = Summary(), None
@@ -115,7 +119,8 @@ def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
             continue
         if error:
             raise error
-        summary.notes[:0] = set_aside_in_words(found)
+        aside = [one for one in open_store().database.set_aside_files() if one not in before]
+        summary.notes[:0] = [*set_aside_in_words(found), *map(database_in_words, aside)]
         return summary
 
 
