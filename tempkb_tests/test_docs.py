@@ -17,7 +17,8 @@ from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
-from tempkb.settings import IDENTITY, Settings
+from tempkb.record import IDENTITY
+from tempkb.settings import Settings
 from tempkb.store.tables import SIDE_TABLES
 
 ROOT = Path(__file__).parents[1]
