@@ -15,7 +15,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import absent_of_release, check_entry, release_names, to_build_again
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
+from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.revisions.losses import lacking_texts
@@ -67,8 +67,6 @@ def print_verification(tables: Sequence[str], since: str) -> None:
 
 
 def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
-    if dumps.gone:
-        click.echo(f"not read: {len(dumps.gone)} files of named dumps are no longer there, such as {dumps.gone[0]}")
     if verified.uncovered:
         click.echo(
             f"not covered: {verified.uncovered} partitions were written by an earlier tempkb, which noted no sums of "
@@ -198,6 +196,9 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
         if str(error) not in verified.faults:
             verified.faults.append(str(error))
         return verified
+    mirror = store.home.settings.mirror
+    read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
+    verified.faults += missing_files(store.home.dumps, dumps, read, mirror)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
     with progress.Meter("verifying dumps", total, _log) as meter:
         for dump in dumps:
@@ -205,7 +206,7 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
             if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
                 rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
                 written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
-            verify_dump(dump, written, verified, meter.at)
+            verify_dump(dump, written, verified, meter.at, mirror)
     return verified
 
 

@@ -56,7 +56,8 @@ _BROUGHT_IN = "2"
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
 # What DuckDB says of a block or a write-ahead log whose sum is another, and of a file that ends early. A lock, a
 # missing right, a disk's error and the format of a newer DuckDB are none of these.
-_CORRUPT = re.compile(r"corrupt (database|wal) file|could not read enough bytes|failure while replaying wal", re.I)
+_CORRUPT = re.compile(r"corrupt (database|wal) file|failure while replaying wal", re.IGNORECASE)
+_SHORT = "could not read enough bytes"
 _BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 
@@ -581,7 +582,7 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
         yield connection
     except duckdb.Error as error:
-        if _CORRUPT.search(str(error)):
+        if _is_damage(path, error):
             raise _damaged(path, error) from None
         if isinstance(error, duckdb.FatalException | duckdb.InternalException):
             raise DatabaseFileError(_unreadable(path, error)) from None
@@ -594,7 +595,13 @@ def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
     """Say why a file cannot be opened; what the system refuses says nothing about the file."""
     if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
         return DatabaseFileError(f"{path} cannot be opened: {_first_line(error)}")
-    return _damaged(path, error) if _CORRUPT.search(str(error)) else DatabaseFileError(_unreadable(path, error))
+    return _damaged(path, error) if _is_damage(path, error) else DatabaseFileError(_unreadable(path, error))
+
+
+def _is_damage(path: Path, error: duckdb.Error) -> bool:
+    """Is an error about the DuckDB file itself? A Parquet file of a view may end early, too."""
+    said = str(error)
+    return bool(_CORRUPT.search(said)) or (_SHORT in said.lower() and path.name in said)
 
 
 def _damaged(path: Path, error: duckdb.Error) -> DamagedDatabaseError:
