@@ -43,7 +43,9 @@ _ERRORS = {
 # Table, partition, version and name of a Parquet file, at the end of its path.
 _PLACE = re.compile(r"/[^'\"]*/(?P<table>[^/'\"]+)/(?P<key>[^/'\"]+)/[^/'\"]+/(?P<file>[^/'\"]+\.parquet)")
 # What DuckDB says of a Parquet file that it does not name.
-_UNREADABLE = re.compile(r"TProtocolException|Out of buffer|Parquet file|(ZSTD|Snappy) decompression", re.IGNORECASE)
+_UNREADABLE = re.compile(
+    r"TProtocolException|don.t know what type|Out of buffer|Parquet file|(ZSTD|Snappy) decompression", re.IGNORECASE
+)
 
 
 def run_query(query: str, form: str | None, parquet: Path | None) -> None:

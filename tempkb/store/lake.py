@@ -373,13 +373,14 @@ class Lake:
         folder = self._folder(fault.table, fault.partition)
         moved = [version.folder] if version is not None else sorted(folder.glob("*/"))
         write_note(note_path(self.root, LOST, fault.table, fault.partition), fault)
-        self._forget_note(HELD, fault.table, fault.partition)
         there = [path for path in (folder / POINTER, *moved) if path.exists()]
         if there:
             target = self._make_place_aside(fault, version.version if version is not None else "unknown")
             for path in there:
                 path.rename(target / path.name)
         self._forget_note(MARK, fault.table, fault.partition)
+        # Last: where we are killed before, it keeps what lies without a pointer from the garbage collector.
+        self._forget_note(HELD, fault.table, fault.partition)
 
     def keep_pointers(self, table: str) -> None:
         """Copy the pointers of partitions whose copies lack: an earlier tempkb, or a kill, has left them so."""
