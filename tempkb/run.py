@@ -34,7 +34,8 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.selection import OF_DUMPS, OF_ENTITIES, OF_HISTORY, Request, dumps_for, windows_of, windows_to_read
 from tempkb.settings import Home, at_home, load_home
-from tempkb.store.damage import Fault
+from tempkb.store.damage import Mended
+from tempkb.store.database import set_aside_in_words as database_in_words
 from tempkb.store.locks import alive_mark
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
@@ -81,7 +82,7 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
     The summary names what was set aside, or, if the work raises, standard error does. What this run has written is
     whole, so that the rounds end.
     """
-    found: list[Fault] = []
+    found: list[Mended] = []
     try:
         return _rounds(work, found)
     except BaseException:
@@ -90,7 +91,10 @@ def past_damage(work: Callable[[], Summary]) -> Summary:
         raise
 
 
-def _rounds(work: Callable[[], Summary], found: list[Fault]) -> Summary:
+def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
+    from tempkb.api import open_store
+
+    before = open_store().database.set_aside_files()
     found += _set_aside_damaged()
     while True:
         summary, error = Summary(), None
@@ -105,24 +109,25 @@ def _rounds(work: Callable[[], Summary], found: list[Fault]) -> Summary:
             continue
         if error:
             raise error
-        summary.notes[:0] = set_aside_in_words(found)
+        aside = [one for one in open_store().database.set_aside_files() if one not in before]
+        summary.notes[:0] = [*set_aside_in_words(found), *map(database_in_words, aside)]
         return summary
 
 
-def _set_aside_damaged() -> list[Fault]:
+def _set_aside_damaged() -> list[Mended]:
     from tempkb.api import open_store
 
     store = open_store()
-    faults = store.set_aside_damaged()
-    if faults:
+    mended = store.set_aside_damaged()
+    if mended:
         # At once, or the views would name files that have moved until something is built.
         store.publish()
-    return faults
+    return mended
 
 
-def set_aside_in_words(faults: Sequence[Fault]) -> list[str]:
-    """Say what was set aside, a line for each fault."""
-    return [f"damaged, and set aside: {fault}" for fault in faults]
+def set_aside_in_words(mended: Sequence[Mended]) -> list[str]:
+    """Say what was set aside or put right, a line for each fault."""
+    return [str(one) for one in mended]
 
 
 def _build(request: Request) -> Summary:

@@ -7,10 +7,8 @@ and so is, once Wikidata was read, which of its items, names and classes are kep
 """
 
 import difflib
-import json
 import os
 import re
-import secrets
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -31,15 +29,20 @@ from pydantic_settings import (
 )
 
 from tempkb.errors import SettingsError
+from tempkb.record import (
+    IDENTITY,
+    OF_WIKIDATA,
+    SALT,
+    add_to_record,
+    copy_record,
+    damaged_record,
+    read_record,
+    toml,
+    write_record,
+)
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
-# What makes two homes different; everything else may change from run to run.
-IDENTITY = (
-    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections", "pages",
-)  # fmt: skip
-# What the tables of Wikidata are made with, all of them: known from the first that was read.
-OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
 # DuckDB reads * and ? as patterns (? in the name of a database as the start of options), \ as /, and a folder `a=b` as
 # a column of the files below it. A `[` can be quoted: store/quoting.py.
@@ -203,14 +206,9 @@ class Home:
     @property
     def contributor_salt(self) -> bytes:
         """Secret of this home under which contributors without an account number are hashed."""
-        if "contributor_salt" not in self._record:
+        if SALT not in self._record:
             raise SettingsError(f"home {self.path}: nothing was written yet, so it has no salt; build a window first")
-        try:
-            return bytes.fromhex(self._record["contributor_salt"])
-        except (ValueError, TypeError):
-            raise SettingsError(
-                f"{self.path / 'home.toml'}: contributor_salt is no hexadecimal number; restore the file from a copy"
-            ) from None
+        return bytes.fromhex(self._record[SALT])
 
     def claim(self, wiki: str) -> "Home":
         """Write down, once, what defines this home, and return it with its wiki known.
@@ -225,9 +223,11 @@ class Home:
         settings = self.settings.model_copy(update={"wiki": wiki})
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
-            _write_record(self.path, settings)
+            write_record(self.path, {key: getattr(settings, key) for key in IDENTITY})
         # Of several first writers one has won, perhaps another process; what it wrote down holds for all of them.
-        return Home(self.path, _with_record(self.path, settings), self.asked_wiki)
+        settings = _with_record(self.path, settings)
+        copy_record(self.path)
+        return Home(self.path, settings, self.asked_wiki)
 
     def refuse_other(self, wiki: str) -> None:
         """Refuse a dump of another wiki than the home holds; nothing is written.
@@ -253,11 +253,7 @@ class Home:
             SettingsError: if the home holds Wikidata read with other values than the settings ask for.
         """
         if not all(key in read_record(self.path) for key in OF_WIKIDATA):
-            record = self.path / "home.toml"
-            lines = [f"{key} = {_toml(values[key])}" for key in OF_WIKIDATA]
-            draft = self.path / f"home.toml.{os.getpid()}.draft"
-            draft.write_text(record.read_text("utf-8") + "\n".join(lines) + "\n", "utf-8")
-            draft.replace(record)
+            add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
         return Home(self.path, _with_record(self.path, self.settings), self.asked_wiki)
 
 
@@ -335,7 +331,7 @@ def _may_be_home(path: Path, values: Mapping[str, Any]) -> bool:
 
 
 def _other_home(path: Path, recorded: Settings, key: str, wanted: Any) -> str:
-    values = {"wiki": recorded.wiki} | tomllib.loads(f"{key} = {_toml(wanted)}")
+    values = {"wiki": recorded.wiki} | tomllib.loads(f"{key} = {toml(wanted)}")
     name = f"{recorded.wiki or 'wiki'}-{_shown(wanted)}" if key != "wiki" else _shown(wanted)
     return free_home(path, re.sub(r"[^\w.,-]+", "-", name), values)
 
@@ -369,17 +365,6 @@ def load_home(**overrides: Any) -> Home:
     return Home(path, _with_record(path, settings), asked)
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return what `home.toml` of the home at `path` says; empty when nothing was written yet."""
-    record = path / "home.toml"
-    if not record.exists():
-        return {}
-    try:
-        return tomllib.loads(record.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{record}: not valid TOML ({error}); restore it from a copy") from None
-
-
 def _with_record(path: Path, settings: Settings) -> Settings:
     held = {key: value for key, value in read_record(path).items() if key in (*IDENTITY, *OF_WIKIDATA)}
     if not held:
@@ -390,9 +375,7 @@ def _with_record(path: Path, settings: Settings) -> Settings:
         recorded = Settings(**held)
     except ValidationError as error:
         words = "; ".join(f"{problem['loc'][0]} = {problem['input']!r}" for problem in error.errors())
-        raise SettingsError(
-            f"{path / 'home.toml'}: found {words}, which tempkb did not write; restore the file from a copy"
-        ) from None
+        raise damaged_record(path, words) from None
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
         # Without languages the wiki's own is meant, which the record tells.
@@ -404,28 +387,6 @@ def _with_record(path: Path, settings: Settings) -> Settings:
                 f"TEMPKB_{key.upper()}={shlex.quote(_shown(wanted))} tempkb build ..."
             )
     return settings.model_copy(update={key: getattr(recorded, key) for key in held})
-
-
-def _write_record(path: Path, settings: Settings) -> None:
-    values: dict[str, Any] = {key: getattr(settings, key) for key in IDENTITY}
-    values["contributor_salt"] = secrets.token_hex(16)
-    lines = ["# What defines this home; written once by tempkb. Another value needs another home."]
-    lines += [f"{key} = {_toml(value)}" for key, value in values.items()]
-    draft = path / f"home.toml.{os.getpid()}.draft"
-    draft.write_text("\n".join(lines) + "\n", "utf-8")
-    try:
-        # A hard link fails when the name is taken, so of two first writers one wins and neither mixes.
-        os.link(draft, path / "home.toml")
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, date):
-        return value.isoformat()
-    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 def _shown(value: object) -> str:

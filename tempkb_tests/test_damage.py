@@ -2,14 +2,18 @@
 
 import json
 import os
+import shlex
 import shutil
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.api import open_store
 from tempkb.cli import main
+from tempkb.dumps.catalogue import Dump, DumpFile, remember
+from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
 from tempkb.refresh import is_built, read_windows
 from tempkb.run import build
@@ -22,6 +26,10 @@ from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
 
+BY_HAND = (
+    "No mirror is set, so put a whole copy there by hand, or fetch it once something is to be built from it: "
+    "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+)
 SETTINGS = {"TEMPKB_FIRST_WINDOW": "2021-01-01", "TEMPKB_WORKERS": "1"}
 
 
@@ -64,6 +72,49 @@ def data_file(home, table, partition):
 
 def cut_off(path):
     path.write_bytes(path.read_bytes()[:-10])
+
+
+def test_a_deleted_pointer_of_each_table_is_named_and_written_again(home):
+    before, pointers = state(), {}
+    for path in sorted(home.glob("lake/[a-z]*/*/CURRENT")):
+        pointers.setdefault(path.parent.parent.name, path)
+    for path in pointers.values():
+        path.unlink()
+    said = typed("verify")
+    assert said.exit_code == 1
+    *lines, end = said.output.splitlines()
+    assert [line.split(" ")[0] for line in lines] == [name for name in open_store().tables if name in pointers]
+    assert all(", CURRENT: found no such file; expected the pointer to version " in line for line in lines)
+    assert all(line.endswith("Build it again: tempkb build") for line in lines)
+    assert end.startswith(f"{len(pointers)} faults found (")
+    assert typed("status").output.replace("\n", " ").count("found no such file; expected the pointer") == len(pointers)
+    said = typed("gc")
+    assert said.exit_code == 0, said.output
+    assert said.output.count("put right: ") == len(pointers)
+    assert state() == before
+    assert typed("verify").output.startswith("All is well (")
+
+
+def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_again(home):
+    before, store = state(), open_store()
+    shutil.rmtree(home / "lake" / "revision_log")
+    shutil.rmtree(home / "lake" / "pages")
+    # As an earlier tempkb has left it where the pointer of a quarter was deleted: nothing of it is noted.
+    store.forget(store.tables["page_wikitexts"], "2020-10-01", "revision_id", pa.array([21]), Provenance())
+    store.publish()
+    for _ in range(2):
+        said = typed("verify").output
+        for partition in ("revision_log 2021-01-01", "revision_log 2021-04-01", "pages testwiki-20210701"):
+            assert f"{partition}, CURRENT: found no such file; expected the pointer to version " in said
+        assert (
+            "page_wikitexts 2020-10-01: found no text for winners of 2021-01-01 (1); expected the text of each. "
+            "Read them again: tempkb build\n4 faults found ("
+        ) in said
+    summary = build(Request())
+    assert summary.failures == []
+    assert sum(note.startswith("damaged, and set aside: ") for note in summary.notes) == 3
+    assert state() == before
+    assert typed("verify").output.startswith("All is well (")
 
 
 @pytest.mark.slow
@@ -122,7 +173,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert f"({len(files_of(home / 'lake')) + 1} files, " in said.output, "every file of the lake, and the dump"
     flipped, dump = data_file(home, "mentions", "2021-01-01"), next(home.glob("dumps/testwiki/*/*.xml"))
     flipped.write_bytes(flipped.read_bytes()[:-1] + b"?")
-    changed = dump.stat()
+    changed, sums = dump.stat(), known_sums(dump, None)
     dump.write_bytes(dump.read_bytes().replace(b"wings", b"wongs"))
     os.utime(dump, ns=(changed.st_atime_ns, changed.st_mtime_ns))
     (home / "releases").mkdir()
@@ -134,13 +185,74 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert lines[0].endswith(f"Build it again: TEMPKB_HOME={in_shell(home)} tempkb build")
     assert lines[1].startswith("release 'mine': ")
     assert "; dump_files says " in lines[2]
-    assert "Fetch it again: rm " in lines[2]
+    assert lines[2].endswith(
+        f"with {sums['sha256']}. Move it away: mv {shlex.quote(str(dump))} {shlex.quote(f'{dump}.damaged')}. {BY_HAND}"
+    )
     assert lines[3].startswith("3 faults found (")
     assert typed("verify", "--table", "revision_log").exit_code == 0
     # The partition that was found damaged counts as absent until it is built again.
     assert typed("verify", "--table", "mentions").exit_code == 1
     assert typed("verify", "--since", "2100-01-01").output.startswith("All is well (0 files, 0 bytes")
     assert "--table towns: no such table" in typed("verify", "--table", "towns").output
+
+
+def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
+    path = data_file(home, "page_wikitexts", "2020-10-01")
+    whole = path.read_bytes()
+    place = "tempkb: page_wikitexts 2020-10-01, part-00000.parquet: found a file that DuckDB cannot read ("
+    expected = "expected what tempkb wrote. Compare it with its sum, which tells what to type then: tempkb verify"
+    harms = {
+        whole[:-10]: f"{place}Invalid Input Error: No magic bytes found at end of file 'part-00000.parquet'",
+        b"": f"{place}Invalid Input Error: File 'part-00000.parquet' too small to be a Parquet file",
+        # A footer that begins with rubbish: DuckDB does not say of which file it is.
+        whole[: -8 - int.from_bytes(whole[-8:-4], "little")].ljust(len(whole) - 8, b"\xff") + whole[-8:]:
+            "tempkb: a view over files of the lake: found a file that DuckDB cannot read (",
+        None: f"{place}IO Error: No files found that match the pattern",
+    }  # fmt: skip
+    for data, words in harms.items():
+        path.unlink() if data is None else path.write_bytes(data)
+        said = typed("sql", "SELECT revision_id, wikitext FROM page_wikitexts")
+        assert (said.exit_code, said.output.count("\n")) == (1, 1)
+        assert said.output.startswith(words)
+        assert expected + (" --table page_wikitexts\n" if words.startswith(place) else "\n") in said.output
+    said = typed("publish")
+    assert "damaged, and set aside: page_wikitexts 2020-10-01" in said.output
+    assert "DuckDB file was set aside" not in said.output, "only a file of the lake was damaged"
+    assert typed("sql", "SELECT revision_id FROM page_wikitexts").exit_code == 0
+
+
+def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home, tmp_path, monkeypatch):
+    dump = next(home.glob("dumps/testwiki/*/*.xml"))
+    elsewhere = tmp_path / "named-20210801-pages.xml"
+    dump.rename(elsewhere)
+    # This home is a copy of the one in which the sum was noted.
+    (note,) = home.glob("dumps/sums/*.json")
+    said = (
+        f"testwiki-20210701, {json.loads(note.read_text())['path']}: found no such file; expected it, as it was read. "
+    )
+    forget = "If nothing is to be built from it any more: tempkb rm --dump "
+    lines = typed("verify").output.splitlines()
+    assert lines[0] == f"{said}{BY_HAND}. {forget}testwiki-20210701"
+    assert lines[1].startswith("1 fault found (")
+    monkeypatch.setenv("TEMPKB_MIRROR", str(tmp_path))
+    assert typed("verify").output.startswith(
+        f"{said}testwiki-20210701 comes again from the mirror {tmp_path} once something is to be built from it: "
+        f"tempkb fetch. {forget}"
+    )
+    monkeypatch.delenv("TEMPKB_MIRROR")
+    assert typed("rm", "--dump", "testwiki-20210701", "--yes").exit_code == 0
+    assert typed("verify").output.startswith("All is well (")
+    named = Dump("testwiki-20210801", "testwiki", None, (DumpFile(elsewhere, "history"),), 0, is_named=True)
+    remember(home / "dumps", named)
+    assert typed("verify").output.startswith("All is well (")
+    elsewhere.unlink()
+    assert typed("verify").output.splitlines()[0] == (
+        f"testwiki-20210801, {elsewhere}: found no such file; expected it, since it was named with --dump. Get the file "
+        "again from where it came, and name it where it lies then: tempkb build --dump FILE. "
+        f"{forget}testwiki-20210801"
+    )
+    assert typed("rm", "--dump", "testwiki-20210801", "--yes").exit_code == 0
+    assert typed("verify").output.startswith("All is well (")
 
 
 def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):
@@ -164,13 +276,12 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
     assert "type the command that made the release once more" in said.output
     assert "found something else than the sums of a file" in typed("verify").output
     record = home / "home.toml"
-    kept = record.read_bytes()
-    for written in (b"wiki = \xff", b"granularity = [", kept.replace(b'"quarter"', b'"quartes"')):
-        record.write_bytes(written)
-        said = typed("status")
+    record.write_bytes(record.read_bytes()[:-200])
+    for command in ("status", "verify", "build"):
+        said = typed(command)
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
-        assert "home.toml" in said.output
-        assert "restore" in said.output
+        assert "home.toml: found " in said.output
+        assert said.output.endswith(f"A copy lies in the lake: cp {home}/lake/home.toml {record}\n")
 
 
 def test_for_a_partition_of_a_release_another_command_is_named(home):

@@ -16,8 +16,9 @@ from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
+from tempkb.record import IDENTITY
 from tempkb.rooms import TABLES, VIEWS
-from tempkb.settings import IDENTITY, Settings
+from tempkb.settings import Settings
 from tempkb.store.tables import SIDE_TABLES
 
 ROOT = Path(__file__).parents[1]

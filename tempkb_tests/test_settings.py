@@ -1,11 +1,13 @@
 import re
 import shlex
+import shutil
 from datetime import date
 
 import pytest
 
 from tempkb.errors import SettingsError
-from tempkb.settings import load_home, read_record
+from tempkb.record import IDENTITY, read_record, write_record
+from tempkb.settings import load_home
 from tempkb.windows import Granularity
 
 
@@ -137,6 +139,69 @@ def test_the_salt_is_made_once(home_folder):
     assert len(first) == 16
     assert load_home().claim("simplewiki").contributor_salt == first
     assert read_record(home_folder)["contributor_salt"] == first.hex()
+
+
+def flipped(written, at):
+    return written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :]
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_record_that_is_not_as_it_was_written_is_one_sentence_with_what_to_type(home_folder, is_held):
+    home = load_home(granularity="month").claim("simplewiki")
+    if is_held:
+        home.hold({"languages": ("en",), "wikidata_items": "linked", "classes": ("Q5",)})
+    record, copy = home_folder / "home.toml", home_folder / "lake" / "home.toml"
+    written = record.read_bytes()
+    assert copy.read_bytes() == written
+    harms = {f"byte {at}": flipped(written, at) for at in range(0, len(written), 7)}
+    harms |= {f"cut at {at}": written[:at] for at in range(0, len(written), 11)}
+    harms["another home's"] = _of_another_home(home_folder)
+    for what, now in harms.items():
+        record.write_bytes(now)
+        with pytest.raises(SettingsError) as refused:
+            load_home()
+        said = str(refused.value)
+        assert said.startswith(f"{record}: found "), what
+        assert said.endswith(
+            f"; expected what tempkb wrote when the home was made. A copy lies in the lake: cp {copy} {record}"
+        ), what
+    record.unlink()
+    with pytest.raises(SettingsError, match=r"home.toml: found no such file; expected what .* cp "):
+        load_home()
+    shutil.copy(copy, record)
+    assert load_home().settings.granularity == "month"
+    assert load_home().contributor_salt == home.contributor_salt
+
+
+def _of_another_home(home_folder):
+    other = home_folder.with_name("elsewhere")
+    other.mkdir()
+    write_record(other, {key: getattr(load_home().settings, key) for key in IDENTITY})
+    return (other / "home.toml").read_bytes()
+
+
+def test_a_record_of_an_earlier_version_is_read_copied_and_held_to_its_lines(home_folder):
+    salt = load_home(granularity="month").claim("simplewiki").contributor_salt
+    record, copy = home_folder / "home.toml", home_folder / "lake" / "home.toml"
+    older = [line for line in record.read_text().splitlines() if not line.startswith(("#", "sum"))]
+    written = "# What defines this home; written once by tempkb. Another value needs another home.\n" + "\n".join(older)
+    copy.unlink()
+    record.write_text(written + "\n")
+    assert load_home().contributor_salt == salt
+    for now, found in (
+        (written[:-40], "no valid TOML"),
+        (written[: written.index("contributor_salt")], "no contributor_salt of 32 hexadecimal digits"),
+        (written.replace("granularity", "granularitx"), "a line granularitx, which tempkb does not write"),
+        ("", "an empty file"),
+    ):
+        record.write_text(now)
+        with pytest.raises(SettingsError, match=f"home.toml: found {found}.* Restore it from a copy of your own"):
+            load_home()
+    record.write_text(written + "\n")
+    load_home().claim("simplewiki")
+    record.write_text(written.replace("month", "year") + "\n")
+    with pytest.raises(SettingsError, match="found the record of another home: other values of granularity; .* cp "):
+        load_home()
 
 
 def test_settings_that_do_not_define_a_home_may_change(home_folder, monkeypatch):

@@ -76,6 +76,15 @@ def read_note_of(path: Path, notes: Path | None) -> dict[str, str]:
     return sums if noted == (str(path), state.st_size, state.st_mtime_ns) else {}
 
 
+def noted_path(note: Path) -> Path | None:
+    """Return the file that a note is about; None if it is not what tempkb wrote."""
+    try:
+        said = json.loads(note.read_text("utf-8"))
+        return Path(said["path"]) if isinstance(said["path"], str) and isinstance(said["sums"], dict) else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 def note_sums(path: Path, notes: Path, sums: dict[str, str]) -> None:
     """Note a file's sums, with the size and time they hold for."""
     state = path.stat()

@@ -1,13 +1,13 @@
 """Reading the dumps of a home against what is noted of them: by their publisher, by us, and in `dump_files`."""
 
 import hashlib
-import json
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
-from tempkb.dumps.sums import NOTES, kind_of, read_note_of
+from tempkb.dumps.sums import NOTES, kind_of, noted_path, read_note_of
 from tempkb.errors import SourceError
 
 _PIECE = 1 << 20
@@ -21,13 +21,11 @@ class VerifiedDumps:
         faults: a line each.
         files: how many files were read.
         bytes: how long these are together.
-        gone: files of named dumps that are no longer where they were.
     """
 
     faults: list[str] = field(default_factory=list)
     files: int = 0
     bytes: int = 0
-    gone: list[str] = field(default_factory=list)
 
 
 def verify_notes(root: Path) -> list[str]:
@@ -38,22 +36,46 @@ def verify_notes(root: Path) -> list[str]:
             read_named(root, path)
         except SourceError as error:
             faults.append(str(error))
-    for path in sorted((root / NOTES).glob("*.json")):
-        try:
-            said = json.loads(path.read_text("utf-8"))
-            is_note = isinstance(said["path"], str) and isinstance(said["sums"], dict)
-        except (ValueError, TypeError, KeyError):
-            is_note = False
-        if not is_note:
-            faults.append(
-                f"{path}: found something else than the sums of a file; expected what tempkb noted. "
-                f"It is noted anew once the file is read: rm {path}"
+    return faults + [
+        f"{path}: found something else than the sums of a file; expected what tempkb noted. "
+        f"It is noted anew once the file is read: rm {path}"
+        for path in sorted((root / NOTES).glob("*.json"))
+        if noted_path(path) is None
+    ]
+
+
+def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mirror: str) -> list[str]:
+    """Return a line for each file below `root` that was read once, and is gone though its dump was not removed.
+
+    Where no publisher's list lies beside a dump, only the sum that was noted of a file tells that it was there; whoever
+    removes a dump with tempkb removes its notes as well.
+
+    Args:
+        root: the home's folder of dumps.
+        dumps: that are found there, each of whose files is looked at anyway.
+        read: ids of the dumps in `dump_files`, by the names of their files.
+        mirror: as `verify_dump` takes it.
+    """
+    # By name, since the notes of a home that was moved tell where its files lay before.
+    known = {file.path.name for dump in dumps for file in dump.files}
+    lines = []
+    for note in sorted((root / NOTES).glob("*.json")):
+        path = noted_path(note)
+        if path is not None and path.name in read.keys() - known:
+            dump_id = read[path.name]
+            lines.append(
+                f"{dump_id}, {path}: found no such file; expected it, as it was read. "
+                f"{_how_to_get(dump_id, is_named=False, mirror=mirror)}. {_or_forget(dump_id)}"
             )
-    return faults
+    return lines
 
 
 def verify_dump(
-    dump: Dump, written: Mapping[str, tuple[int, str]], verified: VerifiedDumps, at: Callable[[float], None]
+    dump: Dump,
+    written: Mapping[str, tuple[int, str]],
+    verified: VerifiedDumps,
+    at: Callable[[float], None],
+    mirror: str,
 ) -> None:
     """Read the files of a dump, and hold their sizes and sums to what was noted of them.
 
@@ -62,21 +84,21 @@ def verify_dump(
         written: size and sha256 of its files by name, as `dump_files` has them.
         verified: is filled.
         at: is told how many bytes were read.
+        mirror: from which the home fetches dumps; empty for none.
     """
+    how = _how_to_get(dump.dump_id, is_named=dump.is_named, mirror=mirror)
     for file in dump.files:
         if not file.path.is_file():
-            if dump.is_named:
-                verified.gone.append(str(file.path))
-            else:
-                verified.faults.append(
-                    f"{dump.dump_id}, {file.path}: found no such file; expected it. {_mend(dump, file)}"
-                )
+            why = "since it was named with --dump" if dump.is_named else "as its publisher's list says"
+            said = f"{dump.dump_id}, {file.path}: found no such file; expected it, {why}"
+            verified.faults.append(f"{said}. {how}. {_or_forget(dump.dump_id)}")
             continue
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
         if fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
-            verified.faults.append(f"{dump.dump_id}, {file.path}: {fault}. {_mend(dump, file)}")
+            away = f"Move it away: mv {shlex.quote(str(file.path))} {shlex.quote(f'{file.path}.damaged')}. "
+            verified.faults.append(f"{dump.dump_id}, {file.path}: {fault}. {'' if dump.is_named else away}{how}")
 
 
 def _fault_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
@@ -106,7 +128,17 @@ def _sums_of(file: DumpFile, before: float, at: Callable[[float], None]) -> tupl
     return {kind: one.hexdigest() for kind, one in hashes.items()}, n_bytes
 
 
-def _mend(dump: Dump, file: DumpFile) -> str:
-    if dump.is_named:
-        return "Get the file again from where it came, and name it: tempkb build --dump FILE"
-    return f"Fetch it again: rm {file.path}; tempkb fetch"
+def _how_to_get(dump_id: str, *, is_named: bool, mirror: str) -> str:
+    """What to type for a whole file of a dump."""
+    if is_named:
+        return "Get the file again from where it came, and name it where it lies then: tempkb build --dump FILE"
+    if mirror:
+        return f"{dump_id} comes again from the mirror {mirror} once something is to be built from it: tempkb fetch"
+    return (
+        "No mirror is set, so put a whole copy there by hand, or fetch it once something is to be built from it: "
+        "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+    )
+
+
+def _or_forget(dump_id: str) -> str:
+    return f"If nothing is to be built from it any more: tempkb rm --dump {dump_id}"

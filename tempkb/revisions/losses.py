@@ -3,16 +3,18 @@
 Texts lie by quarter and tables of a dump by dump, so the windows that filled them do not lack anything of their own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
 from tempkb.revisions.origins import pages_of, setting_of
-from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.store import Store, read_files
 from tempkb.windows import Granularity, window_of_key
 
@@ -42,6 +44,41 @@ def settle_texts(store: Store, windows: Iterable[str]) -> None:
     keys = list(windows)
     for quarter in store.lake.lost(PAGE_WIKITEXTS.name):
         store.lake.settle(PAGE_WIKITEXTS.name, quarter, keys)
+
+
+def lacking_texts(
+    snapshots: Sequence[Version], texts: Sequence[Version], logs: Sequence[Version], folder: Path
+) -> dict[str, dict[str, int]]:
+    """Return how many revisions that won in a window lack their text, by quarter of the text and key of the window.
+
+    Left out are texts that the log knows as suppressed by now, and windows that were asked for without texts.
+
+    Args:
+        snapshots: versions of `stable_snapshots`.
+        texts: of `page_wikitexts`.
+        logs: of `revision_log`.
+        folder: where DuckDB may put what does not fit in memory.
+    """
+    named = [one for one in snapshots if PAGE_WIKITEXTS.name in (setting_of(one, "tables") or [PAGE_WIKITEXTS.name])]
+    missing: dict[str, dict[str, int]] = {}
+    with spilling_to(folder) as memory:
+        for table, versions in ((STABLE_SNAPSHOTS, named), (PAGE_WIKITEXTS, texts), (REVISION_LOG, logs)):
+            view_files(memory, table.name, [path for one in versions for path in one.places()], table.schema)
+        for quarter, window, n in memory.execute(_LACKING).fetchall():
+            missing.setdefault(quarter, {})[window] = n
+    return missing
+
+
+_LACKING = f"""
+    WITH lacking AS (
+        SELECT window_start, revision_id, revision_timestamp FROM {STABLE_SNAPSHOTS.name}
+        ANTI JOIN {PAGE_WIKITEXTS.name} USING (page_id, revision_id) WHERE has_text
+    )
+    SELECT CAST(CAST(date_trunc('quarter', revision_timestamp AT TIME ZONE 'UTC') AS DATE) AS VARCHAR) AS quarter,
+           CAST(window_start AS VARCHAR) AS window_key, count(*)
+    FROM lacking ANTI JOIN (SELECT revision_id FROM {REVISION_LOG.name} WHERE is_suppressed) USING (revision_id)
+    GROUP BY ALL ORDER BY ALL
+"""
 
 
 def _lacks_texts(store: Store, snapshot: Version, quarter: str) -> bool:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.api import open_store
-from tempkb.errors import SettingsError
+from tempkb.errors import SettingsError, StoredDamageError
 from tempkb.screens.console import console, exact, fits, grid, records
 from tempkb.store.plain import plain_values
 from tempkb.store.questions import RefusedError, check
@@ -49,6 +49,14 @@ _ERRORS = {
     "Permission Error": duckdb.PermissionException, "FATAL Error": duckdb.FatalException,
     "INTERNAL Error": duckdb.InternalException,
 }  # fmt: skip
+
+
+# Table, partition, version and name of a Parquet file, at the end of its path.
+_PLACE = re.compile(r"/[^'\"]*/(?P<table>[^/'\"]+)/(?P<key>[^/'\"]+)/[^/'\"]+/(?P<file>[^/'\"]+\.parquet)")
+# What DuckDB says of a Parquet file that it does not name.
+_UNREADABLE = re.compile(
+    r"TProtocolException|don.t know what type|Out of buffer|Parquet file|(ZSTD|Snappy) decompression", re.IGNORECASE
+)
 
 
 def run_query(query: str, form: str | None, parquet: Path | None) -> None:
@@ -100,9 +108,11 @@ def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
                 f"the query was given up: {_first_line(error)}; ask for fewer columns or rows, or sort and group less "
                 "at once"
             ) from None
-        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException):
-            raise
         except duckdb.Error as error:
+            if said := _unreadable_file(store, error):
+                raise StoredDamageError(said) from None
+            if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.InternalException):
+                raise
             raise SettingsError(f"the query was refused: {_in_our_words(store, error)}") from None
 
 
@@ -122,6 +132,23 @@ def _in_our_words(store: Store, error: duckdb.Error) -> str:
         explained = store.database.explain(error)
         return f"{explained}\n{_TABLES_THERE}" if no_table and "\n" in explained else explained
     return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
+
+
+def _unreadable_file(store: Store, error: duckdb.Error) -> str:
+    """Say which file of a view DuckDB cannot read; empty if an error is about something else."""
+    said = _first_line(error)
+    place = _PLACE.search(said)
+    if place is not None and place["table"] in store.tables:
+        words = said.replace(place[0], place["file"])
+        thing, option = f"{place['table']} {place['key']}, {place['file']}", f" --table {place['table']}"
+    elif _UNREADABLE.search(said):
+        words, thing, option = said, "a view over files of the lake", ""
+    else:
+        return ""
+    return (
+        f"{thing}: found a file that DuckDB cannot read ({words}); expected what tempkb wrote. Compare it with its "
+        f"sum, which tells what to type then: tempkb verify{option}"
+    )
 
 
 def _own_shell(path: Path) -> str:

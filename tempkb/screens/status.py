@@ -113,6 +113,11 @@ def _print_damage(store: Store) -> None:
     for fault in faults:
         command = to_build_again(store.tables[fault.table], fault.partition)
         say(f"damaged: {fault}; build it again: {command}")
+    for path in store.database.set_aside_files():
+        say(
+            f"set aside, since it was damaged: {path}; tables of your own, if you made any in it, are there only. Once "
+            f"nobody wants it any more: rm {shlex.quote(str(path))}"
+        )
     named = {(fault.table, fault.partition) for fault in faults}
     for name, table in store.tables.items():
         for partition in store.lake.lost(name):

@@ -25,6 +25,8 @@ def publish_all() -> None:
     store = _existing(Patience(_PATIENCE))
     _set_aside(store)
     publication = store.publish()
+    if publication.set_aside:
+        tell(publication.set_aside)
     for line in publication.damaged:
         tell(line)
     _tell_lost(store)

@@ -1,10 +1,13 @@
 """The screen of `tempkb verify`: a line for each fault and what to type, then what was read."""
 
+import contextlib
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence, Set
 from datetime import date
+from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import (
@@ -20,9 +23,11 @@ from tempkb.benchmarks.register import (
 )
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.dumps.verification import VerifiedDumps, verify_dump, verify_notes
+from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.revisions.losses import lacking_texts
+from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import say
 from tempkb.screens.failure import tell
 from tempkb.store.comparison import Difference, compare
@@ -34,6 +39,8 @@ from tempkb.store.tables import Table
 from tempkb.store.verification import Verified, bytes_of, verify_lake
 from tempkb.windows import parse_day
 from tempkb.wording import counted
+
+_SHOWN = 5  # windows that a line names
 
 
 def print_verification(tables: Sequence[str], since: str) -> None:
@@ -59,7 +66,10 @@ def print_verification(tables: Sequence[str], since: str) -> None:
         verified = _verify_lake(store, chosen, day)
         lines = [f"{fault}. {_mend(store, fault)}" for fault in verified.faults]
         passed |= {(fault.table, fault.partition) for fault in verified.faults}
-        lines += _lost(store, chosen, passed) if day is None else []
+        if day is None:
+            lacking = _lacking_texts(store, verified)
+            lines += _lacking_in_words(lacking)
+            lines += _lost(store, chosen, passed | {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
         lines += _verify_database(store, chosen, verified, passed)
         dumps = VerifiedDumps()
         if not tables and day is None:
@@ -74,9 +84,6 @@ def print_verification(tables: Sequence[str], since: str) -> None:
 
 
 def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds: float) -> None:
-    if dumps.gone:
-        gone, are = counted(len(dumps.gone), "file"), "is" if len(dumps.gone) == 1 else "are"
-        say(f"not read: {gone} of named dumps {are} no longer there, such as {dumps.gone[0]}")
     if verified.uncovered:
         were = "was" if verified.uncovered == 1 else "were"
         say(
@@ -112,6 +119,40 @@ def _keys_of_release(lake: Lake, table: Table, name: str) -> list[str]:
     return [*partitions_of_release(lake, table, name), *lost_of_release(lake, table, name)]
 
 
+def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]]:
+    """Texts that snapshots name and that are not there, by quarter and window; they are noted, to be read again."""
+    if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= verified.whole.keys():
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        lacking = lacking_texts(
+            verified.whole[STABLE_SNAPSHOTS.name],
+            verified.whole[PAGE_WIKITEXTS.name],
+            verified.whole.get(REVISION_LOG.name, ()),
+            Path(folder),
+        )
+    # Of a quarter that is damaged or was set aside nothing can be there.
+    gone = {key for key in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.current(PAGE_WIKITEXTS.name, key) is None}
+    lacking = {quarter: windows for quarter, windows in lacking.items() if quarter not in gone}
+    # Whoever may not write here is told all the same.
+    with contextlib.suppress(OSError):
+        for quarter, windows in lacking.items():
+            store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
+    return lacking
+
+
+def _lacking_in_words(lacking: Mapping[str, Mapping[str, int]]) -> list[str]:
+    return [
+        f"{PAGE_WIKITEXTS.name} {quarter}: found no text for winners of {_first_few(windows)}; expected the text of "
+        "each. Read them again: tempkb build"
+        for quarter, windows in lacking.items()
+    ]
+
+
+def _first_few(counts: Mapping[str, int]) -> str:
+    shown = ", ".join(f"{key} ({n:,})" for key, n in sorted(counts.items())[:_SHOWN])
+    return shown + (f" and of {len(counts) - _SHOWN} more windows" if len(counts) > _SHOWN else "")
+
+
 def _lost(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
     """Partitions that were set aside earlier and are not built again yet, but for those that are passed over."""
     return [
@@ -125,7 +166,7 @@ def _lost(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> 
 def _what_is_left(store: Store, table: str, partition: str) -> str:
     owed = sorted(store.lake.owed(table, partition))
     if owed and store.lake.current(table, partition) is not None:
-        return f"found a part only, since a damaged version was set aside; expected also that of {', '.join(owed)}"
+        return f"found a part only, since a version was damaged or lost; expected also what {', '.join(owed)} brings"
     return "found no version, since a damaged one was set aside; expected one"
 
 
@@ -222,6 +263,9 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
         if str(error) not in verified.faults:
             verified.faults.append(str(error))
         return verified
+    mirror = store.home.settings.mirror
+    read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
+    verified.faults += missing_files(store.home.dumps, dumps, read, mirror)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
     with progress.Meter("verifying dumps", total, _log) as meter:
         for dump in dumps:
@@ -229,7 +273,7 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
             if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
                 rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
                 written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
-            verify_dump(dump, written, verified, meter.at)
+            verify_dump(dump, written, verified, meter.at, mirror)
     return verified
 
 

@@ -21,6 +21,8 @@ LOST = "lost"
 """Note of a partition that was set aside and is to be built again."""
 OWED = "owed"
 """Notes of a lost partition that several builds fill: an empty file for each that has not filled it again yet."""
+HELD = "held"
+"""Copies of the pointers: a partition with a copy and without a pointer was not removed, but has lost it."""
 POINTER = "CURRENT"
 NOTES = "_notes"
 
@@ -47,6 +49,25 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.table} {self.partition}, {self.file}: found {self.found}; expected {self.expected}"
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What was done about a fault.
+
+    Attributes:
+        fault: that was found.
+        is_pointed: was the pointer written again from its copy? Else the partition was set aside, to be built again.
+    """
+
+    fault: Fault
+    is_pointed: bool
+
+    def __str__(self) -> str:
+        if self.is_pointed:
+            version = f"version {self.fault.version}" if self.fault.version else "the version that it named"
+            return f"put right: {self.fault}. It was written again, since all files of {version} are whole"
+        return f"damaged, and set aside: {self.fault}"
 
 
 # Sums of files that this process has read, with the state of the file that they hold for.
@@ -106,9 +127,14 @@ def carry_sum(old: Path, new: Path) -> None:
 
 def write_note(path: Path, fault: Fault) -> None:
     """Write a fault down, whole or not at all."""
+    replace_whole(path, json.dumps(asdict(fault), ensure_ascii=False).encode() + b"\n")
+
+
+def replace_whole(path: Path, data: bytes) -> None:
+    """Write a small file, whole or not at all; its folder is made where it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
-    draft.write_text(json.dumps(asdict(fault), ensure_ascii=False) + "\n", "utf-8")
+    draft.write_bytes(data)
     draft.replace(path)
 
 
@@ -124,7 +150,7 @@ def read_note(path: Path) -> Fault | None:
 
 
 def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
-    """Where a lake keeps a note (`MARK` or `LOST`) about a partition."""
+    """Where a lake keeps a note (`MARK`, `LOST`, `OWED` or `HELD`) about a partition."""
     return root / NOTES / kind / table / partition
 
 

@@ -9,16 +9,17 @@ is never stored: whatever `CURRENT` in the lake differs from the table
 import contextlib
 import hashlib
 import itertools
+import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
 from tempkb.errors import TempkbError
-from tempkb.store.damage import refuse
+from tempkb.store.damage import refuse, replace_whole
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.questions import close_off
@@ -53,6 +54,10 @@ _MAGIC = b"DUCK"
 _BROUGHT_IN = "2"
 
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
+# What DuckDB says of a block or a write-ahead log whose sum is another, and of a file that ends early. A lock, a
+# missing right, a disk's error and the format of a newer DuckDB are none of these.
+_CORRUPT = re.compile(r"corrupt (database|wal) file|failure while replaying wal", re.IGNORECASE)
+_SHORT = "could not read enough bytes"
 _BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 
@@ -62,7 +67,18 @@ class DatabaseFileError(TempkbError):
 
 
 class DamagedDatabaseError(DatabaseFileError):
-    """DuckDB cannot read the file."""
+    """Parts of the file are not as DuckDB wrote them.
+
+    Attributes:
+        found: which file, and what is wrong with it.
+    """
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"{found}; expected the published tables. Make them again from the lake: tempkb publish, which moves the "
+            "damaged file aside; tables of your own are then in that file only"
+        )
+        self.found = found
 
 
 class NothingPublishedError(DatabaseFileError):
@@ -87,12 +103,14 @@ class Publication:
         left: partitions that are still pending.
         reason: why.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
+        set_aside: what is to be said of a damaged DuckDB file that was moved away; empty when none was.
     """
 
     done: int
     left: int
     reason: str = ""
     damaged: tuple[str, ...] = ()
+    set_aside: str = ""
 
 
 class Database:
@@ -199,38 +217,69 @@ class Database:
         return result
 
     def publish(self, patience: Patience) -> Publication:
-        """Bring in all that is pending, a partition a transaction, as far as patience allows."""
+        """Bring in all that is pending, a partition a transaction, as far as patience allows.
+
+        A file that is damaged is moved away, and a new one takes its place.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with (
-                locked(self.path.with_name(self.path.name + ".lock"), patience),
-                self._updating(patience) as connection,
-            ):
-                blocked = self.in_the_way(connection)
-                names = {name.lower() for name in blocked}
-                pending = self.pending(connection)
-                possible = [one for one in pending if one.table.name not in names]
-                damaged: list[str] = []
-                for table, group in itertools.groupby(possible, key=lambda one: one.table):
-                    self._bring_in(connection, table, list(group), damaged)
-                self._make_named_views(connection, names)
-                return Publication(
-                    len(possible),
-                    len(pending) - len(possible),
-                    refusal(self.path, blocked) if blocked else "",
-                    tuple(damaged),
-                )
+            with locked(self.path.with_name(self.path.name + ".lock"), patience):
+                try:
+                    return self._publish(patience)
+                except DamagedDatabaseError as error:
+                    said = self._set_aside(error)
+                return replace(self._publish(patience), set_aside=said)
         except DamagedDatabaseError as error:
             return Publication(0, len(self.pending()), str(error))
         except (LockTimeoutError, DatabaseFileError) as error:
             return Publication(0, self._count_pending(), str(error))
+
+    def _publish(self, patience: Patience) -> Publication:
+        with self._updating(patience) as connection:
+            blocked = self.in_the_way(connection)
+            names = {name.lower() for name in blocked}
+            pending = self.pending(connection)
+            possible = [one for one in pending if one.table.name not in names]
+            damaged: list[str] = []
+            for table, group in itertools.groupby(possible, key=lambda one: one.table):
+                self._bring_in(connection, table, list(group), damaged)
+            self._make_named_views(connection, names)
+            return Publication(
+                len(possible),
+                len(pending) - len(possible),
+                refusal(self.path, blocked) if blocked else "",
+                tuple(damaged),
+            )
+
+    def set_aside_files(self) -> list[Path]:
+        """Return the damaged files that were moved away, sorted."""
+        return sorted(one for one in self.path.parent.glob(f"{self.path.name}.damaged-*") if one.suffix != ".wal")
+
+    def _set_aside(self, error: DamagedDatabaseError) -> str:
+        """Move the file away, and its log with it, under the lock; say so."""
+        place = next(
+            one
+            for n in itertools.count(1)
+            if not (one := self.path.with_name(f"{self.path.name}.damaged-{n}")).exists()
+        )
+        log = self.path.with_name(f"{self.path.name}.wal")
+        if log.exists():
+            # First, or DuckDB would replay it into the new file.
+            log.rename(place.with_name(f"{place.name}.wal"))
+        self.path.rename(place)
+        _note_of(self.path).unlink(missing_ok=True)
+        return f"{error.found}. {set_aside_in_words(place)}"
 
     @contextlib.contextmanager
     def _updating(self, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open the file for writing, with its books; the caller holds the lock."""
         if not _is_begun(self.path):
             self._begin(patience)
+        # Before anything is written to the file, which would then be another than the one of the note.
+        damage = _noted_damage(self.path)
         with _connected(self.path, patience, read_only=False) as connection:
+            if damage:
+                raise DamagedDatabaseError(damage)
             # A file that an analyst has made before us has none, one of an earlier tempkb may lack a later one.
             with _transaction(connection):
                 self._has_books(connection)
@@ -362,6 +411,14 @@ class Database:
                 connection.executemany(f"INSERT INTO {identifier(side.name)} VALUES ({marks})", rows)
         books = "INSERT INTO published VALUES (?, ?, ?, ?, now(), ?)"
         connection.execute(books, [*named, version.version, version.rows, version.sum_of_sides()])
+
+
+def set_aside_in_words(place: Path) -> str:
+    """Say where a damaged file lies now."""
+    return (
+        f"The damaged DuckDB file was set aside as {place}, and the tables were published anew from the lake; tables "
+        "of your own, if you made any, are in that file only"
+    )
 
 
 def refusal(path: Path, names: Sequence[str]) -> str:
@@ -525,31 +582,67 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
         connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
         yield connection
     except duckdb.Error as error:
-        if _is_damage(error):
-            raise DamagedDatabaseError(damaged_database(path, error)) from None
+        if _is_damage(path, error):
+            raise _damaged(path, error) from None
+        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+            raise DatabaseFileError(_unreadable(path, error)) from None
         raise
     finally:
         connection.close()
 
 
-def _is_damage(error: duckdb.Error) -> bool:
-    """Is an error about the DuckDB file itself? DuckDB keeps a sum of each of its blocks."""
-    return isinstance(error, duckdb.FatalException | duckdb.InternalException) or "corrupt" in str(error).lower()
-
-
 def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
     """Say why a file cannot be opened; what the system refuses says nothing about the file."""
     if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
-        return DatabaseFileError(f"{path} cannot be opened: {str(error).splitlines()[0]}")
-    return DamagedDatabaseError(damaged_database(path, error))
+        return DatabaseFileError(f"{path} cannot be opened: {_first_line(error)}")
+    return _damaged(path, error) if _is_damage(path, error) else DatabaseFileError(_unreadable(path, error))
 
 
-def damaged_database(path: Path, error: duckdb.Error) -> str:
-    """What to say of a DuckDB file that cannot be read, and what to type."""
-    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+def _is_damage(path: Path, error: duckdb.Error) -> bool:
+    """Is an error about the DuckDB file itself? A Parquet file of a view may end early, too."""
+    said = str(error)
+    return bool(_CORRUPT.search(said)) or (_SHORT in said.lower() and path.name in said)
+
+
+def _damaged(path: Path, error: duckdb.Error) -> DamagedDatabaseError:
+    """Note that a file was found damaged, for the next publication, and return the error to raise."""
+    said = f"{path}: found a damaged file ({_first_line(error)})"
+    # Whoever may not write here still learns of it.
+    with contextlib.suppress(OSError):
+        replace_whole(_note_of(path), json.dumps([said, _state_of(path)]).encode())
+    return DamagedDatabaseError(said)
+
+
+def _noted_damage(path: Path) -> str:
+    """What was noted of damage to a file that is still as it was then; empty if nothing was.
+
+    A reader may have met a block that a publication does not touch.
+    """
+    try:
+        said, state = json.loads(_note_of(path).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return ""
+    return str(said) if state == _state_of(path) else ""
+
+
+def _note_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.damage.json")
+
+
+def _state_of(path: Path) -> list[int]:
+    """Tells a file from a later one in its place, and from itself after something was written to it."""
+    state = path.stat()
+    return [state.st_ino, state.st_size, state.st_mtime_ns]
+
+
+def _unreadable(path: Path, error: duckdb.Error) -> str:
     aside = path.with_name(f"{path.name}.damaged")
     return (
-        f"{path}: found a file that DuckDB cannot read ({said}); expected the published tables. They can be made "
-        f"again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish. "
-        f"Tables of your own, if you made any in it, are then in {aside.name} only"
+        f"{path}: found a file that this DuckDB does not read ({_first_line(error)}); expected the published tables. "
+        f"tempkb leaves it as it is. To have them made again from the lake: mv {shlex.quote(str(path))} "
+        f"{shlex.quote(str(aside))} && tempkb publish; tables of your own are then in {aside.name} only"
     )
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

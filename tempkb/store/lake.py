@@ -5,6 +5,7 @@
     lake/<table>/<partition>/<version>/exclusions.jsonl, manifest.jsonl
     lake/_staging/<run>/...                       drafts; a lock file tells whether their run lives
     lake/_damaged/<table>/<partition>/...         what was found damaged and set aside; nothing reads it
+    lake/_notes/held/<table>/<partition>          a copy of the pointer; it goes only when the partition is removed
 
 `<version>` is a hash of the content, so writing equal rows again changes
 nothing. Only `CURRENT` is ever replaced, by `os.replace`: a partition is whole
@@ -12,7 +13,10 @@ or absent at every instant, for any number of writers and readers. Readers ask
 the lake for explicit file lists and never glob.
 
 A partition whose pointer or files are not as they were written counts as
-absent: sizes tell whenever it is looked up, sums before its files are read.
+absent: sizes tell whenever it is looked up, sums before its files are read. So
+does one whose pointer is gone though the copy of it is still there: nobody
+removed it on purpose. The pointer is then written again from the copy, if all
+files of that version are whole.
 """
 
 import contextlib
@@ -31,16 +35,19 @@ from typing import Any, TextIO
 
 from tempkb.errors import ContractError, StoredDamageError
 from tempkb.store.damage import (
+    HELD,
     LOST,
     MARK,
     NOTES,
     OWED,
     POINTER,
     Fault,
+    Mended,
     carry_sum,
     note_path,
     read_note,
     refuse,
+    replace_whole,
     size_fault,
     sum_fault,
     sum_of,
@@ -198,21 +205,26 @@ class Lake:
         self._pointers: dict[tuple[str, str], tuple[bytes, Version]] = {}
 
     def current(self, table: str, partition: str) -> Version | None:
-        """Return the version that counts, or None when the partition was never built, or is damaged."""
+        """Return the version that counts, or None when the partition was never built, was removed, or is damaged."""
         version, fault = self.examine(table, partition)
         return version if fault is None else None
 
     def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         """Return what the pointer of a partition says, as far as it can be read, and what is wrong with it.
 
-        The pointer's own sum and the sizes of all files are compared, and what was noted of damage counts.
+        The pointer's own sum and the sizes of all files are compared, and what was noted of damage counts. A pointer
+        that is gone though nobody has removed the partition is a fault, too.
         """
         folder = self._folder(table, partition)
         while True:
             try:
                 written = (folder / POINTER).read_bytes()
             except FileNotFoundError:
-                return None, None
+                held = self._held(table, partition)
+                if held is not None and (folder / POINTER).exists():
+                    # It was removed and built again meanwhile.
+                    continue
+                return None, held
             known, version = self._pointers.get((table, partition), (b"", None))
             fault = None
             if known != written or version is None:
@@ -249,7 +261,9 @@ class Lake:
             if not path.name.endswith(".draft")
         }
         owed = {path.parent.name for path in (self.root / NOTES / OWED / table).glob("*/*")}
-        return sorted(owed | {key for key in noted if self.current(table, key) is None})
+        unpointed = {key for key in self._held_keys(table) if not (self.root / table / key / POINTER).exists()}
+        gone = {key for key in unpointed if self.examine(table, key)[1] is not None}
+        return sorted(owed | gone | {key for key in noted if self.current(table, key) is None})
 
     def owe(self, table: str, partition: str, keys: Iterable[str]) -> None:
         """Note what is to be added to a lost partition: until all of it is settled, the partition counts as lost.
@@ -277,14 +291,14 @@ class Lake:
     def lost_version(self, table: str, partition: str) -> str:
         """Return the version that a lost partition had; empty when its pointer could not be read."""
         noted = [read_note(note_path(self.root, kind, table, partition)) for kind in (LOST, MARK)]
+        noted.append(self._held(table, partition))
         return next((note.version for note in noted if note is not None), "")
 
     def keys(self, table: str) -> list[str]:
-        """Keys of the partitions that have a pointer, whether or not it is whole; sorted."""
+        """Keys of the partitions that have a pointer, whole or not, or have lost it; sorted."""
         folder = self.root / table
-        if not folder.exists():
-            return []
-        return sorted(entry.name for entry in folder.iterdir() if (entry / POINTER).exists())
+        there = {entry.name for entry in folder.iterdir() if (entry / POINTER).exists()} if folder.exists() else set()
+        return sorted(there | self._held_keys(table))
 
     def partitions(self, table: str) -> list[str]:
         """Return the keys of all built partitions, sorted."""
@@ -301,7 +315,10 @@ class Lake:
 
     def remove(self, table: str, partition: str) -> None:
         """Forget a partition, also what is noted of damage to it; its files stay until `collect_garbage`."""
-        (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
+        with locked(self._swap_lock):
+            # The copy first: a pointer without one stands, a copy without a pointer would bring the partition back.
+            self._forget_note(HELD, table, partition)
+            (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
         self._forget_note(MARK, table, partition)
         self._forget_note(LOST, table, partition)
         self.settle(table, partition, self.owed(table, partition))
@@ -318,37 +335,89 @@ class Lake:
             fault = Fault(table, partition, POINTER, "no version", f"version {version or 'unknown'}", version)
             write_note(note_path(self.root, LOST, table, partition), fault)
             self._forget_note(MARK, table, partition)
+            self._forget_note(HELD, table, partition)
             (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
 
-    def set_aside(self, fault: Fault) -> Path | None:
-        """Move a damaged partition out of the way, so that it is built again; nothing of it is thrown away.
+    def mend(self, fault: Fault) -> Mended | None:
+        """Write a lost or damaged pointer again, or move a damaged partition out of the way, to be built again.
+
+        Nothing of it is thrown away.
 
         Args:
             fault: what is wrong with it.
 
         Returns:
-            the folder where it lies now; None if the partition was replaced or repaired in the meantime.
+            what was done; None if the partition was replaced or repaired in the meantime.
         """
         with locked(self._swap_lock):
-            return self._set_aside(fault)
+            version, found = self.examine(fault.table, fault.partition)
+            if version is not None and found is None:
+                found = version.first_fault(sums=True)
+            if found is None:
+                return None
+            is_pointed = version is None and self._point_again(fault.table, fault.partition)
+            if not is_pointed:
+                self._set_aside(found, version)
+            return Mended(found, is_pointed)
 
-    def _set_aside(self, fault: Fault) -> Path | None:
+    def _point_again(self, table: str, partition: str) -> bool:
+        """Make the version current of which the copy of the pointer tells, if each of its files has its sum."""
+        version = self._held_version(table, partition)
+        if version is None or version.first_fault(sums=True) is not None:
+            return False
+        self._point_to(version)
+        return True
+
+    def _set_aside(self, fault: Fault, version: Version | None) -> None:
+        """Move a version that is damaged, or, if nobody can say which it was, all versions out of the way."""
         folder = self._folder(fault.table, fault.partition)
-        version, found = self.examine(fault.table, fault.partition)
-        if version is not None and found is None:
-            found = version.first_fault(sums=True)
-        if found is None:
-            return None
-        target = self._make_place_aside(found, version.version if version is not None else "unknown")
-        write_note(note_path(self.root, LOST, fault.table, fault.partition), found)
-        (folder / POINTER).rename(target / POINTER)
-        # Of an unreadable pointer nobody can say which version it named: then all of them go along.
-        moved = [version.folder] if version is not None else [path for path in folder.iterdir() if path.is_dir()]
-        for path in moved:
-            if path.is_dir():
+        moved = [version.folder] if version is not None else sorted(folder.glob("*/"))
+        write_note(note_path(self.root, LOST, fault.table, fault.partition), fault)
+        there = [path for path in (folder / POINTER, *moved) if path.exists()]
+        if there:
+            target = self._make_place_aside(fault, version.version if version is not None else "unknown")
+            for path in there:
                 path.rename(target / path.name)
         self._forget_note(MARK, fault.table, fault.partition)
-        return target
+        # Last: where we are killed before, it keeps what lies without a pointer from the garbage collector.
+        self._forget_note(HELD, fault.table, fault.partition)
+
+    def keep_pointers(self, table: str) -> None:
+        """Copy the pointers of partitions whose copies lack: an earlier tempkb, or a kill, has left them so."""
+        copied = self._held_keys(table)
+        if all(key in copied for key in self.keys(table)):
+            return
+        with locked(self._swap_lock):
+            for key in self.keys(table):
+                if key not in copied and self.examine(table, key)[1] is None:
+                    self._copy_pointer(table, key)
+
+    def _copy_pointer(self, table: str, partition: str) -> None:
+        written = (self._folder(table, partition) / POINTER).read_bytes()
+        replace_whole(note_path(self.root, HELD, table, partition), written)
+
+    def _held_keys(self, table: str) -> set[str]:
+        """Keys of partitions that have a copy of their pointer: what was pointed to, and removed by nobody."""
+        folder = self.root / NOTES / HELD / table
+        names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - thousands of names, and only these
+        return {name for name in names if not name.endswith(".draft")}
+
+    def _held(self, table: str, partition: str) -> Fault | None:
+        """What to say of a partition without a pointer; None if it was never built, or was removed."""
+        path = note_path(self.root, HELD, table, partition)
+        if not path.exists():
+            return None
+        version = self._held_version(table, partition)
+        name = version.version if version is not None else ""
+        return Fault(table, partition, POINTER, "no such file", f"the pointer to version {name or 'unknown'}", name)
+
+    def _held_version(self, table: str, partition: str) -> Version | None:
+        """What the copy of a pointer says, if it can be read."""
+        try:
+            written = note_path(self.root, HELD, table, partition).read_bytes()
+        except FileNotFoundError:
+            return None
+        return _read_pointer(written, table, partition, self._folder(table, partition))[0]
 
     def _make_place_aside(self, fault: Fault, name: str) -> Path:
         """Make a folder for what is damaged, which says why it is there."""
@@ -432,9 +501,10 @@ class Lake:
         version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name, described)
         # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
         with locked(self._swap_lock):
-            _, fault = self.examine(table.name, partition)
-            if fault is not None:
-                self._set_aside(fault)
+            current, fault = self.examine(table.name, partition)
+            # A version without a pointer need not go anywhere for another to come.
+            if fault is not None and (folder / POINTER).exists():
+                self._set_aside(fault, current)
             version = self._move_into_place(draft, version)
             self._point_to(version)
         return version
@@ -474,7 +544,7 @@ class Lake:
     def _remove_old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
         current, fault = self.examine(table, partition.name)
         if fault is not None:
-            # Nobody can say what of it may go.
+            # Nobody can say what of it may go, or it is all that is left of a partition that was not removed.
             return []
         kept = shown | ({current.version} if current is not None else set())
         if current is not None:
@@ -521,7 +591,11 @@ class Lake:
         """Make a version the current one, under the swap lock; what was noted of damage holds no longer."""
         # Before the pointer moves: an equal version may have been damaged, and be whole by now.
         self._forget_note(MARK, version.table, version.partition)
+        if (version.folder.parent / POINTER).exists():
+            # Whoever is killed in between leaves no copy rather than an old one, which must never count again.
+            self._forget_note(HELD, version.table, version.partition)
         _replace_pointer(version)
+        self._copy_pointer(version.table, version.partition)
         self._forget_note(LOST, version.table, version.partition)
 
     def _forget_note(self, kind: str, table: str, partition: str) -> None:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
-from tempkb.store.damage import Fault
+from tempkb.store.damage import Fault, Mended
 from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
@@ -125,14 +125,19 @@ class Store:
         """Return what is wrong with damaged partitions, as pointers, sizes, side files and earlier readers tell."""
         return [fault for name in self.tables for fault in self.lake.faults(name)]
 
-    def set_aside_damaged(self) -> list[Fault]:
-        """Set damaged partitions aside, so that they are built again, and return what was wrong with them."""
-        found = [fault for fault in self.faults() if self.lake.set_aside(fault) is not None]
-        for fault in found:
-            if self.tables[fault.table].tells_of_a_run:
+    def set_aside_damaged(self) -> list[Mended]:
+        """Set damaged partitions aside, so that they are built again, and say what was done about each.
+
+        Pointers that are gone are written again where that suffices.
+        """
+        mended = [done for fault in self.faults() if (done := self.lake.mend(fault)) is not None]
+        for done in mended:
+            if not done.is_pointed and self.tables[done.fault.table].tells_of_a_run:
                 # Nothing can build it again, so nothing may wait for it.
-                self.lake.remove(fault.table, fault.partition)
-        return found
+                self.lake.remove(done.fault.table, done.fault.partition)
+        for name in self.tables:
+            self.lake.keep_pointers(name)
+        return mended
 
     def publish(self) -> Publication:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from tempkb.store.damage import POINTER, Fault, refuse
+from tempkb.store.damage import HELD, POINTER, Fault, note_path, refuse
 from tempkb.store.lake import Lake, Version
 
 
@@ -81,9 +81,12 @@ def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault
 
 def _keys_since(lake: Lake, table: str, since: date | None) -> Iterator[str]:
     for key in lake.keys(table):
-        try:
-            written = (lake.root / table / key / POINTER).stat().st_mtime
-        except FileNotFoundError:
-            continue
-        if since is None or datetime.fromtimestamp(written, UTC).date() >= since:
-            yield key
+        # Of a pointer that is gone, its copy tells when it was written.
+        for path in (lake.root / table / key / POINTER, note_path(lake.root, HELD, table, key)):
+            try:
+                written = path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+            if since is None or datetime.fromtimestamp(written, UTC).date() >= since:
+                yield key
+            break

@@ -1,8 +1,10 @@
 """Texts that were lost to damage stay lost until every window that needs them was read again."""
 
+import re
 import shutil
 from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from tempkb.dumps.catalogue import name_dump
@@ -13,8 +15,11 @@ from tempkb.mentions.cleaning import clean_quarters
 from tempkb.refresh import due_dumps, is_built, missing_windows, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
+from tempkb.revisions.losses import lacking_texts
+from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.rooms import TABLES
 from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
@@ -40,7 +45,7 @@ def built(home_folder, tmp_path):
     write_namespaces(store, dump)
     clean_quarters(store, store.lake.partitions("page_wikitexts"), lambda line: None)
     fault = cut_off(store, "page_wikitexts", QUARTER)
-    assert store.lake.set_aside(fault) is not None
+    assert store.lake.mend(fault) is not None
     return store, windows, dump
 
 
@@ -112,7 +117,7 @@ def test_other_files_do_not_bring_lost_texts_back_unless_they_are_asked_to(built
 
 def test_no_mentions_are_made_from_a_part_of_the_texts(built):
     store, windows, dump = built
-    store.lake.set_aside(cut_off(store, "page_links", QUARTER))
+    store.lake.mend(cut_off(store, "page_links", QUARTER))
     with connected(store) as connection:
         with pytest.raises(ContractError, match="texts of the quarters 2020-10-01 were lost to damage"):
             write_mentions(store, windows[0], connection)
@@ -131,3 +136,32 @@ def test_a_window_that_is_removed_is_waited_for_no_longer(built):
     read_again(store, dump, windows[1:2], windows)
     remove(store, of_windows(store, windows[:1]))
     assert store.lake.lost("page_wikitexts") == []
+
+
+def lacking(store, folder, *, logs=True):
+    names = ("stable_snapshots", "page_wikitexts", *(("revision_log",) if logs else ()))
+    versions = [store.lake.versions(name) for name in names]
+    return lacking_texts(*versions, *([] if logs else [[]]), folder)
+
+
+def test_texts_that_are_gone_though_nothing_was_noted_are_missed(built, tmp_path):
+    store, windows, dump = built
+    read_again(store, dump, windows, windows)
+    assert lacking(store, tmp_path) == {}
+    # As an earlier tempkb has left it where a pointer was deleted and a window rebuilt.
+    store.forget(PAGE_WIKITEXTS, QUARTER, "revision_id", pa.array([21]), Provenance())
+    assert lacking(store, tmp_path) == {QUARTER: {"2020-10-01": 1, "2021-01-01": 1}}
+
+
+def test_a_text_that_a_rebuild_has_hidden_is_not_missed(built, tmp_path):
+    store, windows, dump = built
+    read_again(store, dump, windows, windows)
+    hidden, n = re.subn(r"<text[^>]*>By the [^<]*</text>", '<text deleted="deleted" />', PAGES[1])
+    assert n == 1
+    path = tmp_path / "testwiki-20210801-pages-meta-history.xml"
+    path.write_bytes(export(PAGES[0], hidden, PAGES[2]))
+    # The other window's snapshot is as the first dump told it, and names the revision.
+    build(store, [Plan(name_dump([path], "testwiki"), None, tuple(windows[:1]))], windows, print, rebuild=True)
+    assert texts(store) == [11, 12, 22, 31]
+    assert lacking(store, tmp_path, logs=False) == {QUARTER: {"2021-01-01": 1}}
+    assert lacking(store, tmp_path) == {}

@@ -1,25 +1,29 @@
 """Bits that flip and files that break off, all over a lake: each is noticed by `verify` and mended by the next build.
 
-    python -m tempkb_tests.soak.flips [FOLDER]
+    python -m tempkb_tests.soak.flips [FOLDER] [--flips N] [--cuts N] [--round N] [--blows N]
 
 builds the demo world with a release of each benchmark in FOLDER (by default a
-temporary one; a home that is there is taken as it is), hits it 350 times, and
-prints what became of the hits. Ends with an error if one was not noticed or not
-mended.
+temporary one; a home that is there is taken as it is), hits its lake 350 times,
+deletes the pointers of one partition of each table, flips and cuts its DuckDB
+file, and prints what became of all that. Ends with an error if something was not
+noticed or not mended.
 """
 
+import argparse
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-FLIPS, CUTS, ROUND = 300, 50, 60
+FLIPS, CUTS, ROUND, BLOWS = 300, 50, 60, 20
 RELEASES = (
     ("tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
     ("templama", "2021-01-01..2024-01-01", "--name", "demo-years"),
@@ -183,6 +187,75 @@ def hit_and_mend(hits: Sequence[Hit], size: int) -> list[str]:
     return wrong
 
 
+def delete_pointers(lake: Path, seed: int) -> list[str]:
+    """Delete the pointer of one partition of each table, and one partition whole; return what went wrong.
+
+    The pointers are to be written again, and nothing is to be built for that but the one that is gone.
+    """
+    from tempkb.api import open_store
+    from tempkb.store.verification import verify_lake
+
+    chance, undisturbed, wrong = random.Random(seed), state(), []
+    by_table: dict[str, list[Path]] = {}
+    for pointer in sorted(lake.glob("[a-z]*/*/CURRENT")):
+        by_table.setdefault(pointer.parents[1].name, []).append(pointer)
+    struck = [chance.choice(pointers) for pointers in by_table.values()]
+    gone = chance.choice(struck)
+    for pointer in struck:
+        pointer.unlink()
+    shutil.rmtree(gone.parent)
+    store = open_store()
+    faults = verify_lake(store.lake, store.tables, None).faults
+    if {(fault.table, fault.partition) for fault in faults} != {
+        (one.parents[1].name, one.parent.name) for one in struck
+    }:
+        wrong.append(f"pointers: noticed {[str(fault) for fault in faults]}; deleted {struck}")
+    mended = store.set_aside_damaged()
+    built_again = [done.fault.partition for done in mended if not done.is_pointed]
+    if built_again != [gone.parent.name]:
+        wrong.append(f"pointers: set aside {built_again}; expected {gone.parent.name}, which was deleted whole")
+    wrong += [f"pointers: {said}" for said in (*mend(), *whole())]
+    now = state()
+    wrong += [
+        f"pointers: {one} is not as it was" for one in {*undisturbed, *now} if undisturbed.get(one) != now.get(one)
+    ]
+    print(f"{len(struck)} pointers deleted, {gone.parent} whole: {len(wrong)} wrong", flush=True)
+    return wrong
+
+
+def strike_database(path: Path, blows: int, seed: int) -> list[str]:
+    """Flip bits of the DuckDB file and cut it, each by itself; a verification and a publication have to mend it.
+
+    A bit of the first twelve bytes makes it a file of somebody else, and one that no block covers changes nothing.
+    """
+    from tempkb.api import open_store
+    from tempkb.errors import TempkbError
+    from tempkb.store.comparison import compare
+    from tempkb.store.verification import verify_lake
+
+    chance, wrong, outcomes = random.Random(seed), [], Counter()
+    for number in range(blows):
+        size = path.stat().st_size
+        hit = Hit(path, chance.randrange(12, size), chance.randrange(8) if number % 4 else None)
+        hit.strike()
+        store = open_store()
+        try:
+            found = compare(store.database, store.tables, verify_lake(store.lake, store.tables, None).whole)
+            outcome = "read all the same"
+            wrong += [f"{hit}: {one}" for one in found]
+        except TempkbError:
+            outcome = "noticed"
+        publication = store.publish()
+        if publication.left or bool(publication.set_aside) != (outcome == "noticed"):
+            wrong.append(f"{hit}: {outcome}, and then {publication}")
+        wrong += [f"{hit}: {said}" for said in whole()]
+        for aside in store.database.set_aside_files():
+            aside.unlink()
+        outcomes[outcome] += 1
+    print(f"{blows} blows to the DuckDB file: {dict(outcomes)}, {len(wrong)} wrong", flush=True)
+    return wrong
+
+
 def build_demo(home: Path) -> None:
     """Write the demo world into a home, and build all of it."""
     commands = (("demo",), ("build",), *(("release", *one) for one in RELEASES))
@@ -195,17 +268,25 @@ def build_demo(home: Path) -> None:
 
 def main() -> None:
     """Run the whole trial."""
-    home = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="flips-")).absolute()
+    reader = argparse.ArgumentParser(prog="tempkb_tests.soak.flips", description=__doc__.partition("\n")[0])
+    reader.add_argument("folder", nargs="?", help="the home, built where it is empty; by default a temporary one")
+    reader.add_argument("--flips", type=int, default=FLIPS, help="bits turned over in files of the lake")
+    reader.add_argument("--cuts", type=int, default=CUTS, help="files of the lake that end early")
+    reader.add_argument("--round", type=int, default=ROUND, help="hits that are mended by one build")
+    reader.add_argument("--blows", type=int, default=BLOWS, help="times the DuckDB file is flipped or cut")
+    asked = reader.parse_args()
+    home = Path(asked.folder or tempfile.mkdtemp(prefix="flips-")).absolute()
     os.environ["TEMPKB_HOME"] = str(home)
     if not home.exists() or not any(home.iterdir()):
         build_demo(home)
-    hits = choose(home / "lake", FLIPS, CUTS, seed=14)
+    hits = choose(home / "lake", asked.flips, asked.cuts, seed=14)
     began = time.monotonic()
+    wrong = delete_pointers(home / "lake", seed=15) + strike_database(home / "tempkb.duckdb", asked.blows, seed=16)
     missed = notice_each(hits)
     print(
         f"{len(hits) - len(missed)} of {len(hits)} hits were noticed ({time.monotonic() - began:.0f} s); missed: {missed}"
     )
-    wrong = hit_and_mend(hits, ROUND)
+    wrong += hit_and_mend(hits, asked.round)
     print(f"{len(hits)} hits were mended in rounds ({time.monotonic() - began:.0f} s); wrong: {len(wrong)}")
     for line in wrong:
         print(line)

@@ -4,6 +4,9 @@ import dataclasses
 import errno
 import json
 import os
+import re
+import subprocess
+import sys
 from unittest import mock
 
 import duckdb
@@ -160,9 +163,9 @@ def test_what_is_set_aside_stays_and_is_built_again_as_it_was(store):
     data = (version.folder / "part-00000.parquet").read_bytes()
     flip(version.folder / "part-00000.parquet", 1000)
     assert faults(again()) == [("north", "part-00000.parquet")]
-    (fault,) = again().set_aside_damaged()
+    (done,) = again().set_aside_damaged()
     (aside,) = store.lake.set_aside_folders()
-    assert json.loads((aside / "why.json").read_text())["found"] == fault.found
+    assert json.loads((aside / "why.json").read_text())["found"] == done.fault.found
     assert len((aside / version.version / "part-00000.parquet").read_bytes()) == len(data)
     assert store.lake.lost("towns") == ["north"]
     assert store.lake.lost_version("towns", "north") == version.version
@@ -180,7 +183,7 @@ def test_what_told_of_a_run_is_set_aside_and_waited_for_by_nobody(store):
     flip(version.folder / "part-00000.parquet", 1000)
     assert faults(again()) == [("north", "part-00000.parquet")]
     of_runs = Store(load_home(), [dataclasses.replace(TOWNS, tells_of_a_run=True)], Patience(1.0))
-    assert [fault.partition for fault in of_runs.set_aside_damaged()] == ["north"]
+    assert [done.fault.partition for done in of_runs.set_aside_damaged()] == ["north"]
     assert len(store.lake.set_aside_folders()) == 1
     assert (store.lake.lost("towns"), faults(again())) == ([], [])
 
@@ -310,18 +313,109 @@ def test_a_view_whose_partition_is_replaced_while_it_is_compared_is_no_differenc
         assert compare(bulk.database, bulk.tables, read) == []
 
 
-def test_a_damaged_duckdb_file_is_one_sentence_that_says_what_to_type(store):
+def rows_shown(store):
+    with store.database.reading() as connection:
+        return connection.execute("SELECT count(*), sum(n_people) FROM towns").fetchall()
+
+
+def with_notes(store):
+    """A published home whose analyst keeps a table in the file."""
     write(store)
     store.publish()
-    path = store.database.path
-    path.write_bytes(path.read_bytes()[:12] + b"x" * 20_000)
-    with pytest.raises(DamagedDatabaseError, match=r"mv .*tempkb.duckdb .*tempkb.duckdb.damaged && tempkb publish"):
+    with duckdb.connect(str(store.database.path)) as connection:
+        connection.execute("CREATE TABLE notes AS SELECT range AS n FROM range(400000)")
+    return store.database.path
+
+
+@pytest.mark.parametrize("harm", ["cut", "head flipped", "log flipped"])
+def test_a_duckdb_file_that_cannot_be_opened_is_set_aside_and_made_anew(store, harm):
+    path = with_notes(store)
+    log = path.with_name("tempkb.duckdb.wal")
+    if harm == "cut":
+        path.write_bytes(path.read_bytes()[:20_000])
+    elif harm == "head flipped":
+        flip(path, 2201)
+    else:
+        connection = duckdb.connect(str(path))
+        connection.execute("SET wal_autocheckpoint = '1GB'; INSERT INTO notes FROM range(50000)")
+        kept = log.read_bytes()
+        connection.close()
+        log.write_bytes(kept)
+        flip(log, len(kept) // 2)
+    damaged = path.read_bytes()
+    with pytest.raises(DamagedDatabaseError, match=r"tempkb.duckdb: found a damaged file \(.*; expected the published"):
         compare(store.database, store.tables, {})
+    write(store, "south")
     publication = store.publish()
-    assert publication.left == 1
-    assert "DuckDB cannot read" in publication.reason
-    path.rename(path.with_name("aside"))
+    (aside,) = store.database.set_aside_files()
+    assert (publication.left, publication.reason, aside.name) == (0, "", "tempkb.duckdb.damaged-1")
+    assert publication.set_aside.startswith(f"{path}: found a damaged file (")
+    assert publication.set_aside.endswith(
+        f"The damaged DuckDB file was set aside as {aside}, and the tables were published anew from the lake; tables "
+        "of your own, if you made any, are in that file only"
+    )
+    assert aside.read_bytes() == damaged
+    assert aside.with_name(f"{aside.name}.wal").exists() == (harm == "log flipped")
+    assert rows_shown(store) == [(600, 600)]
+    assert (store.publish().set_aside, len(store.database.set_aside_files())) == ("", 1)
+
+
+def test_a_block_that_a_reader_found_damaged_is_mended_by_the_next_publication(store):
+    path = with_notes(store)
+    # Of the analyst's rows, which no publication reads.
+    flip(path, path.stat().st_size - 100_000)
+    assert store.publish().set_aside == ""
+    with pytest.raises(DamagedDatabaseError, match="Make them again from the lake: tempkb publish, which moves the"):
+        compare(store.database, store.tables, {})
+    assert store.publish().set_aside.startswith(f"{path}: found a damaged file (Corrupt database file")
+    assert rows_shown(store) == [(300, 300)]
+    assert compare(store.database, store.tables, verify_lake(store.lake, ["towns"], None).whole) == []
+
+
+def test_a_note_of_damage_to_a_file_that_was_replaced_since_says_nothing(store):
+    path = with_notes(store)
+    whole = path.read_bytes()
+    flip(path, 2201)
+    with pytest.raises(DamagedDatabaseError):
+        compare(store.database, store.tables, {})
+    path.write_bytes(whole)
+    assert store.publish().set_aside == ""
+    assert store.database.set_aside_files() == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (duckdb.IOException("IO Error: Could not set lock on file: Conflicting lock is held in PID 1"), "is open in another"),
+        (duckdb.IOException("IO Error: Cannot open file: Permission denied"), "cannot be opened: IO Error"),
+        (duckdb.IOException("IO Error: Could not read from file: Input/output error"), "cannot be opened: IO Error"),
+        (
+            duckdb.IOException("IO Error: Trying to read a database file with version number 99, but we can only read 64"),
+            "this DuckDB does not read .* tempkb leaves it as it is",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_opened_for_another_reason_stays(store, error, said):
+    path = with_notes(store)
+    with mock.patch("duckdb.connect", side_effect=error):
+        publication = Store(load_home(), [TOWNS], Patience(0.0)).publish()
+    assert re.search(said, publication.reason)
+    assert (path.exists(), store.database.set_aside_files(), publication.set_aside) == (True, [], "")
     assert store.publish().left == 0
+
+
+def test_a_damaged_file_that_another_program_has_open_stays(store):
+    path = with_notes(store)
+    script = f"import duckdb; held = duckdb.connect({str(path)!r}); print(1, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "1\n"
+        flip(path, 2201)
+        assert "is open in another program" in store.publish().reason
+        assert store.database.set_aside_files() == []
+        other.communicate("\n")
+    assert "found a damaged file" in store.publish().set_aside
 
 
 def test_looking_up_many_partitions_stays_cheap(store):

@@ -1,0 +1,170 @@
+"""What defines a home: `home.toml`, written once, with a sum at its end and a copy in the lake.
+
+Values that are missing would silently be taken from the defaults, and another
+salt would hash the contributors of windows to come otherwise. So a record that
+is not as it was written, or is gone, is an error, and nothing is put in its place
+without a person: the copy tells the same, and is named.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shlex
+import tomllib
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tempkb.errors import SettingsError
+
+# What makes two homes different; everything else may change from run to run.
+IDENTITY = (
+    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections", "pages",
+)  # fmt: skip
+# What the tables of Wikidata are made with, all of them: known from the first that was read.
+OF_WIKIDATA = ("languages", "wikidata_items", "classes")
+SALT = "contributor_salt"
+
+_NAME = "home.toml"
+_HEAD = "# What defines this home; written once by tempkb, with its sum at the end. Another value needs another home."
+_SUM = re.compile(rb'sum = "[0-9a-f]{64}"\n')
+_SALT_FORM = re.compile(r"[0-9a-f]{32}")
+
+
+class _OddError(Exception):
+    """A record is not as it was written; says what was found."""
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return what `home.toml` of the home at `path` says; empty when nothing was written yet.
+
+    Raises:
+        SettingsError: it is not as it was written, is gone, or is that of another home, as the copy in the lake tells.
+    """
+    copy = _read_copy(path)
+    try:
+        record = _read(path / _NAME)
+    except _OddError as error:
+        raise _refused(path, str(error), copy) from None
+    if record is None:
+        if copy:
+            raise _refused(path, "no such file", copy)
+        return {}
+    other = [key for key in sorted(record.keys() & (copy or {}).keys()) if record[key] != (copy or {})[key]]
+    if other:
+        raise _refused(path, "the record of another home: other values of " + ", ".join(other), copy)
+    return record
+
+
+def write_record(path: Path, values: Mapping[str, Any]) -> None:
+    """Write down what defines a home, with a salt of its own; what is there already stays.
+
+    Args:
+        path: of the home, which exists.
+        values: of `IDENTITY`.
+    """
+    lines = [_HEAD, *_lines({key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)})]
+    draft = path / f"{_NAME}.{os.getpid()}.draft"
+    draft.write_bytes(_summed("\n".join(lines) + "\n"))
+    try:
+        # A hard link fails when the name is taken, so of two first writers one wins and neither mixes.
+        os.link(draft, path / _NAME)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def add_to_record(path: Path, values: Mapping[str, Any]) -> None:
+    """Add lines to the record of a home, which is there, and bring its copy up to it."""
+    written = _SUM.sub(b"", (path / _NAME).read_bytes()).decode()
+    _replace(path / _NAME, _summed(written + "\n".join(_lines(values)) + "\n"))
+    copy_record(path)
+
+
+def copy_record(path: Path) -> None:
+    """Keep a copy of a record that was read without fault in the lake, with a sum in any case."""
+    written, copy = _summed(_SUM.sub(b"", (path / _NAME).read_bytes()).decode()), _copy_of(path)
+    if not copy.exists() or copy.read_bytes() != written:
+        copy.parent.mkdir(exist_ok=True)
+        _replace(copy, written)
+
+
+def damaged_record(path: Path, found: str) -> SettingsError:
+    """What to say of a record with an odd value."""
+    return _refused(path, found, _read_copy(path))
+
+
+def toml(value: object) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def _copy_of(path: Path) -> Path:
+    return path / "lake" / _NAME
+
+
+def _read_copy(path: Path) -> dict[str, Any] | None:
+    """What the copy says; None also where it is damaged itself, which only matters once it is needed."""
+    try:
+        return _read(_copy_of(path))
+    except _OddError:
+        return None
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """What a record or its copy says; None where there is none."""
+    try:
+        written = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    if not written.strip():
+        raise _OddError("an empty file")
+    try:
+        said = tomllib.loads(written.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _OddError(f"no valid TOML ({error})") from None
+    if "sum" in said or written.startswith(_HEAD.encode()):
+        if _SUM.search(written) is None or _summed(_SUM.sub(b"", written).decode()) != written:
+            raise _OddError("lines that do not have the sum that was written with them")
+        del said["sum"]
+        return said
+    # A record of an earlier tempkb has no sum. The salt was its last line, so a shorter one has lost something.
+    unknown = sorted(said.keys() - {*IDENTITY, *OF_WIKIDATA, SALT})
+    if unknown:
+        raise _OddError(f"a line {unknown[0]}, which tempkb does not write")
+    if not _SALT_FORM.fullmatch(str(said.get(SALT))):
+        raise _OddError(f"no {SALT} of 32 hexadecimal digits")
+    return said
+
+
+def _refused(path: Path, found: str, copy: Mapping[str, Any] | None) -> SettingsError:
+    record = path / _NAME
+    if copy:
+        mend = f"A copy lies in the lake: cp {shlex.quote(str(_copy_of(path)))} {shlex.quote(str(record))}"
+    else:
+        mend = (
+            "Restore it from a copy of your own; the lake has none, and the salt under which contributors are hashed "
+            "is nowhere else"
+        )
+    return SettingsError(f"{record}: found {found}; expected what tempkb wrote when the home was made. {mend}")
+
+
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {toml(value)}" for key, value in values.items()]
+
+
+def _summed(written: str) -> bytes:
+    data = written.encode()
+    return data + b'sum = "' + hashlib.sha256(data).hexdigest().encode() + b'"\n'
+
+
+def _replace(file: Path, data: bytes) -> None:
+    draft = file.with_name(f"{file.name}.{os.getpid()}.draft")
+    draft.write_bytes(data)
+    draft.replace(file)
