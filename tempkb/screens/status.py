@@ -1,5 +1,7 @@
 """Screens about the home as a whole: tables, state, and the end of a build."""
 
+import shlex
+
 from rich.text import Text
 
 from tempkb.api import open_store
