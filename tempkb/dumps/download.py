@@ -148,9 +148,10 @@ class Download:
     def _accept(self, file: OfferedFile, draft: Path, sums: dict[str, str]) -> None:
         path = below(self.root, file.place)
         path.parent.mkdir(parents=True, exist_ok=True)
+        # First: behind the move nobody looks for it any more, so a run that is killed there would leave it for good.
+        note_of(draft).unlink(missing_ok=True)
         draft.replace(path)
         note_sums(path, self.root / NOTES, sums)
-        note_of(draft).unlink(missing_ok=True)
 
     def _draft(self, file: OfferedFile) -> Path:
         path = below(self.root / ARRIVING, file.place)

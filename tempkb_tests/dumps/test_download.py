@@ -147,6 +147,27 @@ def test_a_draft_that_is_linked_to_a_mirrors_file_is_never_written_over(mirror, 
     assert arrived(tmp_path / "home") == HISTORY
 
 
+class KilledError(BaseException):
+    """What a process does not live to see."""
+
+
+def test_a_fetch_that_is_killed_right_behind_a_file_leaves_nothing_of_its_arrival(
+    mirror, server, dump, tmp_path, monkeypatch
+):
+    """All files are here then, so the next fetch looks at none of them."""
+
+    def killed(*_told):
+        raise KilledError
+
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(download_module, "note_sums", killed)
+        fetch(mirror, tmp_path)
+    fetch(mirror, tmp_path)
+    assert arrived(tmp_path) == HISTORY
+    left = [path.name for path in (tmp_path / "_arriving").rglob("*") if path.is_file()]
+    assert left == [".testwiki-20260401.lock"]
+
+
 def test_a_part_of_another_file_is_not_gone_on_with(mirror, server, dump, tmp_path):
     server.faults[dump] = [drop_after(300_000)] + [say(503)] * 3
     with pytest.raises(SourceError):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tempkb_tests.soak.commands import Commands
 from tempkb_tests.soak.jobs import FIRST_WINDOW, TESTED, Homes, Job, jobs
+from tempkb_tests.soak.server import served
 from tempkb_tests.soak.trials import Trial, Trials
 
 
@@ -28,17 +29,15 @@ def main() -> None:
     asked = reader.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
         slot = (asked.folder or Path(temporary)).resolve()
-        names = asked.job or (TESTED if asked.edges else None)
-        sys.exit(
-            0 if _soak(_trials_in(slot, tidy=not asked.edges), slot, names, lambda *told: _kill(*told, asked)) else 1
-        )
+        with served(slot / "second" / "dumps") as address:
+            trials = _trials_in(slot, address, tidy=not asked.edges)
+            is_sound = _soak(trials, asked.job or (TESTED if asked.edges else None), lambda *told: _kill(*told, asked))
+    sys.exit(0 if is_sound else 1)
 
 
-def _soak(
-    trials: Trials, slot: Path, names: Sequence[str] | None, kill: Callable[[Trials, Job], Iterator[Trial]]
-) -> bool:
+def _soak(trials: Trials, names: Sequence[str] | None, kill: Callable[[Trials, Job], Iterator[Trial]]) -> bool:
     rows = []
-    for job in jobs(slot):
+    for job in trials.jobs:
         if names and job.name not in names:
             continue
         found = []
@@ -56,8 +55,8 @@ def _soak(
     return all(trial.is_sound for _, found, _ in rows for trial in found)
 
 
-def _trials_in(slot: Path, *, tidy: bool) -> Trials:
-    """Make what kills the commands of the home below a folder."""
+def _trials_in(slot: Path, address: str, *, tidy: bool) -> Trials:
+    """Make what kills the commands of the home below a folder, beside which a server shows another home's dumps."""
     home, notes = slot / "home", slot / "notes"
     for folder in (home, notes):
         folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +65,7 @@ def _trials_in(slot: Path, *, tidy: bool) -> Trials:
     kept = Homes(commands, slot)
     # First of all, since jobs name the second dump's files.
     kept.put("dumps")
-    return Trials(commands, kept, jobs(slot), notes, tidy=tidy)
+    return Trials(commands, kept, jobs(slot, address), notes, tidy=tidy)
 
 
 def _kill(trials: Trials, job: Job, asked: argparse.Namespace) -> Iterator[Trial]:

@@ -38,14 +38,20 @@ class Job:
     ends: tuple[int, ...] = (0,)
 
 
-def jobs(slot: Path) -> list[Job]:
-    """All jobs; `slot` is the folder that holds the home and what lies beside it."""
+def jobs(slot: Path, server: str) -> list[Job]:
+    """All jobs.
+
+    Args:
+        slot: the folder that holds the home and what lies beside it.
+        server: address under which the second home's dumps are served.
+    """
     second = sorted(str(path) for path in (slot / "second" / "dumps" / "demowiki").glob("*/*history*.bz2"))
     rebuild = ("build", "--rebuild", "--windows", _LAST_WINDOW, "--dump", *second)
     mirror = {"TEMPKB_MIRROR": str(slot / "second" / "dumps")}
     facts = ("release", "templama", *_FACTS, "--name", "y")
     dynamic = ("release", "dynamic-templama", *_FACTS, "--name", "q")
     ecbd = ("release", "ecbd", "2021-10-01..2023-01-01", "--preset", "small", "--popular", "3", "--name", "e")
+    served = {"TEMPKB_MIRROR": server, "TEMPKB_CONTACT": "soak@example.org", "TEMPKB_WIKI": "demowiki"}
     gone = (0, 1)
     return [
         Job("build", "dumps", ("build",), "duckdb commit", "read"),
@@ -64,6 +70,7 @@ def jobs(slot: Path) -> list[Job]:
         Job("rm window", "released", ("rm", "--window", _LAST_WINDOW, "--yes"), "remove lake/mentions/", ends=gone),
         Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), "rename dumps/", ends=gone),
         Job("fetch", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=mirror),
+        Job("fetch from a server", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=served),
         Job("publish", "unpublished", ("publish",), "duckdb commit"),
         Job("gc", "rebuilt", ("gc",), "rename lake/"),
     ]  # fmt: skip

@@ -75,6 +75,7 @@ class Trials:
 
     def __init__(self, commands: Commands, kept: Homes, jobs: Sequence[Job], notes: Path, *, tidy: bool = True) -> None:
         self._commands, self._kept, self._notes, self._tidy = commands, kept, notes, tidy
+        self.jobs = jobs
         self._leaving = {job.leaves: job for job in jobs}
         self._known: dict[str, Undisturbed] = {}
 
