@@ -6,6 +6,7 @@ import json
 import re
 from datetime import date
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -151,16 +152,13 @@ class KilledError(BaseException):
     """What a process does not live to see."""
 
 
-def test_a_fetch_that_is_killed_right_behind_a_file_leaves_nothing_of_its_arrival(
-    mirror, server, dump, tmp_path, monkeypatch
-):
+def test_a_fetch_that_is_killed_right_behind_a_file_leaves_nothing_of_its_arrival(mirror, dump, tmp_path):
     """All files are here then, so the next fetch looks at none of them."""
 
     def killed(*_told):
         raise KilledError
 
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(download_module, "note_sums", killed)
+    with mock.patch.object(download_module, "note_sums", killed), pytest.raises(KilledError):
         fetch(mirror, tmp_path)
     fetch(mirror, tmp_path)
     assert arrived(tmp_path) == HISTORY
