@@ -40,7 +40,7 @@ def with_table(store, table, **settings):
 def test_a_partition_is_brought_in_replaced_and_removed(store):
     write(store, "north", 3)
     write(store, "south", 2)
-    assert dataclasses.astuple(store.publish()) == (2, 0, "", ())
+    assert dataclasses.astuple(store.publish()) == (2, 0, "", (), "")
     assert shown(store) == [("north", 3, 3), ("south", 2, 2)]
     write(store, "north", 4, people=5)
     assert store.publish().done == 1
