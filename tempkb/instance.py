@@ -74,11 +74,12 @@ def dagster_at(home: Home) -> Iterator[Any]:
         TempkbError: the storage cannot be made, or SQLite cannot read or write it, also inside the block.
     """
     prepare_dagster(home)
-    import dagster as dg
     from sqlalchemy.exc import DBAPIError
 
+    from tempkb.dagster_storage import open_instance
+
     try:
-        with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+        with open_instance(str(home.dagster)) as instance:
             yield instance
     except (DBAPIError, sqlite3.Error) as error:
         # Perhaps it was damaged after it was made; the next command looks at it again and makes anew what is broken.
