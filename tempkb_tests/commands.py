@@ -164,15 +164,16 @@ def import_for_builds():
 
 def _prepare(order, aside):
     """Import for builds under the settings of an order, and let new homes copy a storage of Dagster's that is made."""
-    made = aside / "made"
-    environment = {**order["environment"], "TEMPKB_HOME": str(aside / "home"), "MPLCONFIGDIR": str(aside)}
-    with mock.patch.dict(os.environ, environment, clear=True), contextlib.chdir(aside):
+    made, environment = aside / "made", {**order["environment"], "MPLCONFIGDIR": str(aside)}
+    # What the home has noted of its settings counts as well as the variables.
+    with mock.patch.dict(os.environ, environment, clear=True), contextlib.chdir(order["cwd"]):
         import_for_builds()
-        from tempkb import instance
+    from tempkb import instance
 
-        if not made.exists():
-            with instance.dagster_at(load_home()):
-                (aside / "home" / "dagster").rename(made)
+    if not made.exists():
+        with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(aside / "home")}, clear=True):
+            instance.prepare_dagster(load_home())
+        (aside / "home" / "dagster").rename(made)
     make = instance._make
 
     def copy(home, folder):
