@@ -27,6 +27,7 @@ from dagster._core.storage.sql import get_alembic_config
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS, create_db_conn_string
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from dagster._serdes import ConfigurableClassData
+from dagster_shared.yaml_utils import load_yaml_from_path
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
@@ -40,7 +41,9 @@ _STAMPS = (
 
 def open_instance(folder: str) -> DagsterInstance:
     """Open the Dagster instance of a folder whose `dagster.yaml` names SQLite and whose three storages are whole."""
-    ref = InstanceRef.from_dir(folder)
+    # Dagster itself takes the path of this file for a pattern, and does not find it where the path has a bracket.
+    settings: Any = load_yaml_from_path(f"{folder}/dagster.yaml")
+    ref = InstanceRef.from_dir(folder, overrides=settings)
     assert ref.storage_data is not None  # noqa: S101 - our own dagster.yaml has it
     kept = ConfigurableClassData(__name__, KeptStorage.__name__, ref.storage_data.config_yaml)
     return DagsterInstance.from_ref(ref._replace(storage_data=kept))

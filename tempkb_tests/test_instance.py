@@ -262,3 +262,11 @@ def test_a_runs_log_that_a_kill_left_half_made_is_made_whole(home):
     with dagster_at(home) as one:
         assert one.all_logs(run_id) == []
     assert tables_of(half) == whole
+
+
+def test_settings_of_dagster_count_whatever_signs_the_homes_path_has(home_folder, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(home_folder / "it's [x] 100% é"))
+    home = load_home()
+    with dagster_at(home) as one:
+        assert one.compute_log_manager._base_dir == str(home.dagster / "compute_logs")
+        assert not one.telemetry_enabled
