@@ -26,7 +26,7 @@ demo: $(READY) ## write the demo world's dumps, build everything and four releas
 	TEMPKB_HOME=data/demo $(BIN)/tempkb show "Harbour Clock" --cut 2021-10-01
 
 test: check ## ruff, mypy, then all tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -q --durations=25
 
 check: $(READY) ## ruff and mypy
 	$(BIN)/ruff check tempkb tempkb_tests

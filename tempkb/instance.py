@@ -81,11 +81,12 @@ def dagster_at(home: Home) -> Iterator[Any]:
         TempkbError: the storage cannot be made, or SQLite cannot read or write it, also inside the block.
     """
     prepare_dagster(home)
-    import dagster as dg
     from sqlalchemy.exc import DBAPIError
 
+    from tempkb.dagster_storage import open_instance
+
     try:
-        with dg.DagsterInstance.from_config(str(home.dagster)) as instance:
+        with open_instance(str(home.dagster)) as instance:
             end_dead_runs(instance, home)
             yield instance
     except (DBAPIError, sqlite3.Error) as error:

@@ -23,11 +23,13 @@ def home_folder(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def run_tempkb(home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, **variables: str):
-    """Run the command in a process of its own, without any other TEMPKB_ variable."""
+def run_tempkb(
+    home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, is_fresh: bool = False, **variables: str
+):
+    """Run the command in a process of its own, without any other TEMPKB_ variable; a fresh one imports all by itself."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1]), **variables}
-    done = run_command(list(arguments), environment, cwd)
+    done = run_command(list(arguments), environment, cwd, is_fresh=is_fresh)
     if check and done.returncode:
         raise AssertionError(f"tempkb {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
     return done

@@ -53,7 +53,7 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
     outside = {"HOME": str(house), "TMPDIR": str(elsewhere), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
     done = run_tempkb(
         home, "build", "--dump", str(history), "--select", "stable_snapshots", "--all", cwd=elsewhere,
-        PYTHONDONTWRITEBYTECODE="1", **outside,
+        is_fresh=True, PYTHONDONTWRITEBYTECODE="1", **outside,
     )  # fmt: skip
     assert "82 of 82 windows stand." in done.stdout
     said = run_tempkb(

@@ -209,3 +209,77 @@ def test_the_run_of_a_killed_command_has_failed_for_whatever_command_comes_next(
         one.run_storage.add_run(run)
     with dagster_at(home) as one:
         assert one.get_run_by_id(run.run_id).status == dg.DagsterRunStatus.FAILURE
+
+
+def tables_of(path):
+    """All that SQLite says of a file's tables and indices, and the revision of Dagster's schema in it."""
+    with sqlite3.connect(path) as connection:
+        said = {
+            name: "".join((sql or "").split())
+            for name, sql in connection.execute("SELECT name, sql FROM sqlite_master")
+        }
+        return (
+            said,
+            connection.execute("SELECT * FROM alembic_version").fetchall(),
+            connection.execute("PRAGMA journal_mode").fetchall(),
+        )
+
+
+def test_a_runs_log_is_the_file_that_dagster_itself_would_have_made(home):
+    ours, theirs = "0d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a12", "1d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a13"
+    with dagster_at(home) as one:
+        assert one.all_logs(ours) == []
+    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
+        assert one.all_logs(theirs) == []
+    folder = home.dagster / "history" / "runs"
+    assert tables_of(folder / f"{ours}.db") == tables_of(folder / f"{theirs}.db")
+    assert len(tables_of(folder / f"{ours}.db")[0]) > 10
+
+
+def test_what_a_run_tells_is_what_dagster_itself_reads_and_the_other_way_round(home):
+    @dg.asset
+    def five():
+        return dg.MaterializeResult(metadata={"rows": 5})
+
+    def known(one, run_id):
+        told = one.get_latest_materialization_event(five.key).asset_materialization.metadata["rows"].value
+        return told, [event.dagster_event_type for event in one.all_logs(run_id) if event.dagster_event]
+
+    def run(one):
+        return dg.materialize([five], instance=one).run_id
+
+    with dagster_at(home) as one:
+        by_us = run(one)
+        seen_by_us = known(one, by_us)
+    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
+        assert known(one, by_us) == seen_by_us
+        by_dagster = run(one)
+        seen_by_dagster = known(one, by_dagster)
+        assert {record.dagster_run.status for record in one.get_run_records(dg.RunsFilter(run_ids=[by_us]))} == {
+            dg.DagsterRunStatus.SUCCESS
+        }
+    with dagster_at(home) as one:
+        assert known(one, by_dagster) == seen_by_dagster
+    assert seen_by_us == seen_by_dagster
+    assert dg.DagsterEventType.ASSET_MATERIALIZATION in seen_by_us[1]
+
+
+def test_a_runs_log_that_a_kill_left_half_made_is_made_whole(home):
+    run_id = "2d1ff8f5-3d4e-4d1f-8a55-0c3d3a2f0a14"
+    half = home.dagster / "history" / "runs" / f"{run_id}.db"
+    prepare_dagster(home)
+    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
+        one.all_logs(run_id)
+    whole = tables_of(half)
+    unstamped(half)
+    with dagster_at(home) as one:
+        assert one.all_logs(run_id) == []
+    assert tables_of(half) == whole
+
+
+def test_settings_of_dagster_count_whatever_signs_the_homes_path_has(home_folder, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(home_folder / "it's [x] 100% é"))
+    home = load_home()
+    with dagster_at(home) as one:
+        assert one.compute_log_manager._base_dir == str(home.dagster / "compute_logs")
+        assert not one.telemetry_enabled

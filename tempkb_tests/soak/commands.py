@@ -7,12 +7,15 @@ paths, and Dagster's definitions are made for one home.
 import os
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
+from tempkb_tests.commands import import_for_builds
 from tempkb_tests.soak.deaths import Deaths
 
 KILLED = -signal.SIGKILL
@@ -49,8 +52,11 @@ class Commands:
         self.home, self._notes = home, notes
         os.environ["TEMPKB_HOME"] = str(home)
         os.environ["TEMPKB_WORKERS"] = "1"
-        import tempkb.cli
-        import tempkb.definitions  # noqa: F401 - imported once for all children
+        # Imported once for all children.
+        import tempkb.cli  # noqa: F401
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, MPLCONFIGDIR=folder):
+            import_for_builds()
 
     def run(
         self, *arguments: str, die_before: int | None = None, kill_after: float | None = None, **more: str

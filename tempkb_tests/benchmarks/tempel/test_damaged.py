@@ -72,8 +72,8 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
     assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
 
 
-def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(home, without_dagster):
-    store, _, _ = make_release(name="r")
+def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
+    store, _ = released
     flip(store, "mention_priors", "2021-10-01")
     summary = build_tempel(releases.create(store.home, "small", make_design("small", CUTS, {}), "new"))
     # Its source is lost now, and it says so, in place of a release that nobody had asked for.
@@ -83,8 +83,8 @@ def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(home, with
     assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
 
 
-def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(home, tmp_path):
-    store, release, _ = make_release(name="r")
+def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(released, tmp_path):
+    store, release = released
     entry = entry_path(store.home, "r").read_bytes()
     cut_off(store, "page_texts", "2021-04-01")
     expected = (
@@ -105,8 +105,8 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(home
     build_release(store, release, lambda line: None)
 
 
-def test_a_release_of_which_something_is_lost_is_not_exported_but_told(home, tmp_path):
-    store, release, _ = make_release(name="r")
+def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released, tmp_path):
+    store, release = released
     cut_off(store, "tempel_statistics", "r")
     cut_off(store, "ecbd_cloze", "demo-cloze")
     lost = {"r": "tempel_statistics r", "demo-cloze": "ecbd_cloze demo-cloze"}
@@ -121,8 +121,8 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(home, tmp
         export_release(store, release, tmp_path)
 
 
-def test_lost_counts_of_the_filters_are_written_again_as_they_were(home, without_dagster):
-    store, release, _ = make_release(name="r")
+def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, without_dagster):
+    store, release = released
     (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
     cut_off(store, "tempel_filters", first.partition)
     summary = build_tempel(release)
@@ -132,8 +132,8 @@ def test_lost_counts_of_the_filters_are_written_again_as_they_were(home, without
     assert store.lake.lost("tempel_filters") == []
 
 
-def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(home, without_dagster):
-    store, release, _ = make_release(name="r")
+def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(released, without_dagster):
+    store, release = released
     # What was frozen of another partition is not what its sources give now.
     version = store.lake.current("tempel_mentions", f"r.{CUTS[0]}")
     entry = entry_path(store.home, "r")

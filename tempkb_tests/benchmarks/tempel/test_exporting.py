@@ -9,7 +9,7 @@ import pytest
 
 from tempkb.benchmarks.tempel.exporting import export_release, load_export
 from tempkb.errors import DesignError, SettingsError, SourceError
-from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home, make_release
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
 
 RELEASED = {  # what the loader of TempEL 1.0 reads, and table 4 of the paper
     "mention", "context_left", "context_right", "target_qid", "target_title", "current_snapshot", "subset", "category",
@@ -21,9 +21,13 @@ TOKENS = {"mention_bert", "context_left_bert", "context_right_bert", "target_ber
 
 
 @pytest.fixture
-def built(demo_home, tmp_path, monkeypatch):
-    copy_home(demo_home, tmp_path, monkeypatch)
-    return make_release()[:2]
+def home(demo_home, tmp_path, monkeypatch):
+    return copy_home(demo_home, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def built(released):
+    return released
 
 
 def test_a_release_goes_out_and_comes_back(built, tmp_path):

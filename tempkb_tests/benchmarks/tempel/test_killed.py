@@ -115,8 +115,8 @@ def test_an_extended_release_of_an_earlier_version_is_not_balanced_but_told(home
     )
 
 
-def test_a_release_of_an_earlier_version_keeps_the_counts_that_only_its_statistics_have(home):
-    store, release, _ = make_release(name="r")
+def test_a_release_of_an_earlier_version_keeps_the_counts_that_only_its_statistics_have(released):
+    store, release = released
     before = rows_of(store, "r")
     for key in store.lake.partitions(TEMPEL_FILTERS.name):
         store.lake.remove(TEMPEL_FILTERS.name, key)

@@ -40,8 +40,8 @@ def titles_of(store, release, **equal):
     return {row["target_title"] for row in rows}
 
 
-def test_every_split_and_category_stands_at_every_cut_with_equal_numbers(home):
-    store, release, _ = make_release()
+def test_every_split_and_category_stands_at_every_cut_with_equal_numbers(released):
+    store, release = released
     found = counts(store, "r")
     assert set(found) == {
         (cut, c, s) for cut in CUTS for c in ("continual", "new") for s in ("train", "validation", "test")
@@ -56,8 +56,8 @@ def test_every_split_and_category_stands_at_every_cut_with_equal_numbers(home):
     assert row["dump_ids"] == ["demowiki-20240101"]
 
 
-def test_categories_are_what_the_world_says(home, world):
-    store, _, _ = make_release()
+def test_categories_are_what_the_world_says(released, world):
+    store, _ = released
     assert titles_of(store, "r", category="continual") >= set(CONTINUAL)
     new = {cut: titles_of(store, "r", category="new", cut=cut) for cut in CUTS}
     assert {"2021 Varland Rowing Cup", "Pier 2021 of Grand Harbour"} <= new[CUTS[0]]
@@ -113,9 +113,9 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     assert not [row for row in kept if row[1] in ("North Beacon", "Grand Harbour")]
 
 
-def test_a_release_outlives_a_later_cleaner(home):
+def test_a_release_outlives_a_later_cleaner(released):
     """Its base snapshots are frozen: texts that are cleaned anew after them make no fault of theirs."""
-    store, release, _ = make_release()
+    store, release = released
     for quarter in store.lake.partitions("page_texts"):
         table = pa.concat_tables(pq.read_table(path) for path in store.lake.current("page_texts", quarter).paths())
         moved = pc.binary_join_element_wise("Anew. ", table["text"], "")
@@ -127,9 +127,9 @@ def test_a_release_outlives_a_later_cleaner(home):
     assert store.lake.current(TEMPEL_MENTIONS.name, partition_of("r", CUTS[0])).version == before
 
 
-def test_holes_in_mention_and_contexts_are_counted(home, world):
+def test_holes_in_mention_and_contexts_are_counted(released, world):
     """With a hole before each word, a mention has as many as its contexts and itself begin words."""
-    store, _, _ = make_release()
+    store, _ = released
     # One page of the demo world has markup that nobody can read, twice.
     holed = store.read("tempel_mentions", release="r", n_holes=2)["anchor_page_id"].to_pylist()
     assert set(holed) == {world.story("markup").page_id}
@@ -154,8 +154,8 @@ def test_holes_in_mention_and_contexts_are_counted(home, world):
     assert max(n for n, _ in counted) > 50
 
 
-def test_a_mention_has_all_attributes_of_table_4(home, world):
-    store, _, _ = make_release()
+def test_a_mention_has_all_attributes_of_table_4(released, world):
+    store, _ = released
     rows = store.read("tempel_mentions", release="r", cut=CUTS[0], mention="the caravan's end").to_pylist()
     row = rows[0]
     text = next(one["text"] for one in store.read("page_texts", revision_id=row["anchor_revision_id"]).to_pylist())
@@ -182,8 +182,8 @@ def test_a_mention_has_all_attributes_of_table_4(home, world):
     assert row["anchor_title"].startswith("Songs of Varland, book")
 
 
-def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(home):
-    store, _, _ = make_release()
+def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(released):
+    store, _ = released
     harbour = store.read("tempel_mentions", release="r", cut=CUTS[0], target_title="Grand Harbour", subset="train")
     (lost,) = {row["anchor_revision_id"] for row in harbour.slice(0, 1).to_pylist()}
     for quarter in store.lake.partitions("page_texts"):
@@ -200,8 +200,8 @@ def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(h
     assert breaks(again, checking.UNPLANNED, "again") == []
 
 
-def test_a_release_is_frozen_once_built(home):
-    store, release, _ = make_release()
+def test_a_release_is_frozen_once_built(released):
+    store, release = released
     before = {one.partition: one.version for one in store.lake.versions("tempel_mentions")}
     again = build_release(store, release, lambda line: None)
     assert {one.partition: one.version for one in store.lake.versions("tempel_mentions")} == before
@@ -210,8 +210,8 @@ def test_a_release_is_frozen_once_built(home):
         make_release(seed="14")
 
 
-def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(home):
-    store, _, _ = make_release()
+def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
+    store, _ = released
     extended = releases.extend(store.home, "r", [LATER])
     releases.keep(store.home, extended)
     with pytest.raises(
@@ -223,8 +223,8 @@ def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(home):
     assert releases.load(store.home, "r").added == ()
 
 
-def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, monkeypatch):
-    store, _, _ = make_release()
+def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, released, monkeypatch):
+    store, _ = released
     pointers = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
     entry = (home / "releases" / "r.json").read_bytes()
     extended = releases.extend(store.home, "r", [date(2023, 7, 1), LATER])
@@ -296,8 +296,8 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
         assert breaks(store, query, view.name) == []
 
 
-def test_what_cannot_be_extended_or_balanced_is_refused(home):
-    store, _, _ = make_release()
+def test_what_cannot_be_extended_or_balanced_is_refused(released):
+    store, _ = released
     with pytest.raises(DesignError, match="2022-07-01 is not later than its last one, 2023-01-01"):
         releases.extend(store.home, "r", [date(2022, 7, 1)])
     with pytest.raises(DesignError, match="was never extended"):
@@ -342,8 +342,8 @@ def test_what_cannot_be_extended_or_balanced_is_refused(home):
         ),
     ],
 )  # fmt: skip
-def test_the_checks_can_fail(home, spoil, caught):
-    store, _, _ = make_release()
+def test_the_checks_can_fail(released, spoil, caught):
+    store, _ = released
     rows = store.read("tempel_mentions", release="r", cut=CUTS[1])
     store.write(TEMPEL_MENTIONS, partition_of("r", CUTS[1]), [spoil(rows)], Provenance())
     found = {query for query in BY_QUERY if breaks(store, query)}
