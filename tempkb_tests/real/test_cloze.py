@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import tempkb
+from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
 from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.released_mentions import released_mention
+from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.released_spans import (
     Tokens,
     released_distance,
@@ -88,7 +89,9 @@ def test_what_the_released_sample_shows(samples):
         name = re.escape(sentence[mention.start : mention.end])
         assert len(re.findall(rf"(?<!\w){name}(?!\w)", sentence)) == 1
         # The released rule finds the same mention.
-        assert released_mention(sentence, [sentence[mention.start : mention.end]], 6) == (mention, "")
+        assert released_mentions(sentence, [sentence[mention.start : mention.end]]) == [mention]
+        article = Article(1, "", sentence, [], [], frozenset(), {})
+        assert released_filters(6).reason(Sighting(article, Place(0, len(sentence)), [mention])) == ""
     quoted = [
         sentence for sentence, mention, _ in samples
         if any(start < mention.end and mention.start < end for start, end in quoted_spans(sentence))

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
+from tempkb.benchmarks.ecbd.articles import Article
 from tempkb.benchmarks.ecbd.design import Design
-from tempkb.benchmarks.ecbd.harvest import Article
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners, is_current

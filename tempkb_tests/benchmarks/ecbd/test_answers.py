@@ -2,14 +2,16 @@
 
 import pytest
 
+from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.forms import count_forms
 from tempkb.benchmarks.ecbd.function_words import says_nothing
-from tempkb.benchmarks.ecbd.harvest import NameFinder
+from tempkb.benchmarks.ecbd.matching import Match, NameFinder
 from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
 from tempkb.benchmarks.ecbd.selection import _cap
-from tempkb.benchmarks.ecbd.sentences import Place, why_not
+from tempkb.benchmarks.ecbd.sentence_filters import filters_of
+from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spanning import within_caps
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
 from tempkb.benchmarks.ecbd.words import words_of
@@ -59,9 +61,10 @@ def test_other_forms_of_a_mention_count(sentence, mention, n):
 
 def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_is_the_papers():
     sentence = "The Ferry was the first of the ferries that crossed."
-    mention = [Place(4, 9)]
-    assert why_not(sentence, mention, 5) == "mentions the entity again in another form"
-    assert why_not(sentence, mention, 5, forms=False) == ""
+    article = Article(1, "Ferry", sentence, [], [], frozenset(("Ferry",)), {})
+    sighting = Sighting(article, Place(0, len(sentence)), [Place(4, 9)], [Match(4, 9, 0)])
+    assert filters_of(5, "en", strict=True).reason(sighting) == "mentions the entity again in another form"
+    assert filters_of(5, "en", strict=False).reason(sighting) == ""
 
 
 @pytest.mark.parametrize(
