@@ -88,7 +88,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
             start, end = starts[behind], ends[behind]
             before = shifts[behind - 1] if behind else 0
             leaves_blank = shifts[behind] - before > start - end
-            moved.append(start + before + (leaves_blank and position > start))
+            moved.append(start + before + int(leaves_blank and position > start))
             if position > start and (text[end - 1] == "）" or (text[end - 1] in ")]" and text[start].isspace())):
                 emptied.add(number)
     return "".join(pieces), moved
