@@ -85,8 +85,22 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
     tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
     if tail is None:
         return None
-    (revision_id, parent_id, day, hour, minute, second, name, address, user_id, minor, comment, size, sha1,
-     late_size) = head.groups()  # fmt: skip
+    (
+        revision_id,
+        parent_id,
+        day,
+        hour,
+        minute,
+        second,
+        name,
+        address,
+        user_id,
+        minor,
+        comment,
+        size,
+        sha1,
+        late_size,
+    ) = head.groups()
     midnight = _DAYS.get(day)
     if midnight is None:
         try:

@@ -177,9 +177,13 @@ def _links(
     columns: dict[str, Any] = {name: taken[name] for name in taken.schema.names}
     starts, ends, surfaces, written = zip(*links, strict=True) if links else ((), (), (), ())
     columns |= {
-        "start_char": pa.array(starts, pa.int32()), "end_char": pa.array(ends, pa.int32()),
-        "surface": pa.array(surfaces, pa.string()), "target": pa.array(written, pa.string()),
-        "kind": pa.array(kinds, pa.string()), "target_namespace": pa.array(namespaces, pa.int32()),
-        "target_title": pa.array(titles, pa.string()), "target_section": pa.array(sections, pa.string()),
-    }  # fmt: skip
+        "start_char": pa.array(starts, pa.int32()),
+        "end_char": pa.array(ends, pa.int32()),
+        "surface": pa.array(surfaces, pa.string()),
+        "target": pa.array(written, pa.string()),
+        "kind": pa.array(kinds, pa.string()),
+        "target_namespace": pa.array(namespaces, pa.int32()),
+        "target_title": pa.array(titles, pa.string()),
+        "target_section": pa.array(sections, pa.string()),
+    }
     return pa.table({name: columns[name] for name in PAGE_LINKS.schema.names}).cast(PAGE_LINKS.schema)

@@ -324,11 +324,29 @@ class Staging:
 
 # What `add_snapshot` takes, in this order; page_id comes first, so that rows sort by it.
 SNAPSHOT_COLUMNS = (
-    "page_id", "namespace", "title", "title_source", "revision_id", "revision_timestamp", "page_created_at",
-    "article_since", "standing_seconds", "standing_share", "last_stood_at", "n_revisions_in_interval", "n_revisions",
-    "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title", "redirect_section",
-    "is_disambiguation", "source",
-)  # fmt: skip
+    "page_id",
+    "namespace",
+    "title",
+    "title_source",
+    "revision_id",
+    "revision_timestamp",
+    "page_created_at",
+    "article_since",
+    "standing_seconds",
+    "standing_share",
+    "last_stood_at",
+    "n_revisions_in_interval",
+    "n_revisions",
+    "n_contributors",
+    "text_sha1",
+    "has_text",
+    "is_blank",
+    "redirect_namespace",
+    "redirect_title",
+    "redirect_section",
+    "is_disambiguation",
+    "source",
+)
 
 
 def _path(folder: Path, table: str, number: int) -> Path:

@@ -28,8 +28,14 @@ def glance(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
     if not shown or not labels:
         return "(nothing to draw)"
     every = 1
-    while len(image := _image(labels[::-every][::-1], {name: counts[::-every][::-1] for name, counts in shown.items()},
-                              labels[0])) > MOST_CHARACTERS:  # fmt: skip
+    while (
+        len(
+            image := _image(
+                labels[::-every][::-1], {name: counts[::-every][::-1] for name, counts in shown.items()}, labels[0]
+            )
+        )
+        > MOST_CHARACTERS
+    ):
         every += 1
     return image
 

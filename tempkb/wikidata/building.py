@@ -46,8 +46,11 @@ _DOUBTFUL_DAYS = 90
 _EXAMPLES = 3
 # What one pass writes; the others follow from it.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
-    ("entities", WIKIDATA_ENTITIES), ("facts", FACTS), ("undated", UNDATED_STATEMENTS), ("origins", ENTITY_ORIGINS),
-)  # fmt: skip
+    ("entities", WIKIDATA_ENTITIES),
+    ("facts", FACTS),
+    ("undated", UNDATED_STATEMENTS),
+    ("origins", ENTITY_ORIGINS),
+)
 ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)
 
 
@@ -139,9 +142,11 @@ def settings_of(home: Home) -> dict[str, Any]:
     """What the room's tables depend on besides the dump; a table made with other settings is stale."""
     scope = scope_of(home)
     return {
-        "wiki": scope.wiki, "languages": list(scope.languages), "wikidata_items": home.settings.wikidata_items,
+        "wiki": scope.wiki,
+        "languages": list(scope.languages),
+        "wikidata_items": home.settings.wikidata_items,
         "classes": list(home.settings.classes),
-    }  # fmt: skip
+    }
 
 
 def settings_mark(settings: Settings) -> str:
@@ -170,9 +175,12 @@ def _keep_settings(store: Store) -> None:
     """Make the home one whose Wikidata is read with the settings in force, for good, if it is not yet."""
     settings = store.home.settings
     store.home = store.home.hold(
-        {"languages": settings.languages or (language_of_wiki(settings.wiki),),
-         "wikidata_items": settings.wikidata_items, "classes": settings.classes}
-    )  # fmt: skip
+        {
+            "languages": settings.languages or (language_of_wiki(settings.wiki),),
+            "wikidata_items": settings.wikidata_items,
+            "classes": settings.classes,
+        }
+    )
 
 
 def is_made_with(version: Version, settings: dict[str, Any]) -> bool:

@@ -100,9 +100,18 @@ def _entity_row(rows: Rows, entity: Entity, scope: Scope) -> tuple[Any, ...]:
     n_statements = sum(len(statements) for statements in entity.claims.values())
     ended, ended_by = _ending(rows, entity)
     return (
-        entity.id, label, list(dict.fromkeys(aliases)), labels, page.title if page else None, len(entity.sitelinks),
-        n_statements, ended.first if ended else None, ended.end if ended else None, precision_name(ended), ended_by,
-    )  # fmt: skip
+        entity.id,
+        label,
+        list(dict.fromkeys(aliases)),
+        labels,
+        page.title if page else None,
+        len(entity.sitelinks),
+        n_statements,
+        ended.first if ended else None,
+        ended.end if ended else None,
+        precision_name(ended),
+        ended_by,
+    )
 
 
 def _ending(rows: Rows, entity: Entity) -> tuple[Span | None, str | None]:
@@ -138,9 +147,15 @@ def _add_origin(rows: Rows, entity: Entity) -> None:
     if not extended:
         return
     whole, by_any = earliest(six), earliest(any_rank)
-    rows.origins.append((
-        entity.id, *_told(whole), len(six), by_any[0].first if by_any else None, *_told(earliest(extended)),
-    ))  # fmt: skip
+    rows.origins.append(
+        (
+            entity.id,
+            *_told(whole),
+            len(six),
+            by_any[0].first if by_any else None,
+            *_told(earliest(extended)),
+        )
+    )
 
 
 def _fine(span: Span | None) -> Span | None:
@@ -197,7 +212,19 @@ def _fact_row(
     statement: Statement, number: int, subject: str, relation: str, item: str, held: Interval
 ) -> tuple[Any, ...]:
     return (
-        statement.id, number, subject, relation, item, held.valid_from, held.valid_to, held.certain_from,
-        held.certain_to, precision_name(held.start.span), precision_name(held.end.span), held.start.kind,
-        held.end.kind, held.is_point, statement.rank,
-    )  # fmt: skip
+        statement.id,
+        number,
+        subject,
+        relation,
+        item,
+        held.valid_from,
+        held.valid_to,
+        held.certain_from,
+        held.certain_to,
+        precision_name(held.start.span),
+        precision_name(held.end.span),
+        held.start.kind,
+        held.end.kind,
+        held.is_point,
+        statement.rank,
+    )

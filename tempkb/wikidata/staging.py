@@ -25,10 +25,13 @@ def _own_columns(table: Table) -> pa.Schema:
 
 
 _SCHEMAS = {
-    "entities": _own_columns(WIKIDATA_ENTITIES), "facts": _own_columns(FACTS),
-    "undated": _own_columns(UNDATED_STATEMENTS), "origins": _own_columns(ENTITY_ORIGINS),
-    "classes": _EDGES, "subclasses": _EDGES,
-}  # fmt: skip
+    "entities": _own_columns(WIKIDATA_ENTITIES),
+    "facts": _own_columns(FACTS),
+    "undated": _own_columns(UNDATED_STATEMENTS),
+    "origins": _own_columns(ENTITY_ORIGINS),
+    "classes": _EDGES,
+    "subclasses": _EDGES,
+}
 
 
 class Staging:

@@ -12,13 +12,15 @@ _BEGINS = r"(?=[\s(（\[),;:、；]|^)"
 # An empty pair, or empty pairs in it, goes with the blank before it.
 _EMPTY = r"\s*[(（][\s,;:.、，；]*(?:[(（][\s,;:.]*[)）][\s,;:.]*)*[)）]|\s*\[[\s,;:]*\]"
 _DEBRIS = re.compile(
-    _BEGINS + "(?:" + _EMPTY
+    _BEGINS
+    + "(?:"
+    + _EMPTY
     + r"|(?<=[(（])\s*(?:[,;:、；]\s*)+|(?<=[(（])\s+"  # a comma or blank that opens a parenthesis
     + r"|(?<![\s,;:、；])\s*+(?:[,;:、；]\s*+)++(?=[)）])|\s+(?=[)）])"  # or closes it; tried once per run
     + r"|\s+(?=[,.](?:\s|$))"  # a blank before a comma or full stop
     + r"|(?<=[,;])(?:\s*+[,;])++"  # doubled commas
     + r"|\s{2,}|^\s+|\s+$)"
-)  # fmt: skip
+)
 _OPENED = ("()", "( ", "(,", "(;", "(:", "(.", " )", ",)", ";)", ":)")
 _OPENED_WIDE = ("（）", "（ ", "（、", "（；", " ）", "、）", "；）")
 _LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")

@@ -131,8 +131,15 @@ class _Builder:
             for name in list(own.values()):
                 elsewhere = counts.get((page, name.text), 0)
                 risky = is_risky(name, elsewhere, n, self.design.risky_share)
-                told.append({"page_id": page, "name": name.text, "kind": name.kind,
-                             "n_articles_elsewhere": elsewhere, "is_risky": risky})  # fmt: skip
+                told.append(
+                    {
+                        "page_id": page,
+                        "name": name.text,
+                        "kind": name.kind,
+                        "n_articles_elsewhere": elsewhere,
+                        "is_risky": risky,
+                    }
+                )
                 if risky and self.design.risky_aliases == "drop":
                     del own[name.text]
                     left_out = self._left_out[ECBD_SENTENCES.name]
@@ -165,9 +172,12 @@ class _Builder:
                     continue
                 self._left_out[ECBD_SENTENCES.name].merge(found.left_out)
                 entities.append(
-                    {"page_id": article.page_id, "definition": found.definition[0],
-                     "definition_sentences": found.definition}
-                )  # fmt: skip
+                    {
+                        "page_id": article.page_id,
+                        "definition": found.definition[0],
+                        "definition_sentences": found.definition,
+                    }
+                )
                 sentences.extend(_sentence_rows(article.page_id, found, earlier, earliest))
 
     def _filters(self) -> Chain[Sighting]:
@@ -237,12 +247,18 @@ class _Builder:
             written[table.name] = self.store.write(table, self.release.name, rows, provenance, left_out)
         dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
         row = {
-            "wiki": self.store.home.wiki, "release": self.release.name, "preset": self.release.preset,
-            "cut": self.design.cut, "study_from": self.design.first, "study_to": self.design.end,
-            "wikidata_dump_id": self.design.dump_id or None, "dump_ids": [one for (one,) in dump_ids],
-            "chunker": chunker.name, "n_parsed": chunker.n_parsed,
+            "wiki": self.store.home.wiki,
+            "release": self.release.name,
+            "preset": self.release.preset,
+            "cut": self.design.cut,
+            "study_from": self.design.first,
+            "study_to": self.design.end,
+            "wikidata_dump_id": self.design.dump_id or None,
+            "dump_ids": [one for (one,) in dump_ids],
+            "chunker": chunker.name,
+            "n_parsed": chunker.n_parsed,
             "design": json.dumps(self.design.to_json(), sort_keys=True),
-        }  # fmt: skip
+        }
         own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
         require(self.store, PROMISES, self.release.name, {"releases": own_row})
         written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
@@ -262,9 +278,14 @@ class _Builder:
 
 
 _NAMES = pa.schema(
-    [("page_id", pa.int64()), ("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()),
-     ("is_risky", pa.bool_())]
-)  # fmt: skip
+    [
+        ("page_id", pa.int64()),
+        ("name", pa.string()),
+        ("kind", pa.string()),
+        ("n_articles_elsewhere", pa.int32()),
+        ("is_risky", pa.bool_()),
+    ]
+)
 
 
 def _is_definition(sentences: list[str]) -> bool:
@@ -283,11 +304,17 @@ def _sentence_rows(
     since = first_seen([one.text for one in found.kept], earlier)
     for one, day in zip(found.kept, since, strict=True):
         yield {
-            "page_id": page_id, "sentence_start_char": one.place.start, "sentence_end_char": one.place.end,
-            "sentence": one.text, "sentence_since": day, "is_since_first_window": day == earliest,
-            "mention": one.text[one.mention.start : one.mention.end], "mention_start_char": one.mention.start,
-            "mention_end_char": one.mention.end, "mention_kind": one.kind,
-        }  # fmt: skip
+            "page_id": page_id,
+            "sentence_start_char": one.place.start,
+            "sentence_end_char": one.place.end,
+            "sentence": one.text,
+            "sentence_since": day,
+            "is_since_first_window": day == earliest,
+            "mention": one.text[one.mention.start : one.mention.end],
+            "mention_start_char": one.mention.start,
+            "mention_end_char": one.mention.end,
+            "mention_kind": one.kind,
+        }
 
 
 _ENTITIES = """

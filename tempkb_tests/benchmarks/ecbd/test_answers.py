@@ -69,9 +69,21 @@ def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_i
 
 @pytest.mark.parametrize(
     ("answer", "nothing"),
-    [("of", True), ("that is", True), ("to his", True), ("it's not", True), ("in the sea", False), ("May", False), ("may", True),
-     ("e.g.", True), ("US", False), ("Will", False), ("which of these", True), ("two", False)],
-)  # fmt: skip
+    [
+        ("of", True),
+        ("that is", True),
+        ("to his", True),
+        ("it's not", True),
+        ("in the sea", False),
+        ("May", False),
+        ("may", True),
+        ("e.g.", True),
+        ("US", False),
+        ("Will", False),
+        ("which of these", True),
+        ("two", False),
+    ],
+)
 def test_function_words_say_nothing(answer, nothing):
     assert says_nothing(answer.split(), "en") == nothing
     assert not says_nothing(answer.split(), "xx")
@@ -176,8 +188,19 @@ def test_names_and_spans_in_scripts_without_blanks():
     assert len(NameFinder(["柏林"], "zh").find("现時柏林在施普雷河。")) == 1
     sentence = "2021年に日本（にほん）の首都で。"
     assert [sentence[one.start : one.end] for one in words_of(sentence)] == [
-        "2021", "年", "に", "日", "本", "に", "ほ", "ん", "の", "首", "都", "で",
-    ]  # fmt: skip
+        "2021",
+        "年",
+        "に",
+        "日",
+        "本",
+        "に",
+        "ほ",
+        "ん",
+        "の",
+        "首",
+        "都",
+        "で",
+    ]
     reach = Reach("東京は日本の首都である。", Place(0, 2), Limits(n_random=20), "ja")
     found = list(random_spans(reach, 3, "x"))
     assert found

@@ -57,17 +57,17 @@ def test_a_stretch_that_cuts_a_word_covers_none():
         ("The crew's cook and the workers' union.", []),
         ("The crew’s cook and the workers’ union.", []),
         ("In the '90s rock 'n' roll was loud.", []),
-        ("It is 5'10\" tall, and \"old\".", ['"old"']),
+        ('It is 5\'10" tall, and "old".', ['"old"']),
         ("'Not now', said he.", ["'Not now'"]),
-        ("He began: \"It is late and", ['"It is late and']),
-        ("is late\" he ended.", ['is late"']),
+        ('He began: "It is late and', ['"It is late and']),
+        ('is late" he ended.', ['is late"']),
         ('A "b" c "d" e', ['"b"', '"d"']),
         ("Er sagte »nein« und ging.", ["»nein«"]),
         ("»Nein«, sagte er.", ["»Nein«"]),
-        ("The \"Foo\"'s bar is old.", ['"Foo"']),
+        ('The "Foo"\'s bar is old.', ['"Foo"']),
         ("No quotes at all.", []),
     ],
-)  # fmt: skip
+)
 def test_quotations_of_every_kind(sentence, quoted):
     assert [sentence[start:end] for start, end in quoted_spans(sentence)] == quoted
 
@@ -89,8 +89,10 @@ def test_names_are_told_once_and_the_title_first(title, label, aliases, names):
 def test_the_released_code_looks_for_titles_as_they_stand():
     found = names_of("The Lamp (film)", "The Lamp", ["Lamp"], [], RELEASED_KINDS)
     assert [(name.text, name.kind) for name in found] == [
-        ("The Lamp (film)", "title"), ("The Lamp", "label"), ("Lamp", "alias"),
-    ]  # fmt: skip
+        ("The Lamp (film)", "title"),
+        ("The Lamp", "label"),
+        ("Lamp", "alias"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -225,8 +227,11 @@ def test_sentences_know_where_they_stand():
     text = "Head\nÉté! Dr. Holm of the U.S. Navy left.  He said: “No. Never.” 😀 Then Ida came."
     places = split_paragraph(text, Place(5, len(text)), sentencex_splitter("en"))
     assert [text[place.start : place.end] for place in places] == [
-        "Été!", "Dr. Holm of the U.S. Navy left.", "He said: “No. Never.”", "😀 Then Ida came.",
-    ]  # fmt: skip
+        "Été!",
+        "Dr. Holm of the U.S. Navy left.",
+        "He said: “No. Never.”",
+        "😀 Then Ida came.",
+    ]
 
 
 LEAD = "Ida is a storm of the summer of a year."
