@@ -76,67 +76,14 @@ def test_unbalanced_markup_is_counted():
     assert read_article("a {{b|c\n\nd [[e f", ENGLISH).unbalanced == 2
 
 
-MARKUP = st.sampled_from(
-    [
-        "[[",
-        "]]",
-        "{{",
-        "}}",
-        "{{{",
-        "}}}",
-        "{|",
-        "|}",
-        "|-",
-        "|",
-        "''",
-        "'''",
-        "'''''",
-        "<ref>",
-        "</ref>",
-        "<!--",
-        "-->",
-        "==",
-        "\n",
-        "\n*",
-        "\n{|",
-        "\n|}",
-        " ",
-        "a",
-        "File:",
-        "Category:",
-        "<nowiki>",
-        "</nowiki>",
-        "&amp;",
-        "&#1;",
-        "\x00",
-        "\x001\x00",
-        "http://",
-        "[http://a ",
-        "]",
-        "[",
-        "#",
-        ":",
-        "(",
-        ")",
-        ",",
-        "{{convert|",
-        "5",
-        "|km",
-        "{{birth date|",
-        "~~~~",
-        "__TOC__",
-        "é",
-        "{{odd}}",
-        "<math>x</math>",
-        "<math>\\int</math>",
-        "[[File:a.png|20px]]",
-        "\x01",
-        "\x010\x01",
-        "{{nowrap|",
-        "word",
-        " .",
-    ]
-)
+PIECES = """
+    [[ ]] {{ }} {{{ }}} {| |} |- | '' ''' ''''' <ref> </ref> <!-- --> == a File: Category: <nowiki> </nowiki> &amp; &#1; http:// ]
+    [ # : ( ) , {{convert| 5 |km {{birth·date| ~~~~ __TOC__ é {{odd}} <math>x</math> <math>\\int</math> [[File:a.png|20px]]
+    {{nowrap| word [http://a· ·.
+"""
+# A raised dot stands for a blank inside a piece.
+VISIBLE = [piece.replace("·", " ") for piece in PIECES.split()]
+MARKUP = st.sampled_from([*VISIBLE, " ", "\n", "\n*", "\n{|", "\n|}", "\x00", "\x001\x00", "\x01", "\x010\x01"])
 
 
 @settings(max_examples=600, deadline=None)

@@ -74,7 +74,7 @@ def card_of(store: Store, release: Release) -> str:
     equal = (
         "All snapshots have as many entities and mentions."
         if row["is_equal"]
-        else (f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}.")
+        else f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
     )
     return _CARD.format(
         name=release.name,
