@@ -91,7 +91,7 @@ def test_what_the_released_sample_shows(samples):
         # The released rule finds the same mention.
         assert released_mentions(sentence, [sentence[mention.start : mention.end]]) == [mention]
         article = Article(1, "", sentence, [], [], frozenset(), {})
-        assert released_filters(6).reason(Sighting(article, Place(0, len(sentence)), [mention])) == ""
+        assert released_filters(6).reason(Sighting(article, Place(0, len(sentence)), sentence, [mention])) == ""
     quoted = [
         sentence
         for sentence, mention, _ in samples

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from tempkb.benchmarks.ecbd.matching import Match
 from tempkb.benchmarks.ecbd.names import Name
@@ -34,13 +34,13 @@ class Article:
     holes: Sequence[int] = ()
 
 
-@dataclass(frozen=True)
-class Sighting:
+class Sighting(NamedTuple):
     """A sentence that holds a name of its article's entity: what filters of sentences look at.
 
     Attributes:
         article: the sentence is in it.
         place: of the sentence, in the article's text.
+        sentence: its text.
         mentions: of the article's entity, in the sentence.
         matches: names of any entity inside the sentence, in the article's text.
         kept: sentences of the article that are kept so far.
@@ -48,14 +48,10 @@ class Sighting:
 
     article: Article
     place: Place
+    sentence: str
     mentions: Sequence[Place]
     matches: Sequence[Match] = ()
     kept: Set[str] = frozenset()
-
-    @cached_property
-    def sentence(self) -> str:
-        """Its text."""
-        return self.article.text[self.place.start : self.place.end]
 
     @property
     def mention(self) -> Place:
@@ -65,9 +61,11 @@ class Sighting:
     @property
     def surface(self) -> str:
         """The text of the first mention."""
-        return self.sentence[self.mention.start : self.mention.end]
+        start, end = self.mentions[0]
+        return self.sentence[start:end]
 
     @property
     def mention_in_article(self) -> Place:
         """The first mention, in the article's text."""
-        return Place(self.place.start + self.mention.start, self.place.start + self.mention.end)
+        start, end = self.mentions[0]
+        return Place(self.place.start + start, self.place.start + end)

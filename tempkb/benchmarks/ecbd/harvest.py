@@ -108,12 +108,13 @@ class Harvester:
 
     def _sighting(self, article: Article, place: Place, matches: Sequence[Match], kept: Set[str]) -> Sighting:
         """A sentence with the mentions of its entity."""
+        sentence = article.text[place.start : place.end]
         if self.rules == "released":
-            mentions = released_mentions(article.text[place.start : place.end], article.names)
+            mentions = released_mentions(sentence, article.names)
         else:
             own = longest(self._names(article, matches))
             mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
-        return Sighting(article, place, mentions, matches, kept)
+        return Sighting(article, place, sentence, mentions, matches, kept)
 
     def _judge(self, sighting: Sighting, texts: set[str], found: Harvest) -> None:
         """Keep a sentence, or count why it is left out."""

@@ -89,7 +89,8 @@ def name_goes_on(sighting: Sighting) -> str:
 
 def inside_longer_match(sighting: Sighting) -> str:
     """Does the mention overlap a longer name of any entity, such as Ida in Hurricane Ida?"""
-    is_longest = any((one.start, one.end) == sighting.mention_in_article for one in longest(sighting.matches))
+    mention = sighting.mention_in_article
+    is_longest = any((one.start, one.end) == mention for one in longest(sighting.matches))
     return "" if is_longest else "inside a longer name"
 
 

@@ -62,7 +62,7 @@ def test_other_forms_of_a_mention_count(sentence, mention, n):
 def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_is_the_papers():
     sentence = "The Ferry was the first of the ferries that crossed."
     article = Article(1, "Ferry", sentence, [], [], frozenset(("Ferry",)), {})
-    sighting = Sighting(article, Place(0, len(sentence)), [Place(4, 9)], [Match(4, 9, 0)])
+    sighting = Sighting(article, Place(0, len(sentence)), sentence, [Place(4, 9)], [Match(4, 9, 0)])
     assert filters_of(5, "en", strict=True).reason(sighting) == "mentions the entity again in another form"
     assert filters_of(5, "en", strict=False).reason(sighting) == ""
 

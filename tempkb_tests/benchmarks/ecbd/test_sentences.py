@@ -164,7 +164,7 @@ def sighting(sentence: str, mentions: list[Place], kept=frozenset()) -> Sighting
     """An article of one sentence whose only names are the mentions."""
     article = Article(1, "Lamp", sentence, [], [], frozenset(("Lamp",)), {})
     matches = [Match(one.start, one.end, 0) for one in mentions]
-    return Sighting(article, Place(0, len(sentence)), mentions, matches, kept)
+    return Sighting(article, Place(0, len(sentence)), sentence, mentions, matches, kept)
 
 
 def why(sentence: str, mention: str = "Lamp", least: int = 5) -> str:
