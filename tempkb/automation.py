@@ -320,10 +320,12 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
         return dg.SkipReason("No failure_hook is set.")
     run = context.dagster_run
     told = {
-        "run_id": run.run_id, "job": run.job_name, "home": str(load_home().path),
+        "run_id": run.run_id,
+        "job": run.job_name,
+        "home": str(load_home().path),
         "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
         "message": failure_in_words(context),
-    }  # fmt: skip
+    }
     context.log.info(call_hook(hook, told))
     return None
 

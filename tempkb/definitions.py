@@ -53,9 +53,12 @@ def _completed(spec: dg.AssetSpec, room: Room, home: Home) -> dg.AssetSpec:
     # To Dagster, what was made under other settings is stale as what another version of the code has made.
     under = f" {settings_mark(home.settings)}" if table.family is Family.ENTITIES else ""
     spec = spec.replace_attributes(
-        group_name=room.name, kinds={"parquet", "duckdb"}, owners=["team:tempkb"],
-        code_version=f"{table.code_version}{under}", partitions_def=partitions_of(home.settings)[table.family],
-    )  # fmt: skip
+        group_name=room.name,
+        kinds={"parquet", "duckdb"},
+        owners=["team:tempkb"],
+        code_version=f"{table.code_version}{under}",
+        partitions_def=partitions_of(home.settings)[table.family],
+    )
     spec = with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)
     return explained(spec) if table.family is Family.RELEASE else spec
 

@@ -31,11 +31,20 @@ _GONE = (
 )
 # What the system says -> what a person can do. DuckDB and SQLite repeat the system's words, or have their own.
 _REMEDIES = {
-    os.strerror(errno.ENOSPC): _ROOM, "database or disk is full": _ROOM, os.strerror(errno.EDQUOT): _ROOM,
-    os.strerror(errno.EROFS): _WRITE, "readonly database": _WRITE,
-    os.strerror(errno.EACCES): _WRITE, os.strerror(errno.EPERM): _WRITE, "unable to open database file": _WRITE,
-    os.strerror(errno.ESTALE): _MOUNT, os.strerror(errno.EIO): _MOUNT, "disk I/O error": _MOUNT,
-    os.strerror(errno.ENODEV): _MOUNT, os.strerror(errno.ENOTCONN): _MOUNT, os.strerror(errno.ENXIO): _MOUNT,
+    os.strerror(errno.ENOSPC): _ROOM,
+    "database or disk is full": _ROOM,
+    os.strerror(errno.EDQUOT): _ROOM,
+    os.strerror(errno.EROFS): _WRITE,
+    "readonly database": _WRITE,
+    os.strerror(errno.EACCES): _WRITE,
+    os.strerror(errno.EPERM): _WRITE,
+    "unable to open database file": _WRITE,
+    os.strerror(errno.ESTALE): _MOUNT,
+    os.strerror(errno.EIO): _MOUNT,
+    "disk I/O error": _MOUNT,
+    os.strerror(errno.ENODEV): _MOUNT,
+    os.strerror(errno.ENOTCONN): _MOUNT,
+    os.strerror(errno.ENXIO): _MOUNT,
     os.strerror(errno.ENOENT): _GONE,
     os.strerror(errno.ENAMETOOLONG): "take a shorter name",
     os.strerror(errno.EMFILE): "allow more open files: ulimit -n 65536",
@@ -45,15 +54,21 @@ _REMEDIES = {
     "not a database": "the file is damaged; restore it from a copy",
     "Out of Memory": "take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory",
     "Conflicting lock": "close the other program that uses it, then give the same command again",
-}  # fmt: skip
+}
 # Classes by their names, since errors of steps come as text: of the machine, not of the code.
 _OF_SYSTEM = {"OSError"} | {
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, OSError)
 }
 _OF_DATABASES = {
-    "IOException", "OutOfMemoryException", "FatalException", "InternalException", "ConnectionException",
-    "SerializationException", "OperationalError", "DatabaseError",
-}  # fmt: skip
+    "IOException",
+    "OutOfMemoryException",
+    "FatalException",
+    "InternalException",
+    "ConnectionException",
+    "SerializationException",
+    "OperationalError",
+    "DatabaseError",
+}
 
 
 def in_words(error: BaseException) -> str | None:
@@ -114,9 +129,13 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
     """
     try:
         done = subprocess.run(
-            shlex.split(command), input=json.dumps(told) + "\n", capture_output=True, text=True, check=False,
+            shlex.split(command),
+            input=json.dumps(told) + "\n",
+            capture_output=True,
+            text=True,
+            check=False,
             timeout=_SECONDS,
-        )  # fmt: skip
+        )
     except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
         raise SettingsError(
             f"failure_hook: {command!r} could not be run ({error}); set another: TEMPKB_FAILURE_HOOK"

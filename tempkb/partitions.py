@@ -22,9 +22,11 @@ _CRON = {
 def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
     """Return the partitions of the tables of each family; which windows there are depends on the home's settings."""
     windows = dg.TimeWindowPartitionsDefinition(
-        start=instant(epoch_seconds(settings.first_window)), fmt="%Y-%m-%d",
-        cron_schedule=_CRON[settings.granularity], timezone="UTC",
-    )  # fmt: skip
+        start=instant(epoch_seconds(settings.first_window)),
+        fmt="%Y-%m-%d",
+        cron_schedule=_CRON[settings.granularity],
+        timezone="UTC",
+    )
     return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.RELEASE: RELEASES}
 
 

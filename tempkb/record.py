@@ -22,8 +22,15 @@ from tempkb.errors import SettingsError
 
 # What makes two homes different; everything else may change from run to run.
 IDENTITY = (
-    "wiki", "namespaces", "granularity", "first_window", "lookback_days", "stability_rule", "dropped_sections", "pages",
-)  # fmt: skip
+    "wiki",
+    "namespaces",
+    "granularity",
+    "first_window",
+    "lookback_days",
+    "stability_rule",
+    "dropped_sections",
+    "pages",
+)
 # What the tables of Wikidata are made with, all of them: known from the first that was read.
 OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 SALT = "contributor_salt"

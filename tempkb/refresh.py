@@ -194,9 +194,12 @@ def unregistered(store: Store) -> list[Dump]:
     return [
         dump
         for dump in find_dumps(home.dumps)
-        if not dump.is_named and not dump.flaws and dump.is_told and not is_registered(store, dump)
+        if not dump.is_named
+        and not dump.flaws
+        and dump.is_told
+        and not is_registered(store, dump)
         and (dump.entities or home.wiki in (None, dump.wiki))
-    ]  # fmt: skip
+    ]
 
 
 def retirable(store: Store, today: date | None = None) -> list[Dump]:
@@ -250,8 +253,11 @@ def _newest_held(store: Store, own: Sequence[Dump]) -> date:
     """Day of the newest dump of the wiki that lies here or was read; the first of all days when there is none."""
     wiki = store.home.wiki
     read = (_DATED.fullmatch(key) for key in store.lake.partitions(DUMP_FILES.name))
-    days = [datetime.strptime(one["day"], "%Y%m%d").replace(tzinfo=UTC).date()
-            for one in read if one and one["wiki"] == wiki]  # fmt: skip
+    days = [
+        datetime.strptime(one["day"], "%Y%m%d").replace(tzinfo=UTC).date()
+        for one in read
+        if one and one["wiki"] == wiki
+    ]
     return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
 
 

@@ -50,12 +50,21 @@ def _of_facts(granularity: str) -> Callable[[Callable[..., None]], Callable[...,
         click.option("--granularity", default=granularity, show_default=True, help="week, month, quarter or year."),
         click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper or small."),
         click.option("--dump-id", default="", help="Wikidata dump; by default the newest that was read."),
-        click.option("--templates", multiple=True, metavar="NAME|FILE.csv",
-                     help="templama, dynamic, dynamic_improved, or a CSV (relation,language,wording); may repeat."),
+        click.option(
+            "--templates",
+            multiple=True,
+            metavar="NAME|FILE.csv",
+            help="templama, dynamic, dynamic_improved, or a CSV (relation,language,wording); may repeat.",
+        ),
         click.option("--name", default="", help="By default made of the study and a hash of the design."),
-        click.option("--set", "changes", multiple=True, metavar="NAME=VALUE",
-                     help="Another value of a part of the design; may be repeated."),
-    )  # fmt: skip
+        click.option(
+            "--set",
+            "changes",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Another value of a part of the design; may be repeated.",
+        ),
+    )
 
     def add(command: Callable[..., None]) -> Callable[..., None]:
         for option in reversed(options):
@@ -262,9 +271,15 @@ def _release_ecbd(
 
 
 def _release_facts(
-    benchmark: str, windows: str, granularity: str, preset: str, dump_id: str, templates: tuple[str, ...], name: str,
+    benchmark: str,
+    windows: str,
+    granularity: str,
+    preset: str,
+    dump_id: str,
+    templates: tuple[str, ...],
+    name: str,
     changes: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> None:
     from tempkb.benchmarks.fact_queries import releases
     from tempkb.benchmarks.fact_queries.design import make_design
     from tempkb.release_runs import build_facts, newest_wikidata

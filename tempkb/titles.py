@@ -18,10 +18,24 @@ _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
 
 # Names that work on every wiki whatever its language.
 CANONICAL_NAMESPACES: Mapping[int, str] = {
-    -2: "Media", -1: "Special", 1: "Talk", 2: "User", 3: "User talk", 4: "Project", 5: "Project talk",
-    6: "File", 7: "File talk", 8: "MediaWiki", 9: "MediaWiki talk", 10: "Template", 11: "Template talk",
-    12: "Help", 13: "Help talk", 14: "Category", 15: "Category talk",
-}  # fmt: skip
+    -2: "Media",
+    -1: "Special",
+    1: "Talk",
+    2: "User",
+    3: "User talk",
+    4: "Project",
+    5: "Project talk",
+    6: "File",
+    7: "File talk",
+    8: "MediaWiki",
+    9: "MediaWiki talk",
+    10: "Template",
+    11: "Template talk",
+    12: "Help",
+    13: "Help talk",
+    14: "Category",
+    15: "Category talk",
+}
 _OLD_NAMES = {"image": 6, "image talk": 7}
 
 

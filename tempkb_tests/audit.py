@@ -23,8 +23,19 @@ def main() -> None:
         if done.returncode:
             print(f"Not audited: pip-audit cannot be installed ({last_line(done.stderr)}).")
             return
-    done = run([program, "--requirement", ROOT / "constraints.txt", "--no-deps", "--disable-pip", "--format", "json",
-                "--progress-spinner", "off"])  # fmt: skip
+    done = run(
+        [
+            program,
+            "--requirement",
+            ROOT / "constraints.txt",
+            "--no-deps",
+            "--disable-pip",
+            "--format",
+            "json",
+            "--progress-spinner",
+            "off",
+        ]
+    )
     said, is_bad = verdict(done.stdout, done.stderr)
     print(said)
     sys.exit(1 if is_bad else 0)

@@ -127,9 +127,16 @@ def _with(data: bytes, at: int, piece: bytes) -> bytes:
 
 
 _WAYS = (
-    ("truncate", _cut_anywhere), ("flip", _flip_a_bit), ("splice", _cut_out), ("truncate", _cut_at_a_line),
-    ("flip", _flip_a_byte), ("splice", _double), ("flip", _flip_a_run), ("splice", _move_in), ("splice", _put_in),
-)  # fmt: skip
+    ("truncate", _cut_anywhere),
+    ("flip", _flip_a_bit),
+    ("splice", _cut_out),
+    ("truncate", _cut_at_a_line),
+    ("flip", _flip_a_byte),
+    ("splice", _double),
+    ("flip", _flip_a_run),
+    ("splice", _move_in),
+    ("splice", _put_in),
+)
 
 
 def seven_zip(data: bytes) -> bytes:

@@ -32,6 +32,7 @@ def test_a_vulnerable_version_is_named_with_the_one_that_mends_it():
 def test_where_nothing_can_be_asked_one_line_says_why():
     said, is_bad = verdict("", "Traceback\nrequests.ConnectionError: no route to host\n")
     assert (said, is_bad) == (
-        "Not audited: pip-audit gave no answer (requests.ConnectionError: no route to host). It needs a network.", False,
-    )  # fmt: skip
+        "Not audited: pip-audit gave no answer (requests.ConnectionError: no route to host). It needs a network.",
+        False,
+    )
     assert verdict(answer(UNKNOWN), "")[0].startswith("Not audited: PyPI told nothing of any of 1 versions (torch: ")

@@ -58,10 +58,13 @@ def asked(result):
         return []
     requests = result.run_requests if isinstance(result, dg.SensorResult) else result
     return [
-        (one.job_name, one.partition_key
-         or f"{one.tags['dagster/asset_partition_range_start']}..{one.tags['dagster/asset_partition_range_end']}")
+        (
+            one.job_name,
+            one.partition_key
+            or f"{one.tags['dagster/asset_partition_range_start']}..{one.tags['dagster/asset_partition_range_end']}",
+        )
         for one in requests
-    ]  # fmt: skip
+    ]
 
 
 def tick(automation, instance, store):
@@ -74,8 +77,9 @@ def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, 
     assert sorted(asked(first)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
     assert sorted(first.dynamic_partitions_requests[0].partition_keys) == [DUMP, WIKIDATA]
     assert {one.run_key for one in first.run_requests} == {
-        f"register_dump {DUMP} 2024-02-10", f"register_dump {WIKIDATA} 2024-02-10",
-    }  # fmt: skip
+        f"register_dump {DUMP} 2024-02-10",
+        f"register_dump {WIKIDATA} 2024-02-10",
+    }
     run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
     second = tick(automation, instance, open_store())
     assert asked(second) == [("build_windows", "2021-01-01..2023-10-01"), ("read_wikidata", WIKIDATA)]
@@ -107,8 +111,9 @@ def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
     run_tempkb(home, "demo", "--second")
     monkeypatch.setattr(automation, "now", lambda: datetime(2024, 5, 1, tzinfo=UTC))
     assert sorted(asked(tick(automation, instance, open_store()))) == [
-        ("register_dump", "demowiki-20240401"), ("register_dump", "wikidatawiki-20240401"),
-    ]  # fmt: skip
+        ("register_dump", "demowiki-20240401"),
+        ("register_dump", "wikidatawiki-20240401"),
+    ]
     tags = {"dagster/partition": "demowiki-20240401"}
     instance.add_run(dg.DagsterRun(job_name="register_dump", status=dg.DagsterRunStatus.STARTED, tags=tags))
     assert asked(tick(automation, instance, open_store())) == [("register_dump", "wikidatawiki-20240401")]
@@ -173,9 +178,11 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
         instance=instance, raise_on_error=False, tags={"dagster/partition": "x-20240101"}
     )
     context = dg.build_run_status_sensor_context(
-        sensor_name="failed_runs", dagster_instance=instance, dagster_run=result.dagster_run,
+        sensor_name="failed_runs",
+        dagster_instance=instance,
+        dagster_run=result.dagster_run,
         dagster_event=result.get_run_failure_event(),
-    ).for_run_failure()  # fmt: skip
+    ).for_run_failure()
     automation.failed_runs(context)
     told = json.loads(heard.read_text())
     assert (told["job"], told["partition"], told["message"]) == ("broken", "x-20240101", "dump x: its sum is wrong")
@@ -195,16 +202,23 @@ def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
         for path in (tmp_path / "publisher/dumps").rglob("*"):
             if path.is_file():
                 server.files[path.relative_to(tmp_path / "publisher/dumps").as_posix()] = path.read_bytes()
-        for name, value in (("MIRROR", server.root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki"),
-                            ("FIRST_WINDOW", "2021-01-01")):  # fmt: skip
+        for name, value in (
+            ("MIRROR", server.root),
+            ("CONTACT", "me@example.org"),
+            ("WIKI", "demowiki"),
+            ("FIRST_WINDOW", "2021-01-01"),
+        ):
             monkeypatch.setenv(f"TEMPKB_{name}", value)
         first = tick(automation, instance, open_store())
         assert sorted(asked(first)) == [("register_dump", DUMP), ("register_dump", WIKIDATA)]
         instance.add_dynamic_partitions("dumps", [DUMP])
         result = dg.materialize(
-            assets_of(ROOM, load_home()), selection=["dump_files"], partition_key=DUMP, instance=instance,
+            assets_of(ROOM, load_home()),
+            selection=["dump_files"],
+            partition_key=DUMP,
+            instance=instance,
             resources={"store": open_store()},
-        )  # fmt: skip
+        )
         assert result.success
         assert open_store().read("dump_files", dump_id=DUMP).num_rows == 5
         second = tick(automation, instance, open_store())
@@ -225,17 +239,26 @@ def test_a_dump_that_vanishes_before_its_run_is_told_and_turns_nothing_red(
     with serving() as server:
         files = {"pages-meta-history.xml.bz2": b"x", "page.sql.gz": b"x", "page_props.sql.gz": b"x"}
         folder = server.put_legacy("demowiki", "20240101", files)
-        for name, value in (("MIRROR", server.root), ("CONTACT", "me@example.org"), ("WIKI", "demowiki"),
-                            ("FIRST_WINDOW", "2023-01-01"), ("WIKIDATA_DAYS", "0")):  # fmt: skip
+        for name, value in (
+            ("MIRROR", server.root),
+            ("CONTACT", "me@example.org"),
+            ("WIKI", "demowiki"),
+            ("FIRST_WINDOW", "2023-01-01"),
+            ("WIKIDATA_DAYS", "0"),
+        ):
             monkeypatch.setenv(f"TEMPKB_{name}", value)
         (request,) = tick(automation, instance, open_store()).run_requests
         instance.add_dynamic_partitions("dumps", [DUMP])
 
         def run(tags):
             return dg.materialize(
-                assets_of(ROOM, load_home()), partition_key=DUMP, instance=instance, tags=tags,
-                resources={"store": open_store()}, raise_on_error=False,
-            )  # fmt: skip
+                assets_of(ROOM, load_home()),
+                partition_key=DUMP,
+                instance=instance,
+                tags=tags,
+                resources={"store": open_store()},
+                raise_on_error=False,
+            )
 
         status = json.loads(server.files[f"{folder}/dumpstatus.json"])
         status["jobs"]["pagetable"]["status"] = "in-progress"
@@ -295,9 +318,11 @@ def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(arrived, automa
     first = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
     for number, request in enumerate(first.run_requests):
         run = dg.DagsterRun(
-            run_id=f"00000000-0000-0000-0000-{number:012}", job_name=request.job_name, tags=dict(request.tags),
+            run_id=f"00000000-0000-0000-0000-{number:012}",
+            job_name=request.job_name,
+            tags=dict(request.tags),
             status=dg.DagsterRunStatus.FAILURE,
-        )  # fmt: skip
+        )
         instance.add_run(run)
     again = tick(automation, instance, store)
     assert isinstance(again, dg.SkipReason)
@@ -341,8 +366,13 @@ def test_a_new_cleaner_asks_for_mentions_but_for_no_dump(demo_home, tmp_path, mo
     (request,) = tick(automation, instance, open_store()).run_requests
     assert asked([request]) == [("build_windows", "2021-01-01..2023-10-01")]
     assert {key.to_user_string() for key in request.asset_selection} == {
-        "page_texts", "page_links", "mentions", "inverted_index", "mention_priors", "entity_popularity",
-    }  # fmt: skip
+        "page_texts",
+        "page_links",
+        "mentions",
+        "inverted_index",
+        "mention_priors",
+        "entity_popularity",
+    }
 
 
 def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiting(home_folder, automation, instance):
@@ -383,16 +413,20 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
         windows = defs.resolve_job_def("build_windows").partitions_def
         (schedule,) = defs.schedules
         return (
-            windows.get_partition_keys(current_time=datetime(2024, 1, 16, tzinfo=UTC))[:2], schedule.cron_schedule,
-            schedule.default_status.value, sensors["new_dumps"].default_status.value,
-            sensors["new_dumps"].minimum_interval_seconds, set(sensors),
-        )  # fmt: skip
+            windows.get_partition_keys(current_time=datetime(2024, 1, 16, tzinfo=UTC))[:2],
+            schedule.cron_schedule,
+            schedule.default_status.value,
+            sensors["new_dumps"].default_status.value,
+            sensors["new_dumps"].minimum_interval_seconds,
+            set(sensors),
+        )
 
     names = {"new_dumps", "after_registration", "after_building", "failed_runs"}
     quarters = built("quarters", "first_window = 2021-04-01\n")
     assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, names)
     weekly = built(
-        "weeks", 'granularity = "week"\nfirst_window = 2024-01-01\nautomation = true\n'
+        "weeks",
+        'granularity = "week"\nfirst_window = 2024-01-01\nautomation = true\n'
         'mirror = "https://dumps.wikimedia.org"\nwiki = "enwiki"\ncontact = "me@example.org"\n',
-    )  # fmt: skip
+    )
     assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, names)

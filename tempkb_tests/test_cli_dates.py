@@ -25,13 +25,20 @@ def held(guid, name, start, end=None):
 
 WORLD = [
     *players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]),
-    item("Q220", "Rome", "Rome", P571=[said("Q220$o", at("-0753-04-21T00:00:00Z"))],
-         P576=[said("Q220$z", at("+12000-01-01T00:00:00Z"))],
-         P54=[held("Q220$1", "Q101", ("-0027-01-16T00:00:00Z",)),
-              held("Q220$2", "Q102", ("-4000000-00-00T00:00:00Z", 9)),
-              held("Q220$3", "Q103", ("+2019-00-00T00:00:00Z", 9), ("+12000-00-00T00:00:00Z", 9)),
-              held("Q220$4", "Q103", ("-4000000-00-00T00:00:00Z", 9), ("-3999990-00-00T00:00:00Z", 9))]),
-]  # fmt: skip
+    item(
+        "Q220",
+        "Rome",
+        "Rome",
+        P571=[said("Q220$o", at("-0753-04-21T00:00:00Z"))],
+        P576=[said("Q220$z", at("+12000-01-01T00:00:00Z"))],
+        P54=[
+            held("Q220$1", "Q101", ("-0027-01-16T00:00:00Z",)),
+            held("Q220$2", "Q102", ("-4000000-00-00T00:00:00Z", 9)),
+            held("Q220$3", "Q103", ("+2019-00-00T00:00:00Z", 9), ("+12000-00-00T00:00:00Z", 9)),
+            held("Q220$4", "Q103", ("-4000000-00-00T00:00:00Z", 9), ("-3999990-00-00T00:00:00Z", 9)),
+        ],
+    ),
+]
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +49,17 @@ def home(tmp_path_factory):
     run_tempkb(home, "build", "--dump", str(path), TEMPKB_WIKI="xwiki", TEMPKB_FIRST_WINDOW="2019-01-01")
     for preset in ("tempkb", "paper"):
         limit = ("--set", "max_open_years=none") if preset == "tempkb" else ()
-        run_tempkb(home, "release", "templama", "2019-01-01..2021-01-01", "--preset", preset, "--name", f"years-{preset}",
-                   *limit)  # fmt: skip
+        run_tempkb(
+            home,
+            "release",
+            "templama",
+            "2019-01-01..2021-01-01",
+            "--preset",
+            preset,
+            "--name",
+            f"years-{preset}",
+            *limit,
+        )
     run_tempkb(home, "release", "dynamic-templama", "2019-01-01..2020-01-01", "--name", "quarters")
     return home
 
@@ -63,8 +79,11 @@ def test_sql_shows_any_day(home, form):
 
 def test_releases_are_exported_with_any_day(home, tmp_path):
     run_tempkb(home, "release", "export", "years-tempkb", str(tmp_path))
-    lines = [json.loads(line) for split in ("train", "val", "test")
-             for line in (tmp_path / "years-tempkb" / f"{split}.jsonl").open(encoding="utf-8")]  # fmt: skip
+    lines = [
+        json.loads(line)
+        for split in ("train", "val", "test")
+        for line in (tmp_path / "years-tempkb" / f"{split}.jsonl").open(encoding="utf-8")
+    ]
     rome = {line["date"]: [one["name"] for one in line["answer"]] for line in lines if "Rome" in line["query"]}
     assert rome == {"2019": ["Salt", "Reed", "Moss"], "2020": ["Salt", "Reed", "Moss"]}
 

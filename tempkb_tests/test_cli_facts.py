@@ -96,10 +96,22 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["release", "templama", "2019-01-01..2022-01-01"], "the study ends on 2022-01-01, after the day of wikidatawiki-"),
-        (["release", "templama", "2019-01-01..2020-01-01", "--name", "quarters"], "exists with another design; choose another --name"),
-        (["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"], "facts of wikidatawiki-19990101 is not built; there: wikidatawiki-"),
-        (["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"], "beauty: no such part of a design; known: aliases, ambiguous"),
+        (
+            ["release", "templama", "2019-01-01..2022-01-01"],
+            "the study ends on 2022-01-01, after the day of wikidatawiki-",
+        ),
+        (
+            ["release", "templama", "2019-01-01..2020-01-01", "--name", "quarters"],
+            "exists with another design; choose another --name",
+        ),
+        (
+            ["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"],
+            "facts of wikidatawiki-19990101 is not built; there: wikidatawiki-",
+        ),
+        (
+            ["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"],
+            "beauty: no such part of a design; known: aliases, ambiguous",
+        ),
         (["release", "templama", "2019-01-01..2020-01-01", "--templates", "none.csv"], "none.csv: no such file"),
         (["release", "templama", "Q1"], "expected A..B with two days"),
         (["release", "extend", "quarters", "2022-01-01"], "is one of dynamic_templama; expected one of tempel"),
@@ -110,7 +122,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
         (["build", "--dump", "any.json", "--day", "soon"], "day 'soon': expected YYYY-MM-DD"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
+)
 def test_mistakes_get_one_clear_message_and_leave_nothing(home, arguments, words):
     before = sorted((home / "releases").glob("*.json"))
     done = run_tempkb(home, *arguments, check=False)

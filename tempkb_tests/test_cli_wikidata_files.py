@@ -93,8 +93,10 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
     later = write_lines(tmp_path / "wikidata-20200701-all.json", WORLD)
     run_tempkb(home, "build", "--dump", str(first), TEMPKB_LANGUAGES="en,de", **WIKI)
     for name, value, held in (
-        ("languages", "de", "en,de"), ("wikidata_items", "all", "linked"), ("classes", "Q5", "Q5,Q4167410,Q13406463,Q4167836"),
-    ):  # fmt: skip
+        ("languages", "de", "en,de"),
+        ("wikidata_items", "all", "linked"),
+        ("classes", "Q5", "Q5,Q4167410,Q13406463,Q4167836"),
+    ):
         said = refused(home, "build", "--dump", str(later), **{f"TEMPKB_{name.upper()}": value})
         assert f"{name}: home {home} was made with {held}, but the settings say {value}." in said
         assert f"TEMPKB_HOME={home.with_name(f'xwiki-{value}')} TEMPKB_{name.upper()}={value} tempkb build" in said
@@ -151,8 +153,9 @@ def test_history_and_wikidata_are_named_one_after_the_other(tmp_path, home, orde
         variables = {"TEMPKB_WORKERS": "1"}
     snapshots = tempkb.read("stable_snapshots").to_pylist()
     assert [(str(row["cut"]), row["title"]) for row in snapshots] == [
-        ("2020-04-01", "Ada (player)"), ("2020-07-01", "Ada (player)"),
-    ]  # fmt: skip
+        ("2020-04-01", "Ada (player)"),
+        ("2020-07-01", "Ada (player)"),
+    ]
     assert {str(day) for day in tempkb.read("facts")["dump_date"].to_pylist()} == {"2020-07-01"}
     done = run_tempkb(home, "build", **variables)
     assert "Wikidata stands as wikidatawiki-" in done.stdout

@@ -40,10 +40,20 @@ def built(tmp_path_factory):
     folder = home / "dumps" / "testwiki" / "20210701"
     folder.mkdir(parents=True)
     pages = [
-        page(1, revision(11, "2020-11-03T00:00:00Z", "The [[Mill]] turns."), revision(12, "2021-02-03T00:00:00Z", "The [[Mill|old mill]] and the [[Quay]]."), title="Clock"),
-        page(2, revision(21, "2020-12-01T00:00:00Z", "A mill by the [[Clock]]."), revision(22, "2021-05-01T00:00:00Z", "A mill without wings, see [[Quay]]."), title="Mill"),
+        page(
+            1,
+            revision(11, "2020-11-03T00:00:00Z", "The [[Mill]] turns."),
+            revision(12, "2021-02-03T00:00:00Z", "The [[Mill|old mill]] and the [[Quay]]."),
+            title="Clock",
+        ),
+        page(
+            2,
+            revision(21, "2020-12-01T00:00:00Z", "A mill by the [[Clock]]."),
+            revision(22, "2021-05-01T00:00:00Z", "A mill without wings, see [[Quay]]."),
+            title="Mill",
+        ),
         page(3, revision(31, "2021-04-02T00:00:00Z", "The quay of the [[Clock|clock tower]]."), title="Quay"),
-    ]  # fmt: skip
+    ]
     (folder / "testwiki-20210701-pages-meta-history.xml").write_bytes(export(*pages))
     run_tempkb(home, "build", **SETTINGS)
     return home
@@ -142,9 +152,10 @@ def test_a_build_reads_lost_texts_again_and_mends_what_it_meets_while_it_reads(h
     assert summary.failures == []
     named = [note for note in summary.notes if note.startswith("damaged, and set aside: ")]
     assert {note.split(": ")[1] for note in named} == {
-        "page_wikitexts 2020-10-01, part-00000.parquet", "page_links 2020-10-01, part-00000.parquet",
+        "page_wikitexts 2020-10-01, part-00000.parquet",
+        "page_links 2020-10-01, part-00000.parquet",
         "stable_snapshots 2021-01-01, part-00000.parquet",
-    }  # fmt: skip
+    }
     assert state() == before
     store = open_store()
     assert [one for one in read_windows(store) if not is_built(store, one)] == [], "and nothing is left to do"
@@ -211,10 +222,10 @@ def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
         whole[:-10]: f"{place}Invalid Input Error: No magic bytes found at end of file 'part-00000.parquet'",
         b"": f"{place}Invalid Input Error: File 'part-00000.parquet' too small to be a Parquet file",
         # A footer that begins with rubbish: DuckDB does not say of which file it is.
-        whole[: -8 - int.from_bytes(whole[-8:-4], "little")].ljust(len(whole) - 8, b"\xff") + whole[-8:]:
-            "tempkb: a view over files of the lake: found a file that DuckDB cannot read (",
+        whole[: -8 - int.from_bytes(whole[-8:-4], "little")].ljust(len(whole) - 8, b"\xff")
+        + whole[-8:]: "tempkb: a view over files of the lake: found a file that DuckDB cannot read (",
         None: f"{place}IO Error: No files found that match the pattern",
-    }  # fmt: skip
+    }
     for data, words in harms.items():
         path.unlink() if data is None else path.write_bytes(data)
         said = typed("sql", "SELECT revision_id, wikitext FROM page_wikitexts")

@@ -25,16 +25,32 @@ PAGES = ["cut,pages", "2019-01-01,1", "2020-01-01,1", "2021-01-01,1", "2022-01-0
 
 
 def build(home, *arguments, check=True, **variables):
-    done = run_tempkb(home, "build", "--select", "stable_snapshots", "--select", "pages", "--select", "dump_files",
-                      *arguments, check=check, **YEARS, **variables)  # fmt: skip
+    done = run_tempkb(
+        home,
+        "build",
+        "--select",
+        "stable_snapshots",
+        "--select",
+        "pages",
+        "--select",
+        "dump_files",
+        *arguments,
+        check=check,
+        **YEARS,
+        **variables,
+    )
     assert "Traceback" not in done.stdout + done.stderr
     return done
 
 
 def is_untouched(home):
     """Is there nothing of a dump in the home: no table, no note of files, no partition in Dagster?"""
-    left = [path for name in ("lake", "dumps/named") for path in (home / name).rglob("*") if path.name == "CURRENT" or
-            path.suffix == ".json"]  # fmt: skip
+    left = [
+        path
+        for name in ("lake", "dumps/named")
+        for path in (home / name).rglob("*")
+        if path.name == "CURRENT" or path.suffix == ".json"
+    ]
     return left == [] and partitions_of(home) == []
 
 
@@ -145,10 +161,12 @@ def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_pat
     good = write_lines(tmp_path / "good.json", [item("Q1", "One", "One", P31=[said("a", "Q5")])]).read_bytes()
     # The last has ids, which are those of other things.
     for data, words in (
-        (HTML, "it is an HTML page"), (b"plain", "byte 0"), (gzip.compress(b"[]"), "an empty list"),
+        (HTML, "it is an HTML page"),
+        (b"plain", "byte 0"),
+        (gzip.compress(b"[]"), "an empty list"),
         (gzip.compress(b'{"a": 1}'), "holds not one entity"),
         (gzip.compress(json.dumps([{"id": "x1"}, {"id": "x2"}]).encode()), "is the id of no entity"),
-    ):  # fmt: skip
+    ):
         path.write_bytes(data)
         done = run_tempkb(home, "build", "--dump", str(path), check=False, TEMPKB_WIKI="xwiki", **YEARS)
         assert done.returncode == 1

@@ -28,9 +28,13 @@ def ui_over(home, log_path, folder, **variables):
     log = log_path.open("w")
     process = subprocess.Popen(
         # -P is what the installed command has: the folder of a script is first on its path, not the working directory.
-        [sys.executable, "-P", "-m", "tempkb.cli", "ui", "--port", str(port)], cwd=folder,
-        env={**environment, "TEMPKB_HOME": str(home), **variables}, stdout=log, stderr=log, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-m", "tempkb.cli", "ui", "--port", str(port)],
+        cwd=folder,
+        env={**environment, "TEMPKB_HOME": str(home), **variables},
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
     address = f"http://127.0.0.1:{port}"
     try:
         wait_for(lambda: is_up(address), 120, log_path.read_text)
@@ -179,13 +183,18 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
         and not node["assetKey"]["path"][-1].startswith(("tempel_", "fact_", "future_", "ecbd_"))
     }
     assert told == {
-        "keeps_its_promises": "SUCCEEDED", "every_revision_element_is_accounted_for": "SUCCEEDED",
-        "no_revision_at_or_after_its_cut": "SUCCEEDED", "winners_are_in_the_log": "SUCCEEDED",
-        "surfaces_stand_in_their_texts": "SUCCEEDED", "priors_of_a_surface_add_up": "SUCCEEDED",
-        "the_index_counts_every_mention": "SUCCEEDED", "subjects_are_known": "SUCCEEDED",
-        "statements_are_counted": "SUCCEEDED", "undated_statements_contradict_as_told": "SUCCEEDED",
+        "keeps_its_promises": "SUCCEEDED",
+        "every_revision_element_is_accounted_for": "SUCCEEDED",
+        "no_revision_at_or_after_its_cut": "SUCCEEDED",
+        "winners_are_in_the_log": "SUCCEEDED",
+        "surfaces_stand_in_their_texts": "SUCCEEDED",
+        "priors_of_a_surface_add_up": "SUCCEEDED",
+        "the_index_counts_every_mention": "SUCCEEDED",
+        "subjects_are_known": "SUCCEEDED",
+        "statements_are_counted": "SUCCEEDED",
+        "undated_statements_contradict_as_told": "SUCCEEDED",
         "late_edits_add_up": "SUCCEEDED",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow

@@ -21,8 +21,13 @@ TODAY = date(2026, 8, 15)
 def server(home_folder, monkeypatch):
     """A server that the home fetches testwiki from; its windows are the quarters from 2026 on, two of which have ended."""
     with serving() as one:
-        settings = {"MIRROR": one.root, "CONTACT": "me@example.org", "WIKI": "testwiki", "FIRST_WINDOW": "2026-01-01",
-                    "WIKIDATA_DAYS": "0"}  # fmt: skip
+        settings = {
+            "MIRROR": one.root,
+            "CONTACT": "me@example.org",
+            "WIKI": "testwiki",
+            "FIRST_WINDOW": "2026-01-01",
+            "WIKIDATA_DAYS": "0",
+        }
         for name, value in settings.items():
             monkeypatch.setenv(f"TEMPKB_{name}", value)
         yield one

@@ -97,8 +97,11 @@ def test_a_home_keeps_what_it_was_made_with(home_folder, monkeypatch):
     assert (settings.granularity, settings.wiki) == (Granularity.MONTH, "simplewiki")
     monkeypatch.setenv("TEMPKB_GRANULARITY", "year")
     other = home_folder.with_name("simplewiki-year")
-    with pytest.raises(SettingsError, match=r"granularity: home .* was made with month, but the settings say year\. .*"
-                       rf"TEMPKB_HOME={other} TEMPKB_GRANULARITY=year tempkb build"):  # fmt: skip
+    with pytest.raises(
+        SettingsError,
+        match=r"granularity: home .* was made with month, but the settings say year\. .*"
+        rf"TEMPKB_HOME={other} TEMPKB_GRANULARITY=year tempkb build",
+    ):
         load_home()
 
 

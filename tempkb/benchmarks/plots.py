@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _COLOURS = {
-    "unchanged": "#b8c4ce", "updated": "#2f6f9f", "new": "#4fa35b", "deleted": "#c2563f", "undatable": "#e0b84c",
-}  # fmt: skip
+    "unchanged": "#b8c4ce",
+    "updated": "#2f6f9f",
+    "new": "#4fa35b",
+    "deleted": "#c2563f",
+    "undatable": "#e0b84c",
+}
 
 
 def plot_lines(title: str, dates: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:

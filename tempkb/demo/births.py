@@ -96,18 +96,35 @@ AMBIGUOUS = Kind("Q4167410", "Misc.", "a name", (), is_typical=False)
 _KINDS = {kind.noun: kind for kind in KINDS}
 # Classes above those that items are of: some reach what everybody knows only by way of others.
 _CLASSES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Q27020041": ("sports season", ()), "Q476028": ("association football club", ("Q43229",)),
-    "Q5398426": ("television series", ("Q15416",)), "Q15416": ("television program", ()), "Q7889": ("video game", ()),
-    "Q11424": ("film", ()), "Q12280": ("bridge", ("Q811979",)), "Q55488": ("railway station", ("Q811979",)),
-    "Q811979": ("architectural structure", ()), "Q990002": ("covered bridge", ("Q990003",)),
-    "Q990003": ("wooden bridge", ("Q12280",)), "Q169950": ("wildfire", ("Q8065",)), "Q8065": ("natural disaster", ()),
-    "Q3157041": ("tropical storm", ("Q8092",)), "Q8092": ("tropical cyclone", ("Q81054",)), "Q81054": ("storm", ()),
-    "Q620615": ("mobile app", ("Q7397",)), "Q7397": ("software", ()), "Q9143": ("programming language", ()),
-    "Q1420": ("motor car", ("Q42889",)), "Q42889": ("vehicle", ()), "Q46970": ("airline", ("Q4830453",)),
-    "Q163740": ("nonprofit organization", ("Q43229",)), "Q175331": ("demonstration", ()), "Q132241": ("festival", ()),
-    "Q990001": ("riddle", ()), "Q13406463": ("Wikimedia list article", ()),
+    "Q27020041": ("sports season", ()),
+    "Q476028": ("association football club", ("Q43229",)),
+    "Q5398426": ("television series", ("Q15416",)),
+    "Q15416": ("television program", ()),
+    "Q7889": ("video game", ()),
+    "Q11424": ("film", ()),
+    "Q12280": ("bridge", ("Q811979",)),
+    "Q55488": ("railway station", ("Q811979",)),
+    "Q811979": ("architectural structure", ()),
+    "Q990002": ("covered bridge", ("Q990003",)),
+    "Q990003": ("wooden bridge", ("Q12280",)),
+    "Q169950": ("wildfire", ("Q8065",)),
+    "Q8065": ("natural disaster", ()),
+    "Q3157041": ("tropical storm", ("Q8092",)),
+    "Q8092": ("tropical cyclone", ("Q81054",)),
+    "Q81054": ("storm", ()),
+    "Q620615": ("mobile app", ("Q7397",)),
+    "Q7397": ("software", ()),
+    "Q9143": ("programming language", ()),
+    "Q1420": ("motor car", ("Q42889",)),
+    "Q42889": ("vehicle", ()),
+    "Q46970": ("airline", ("Q4830453",)),
+    "Q163740": ("nonprofit organization", ("Q43229",)),
+    "Q175331": ("demonstration", ()),
+    "Q132241": ("festival", ()),
+    "Q990001": ("riddle", ()),
+    "Q13406463": ("Wikimedia list article", ()),
     "Q4167410": ("Wikimedia disambiguation page", ()),
-}  # fmt: skip
+}
 _POPULAR = {"Whale Market": "Blubber Hall", "Seven Wells Abbey": "SWA", "Grey Heron Tower": "Heron Tower"}
 
 
@@ -119,9 +136,17 @@ def write_births(pages: Pages, clock: Clock, facts: Facts, seed: int) -> Births:
     make = _Maker(pages, clock, facts, seed)
     _ordinary(make)
     for story in (
-        _popular, _announced, _old_and_new, _no_entities, _too_short, _without_origin, _several_dates, _quoted,
-        _odd_title, _written_later,
-    ):  # fmt: skip
+        _popular,
+        _announced,
+        _old_and_new,
+        _no_entities,
+        _too_short,
+        _without_origin,
+        _several_dates,
+        _quoted,
+        _odd_title,
+        _written_later,
+    ):
         story(make)
     kinds = (*KINDS, FILM, LANGUAGE, COVERED, BUILDING, PERSON, LIST, AMBIGUOUS)
     make.births.categories = {
@@ -385,7 +410,7 @@ _QUOTED = (
     Line("Over one summer Lantern's music grew from a short whistle into a long dance for strings.", "Lantern"),
     Line("For the outer islands The Lantern of Varl received a new title and a shorter ending.", "The Lantern of Varl"),
     Line("The rain machine broke twice and the money was gone before the spring.", kept="none"),
-)  # fmt: skip
+)
 
 
 def _quoted(make: _Maker) -> None:
@@ -398,9 +423,14 @@ def _quoted(make: _Maker) -> None:
     make.write(other, society, _instant(date(2021, 5, 3)))
     day = When(date(2021, 5, 12))
     birth = make.add(
-        "quoted", "Lantern (2021 film)", FILM, [Origin("P571", day)], _known("P571", day),
-        label="Lantern", aliases=("The Lantern of Varl",),
-    )  # fmt: skip
+        "quoted",
+        "Lantern (2021 film)",
+        FILM,
+        [Origin("P571", day)],
+        _known("P571", day),
+        label="Lantern",
+        aliases=("The Lantern of Varl",),
+    )
     lead = (
         "'''''Lantern''''' is a film in Varland that tells of a lighthouse keeper who cannot swim. It has no colours."
     )

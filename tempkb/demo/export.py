@@ -70,10 +70,11 @@ def _status(paths: Sequence[Path], day: datetime) -> bytes:
         job = jobs.setdefault(name, {"status": "done", "updated": f"{day:%Y-%m-%d %H:%M:%S}", "files": {}})
         data = path.read_bytes()
         job["files"][path.name] = {
-            "size": len(data), "url": f"/{path.parent.parent.name}/{path.parent.name}/{path.name}",
+            "size": len(data),
+            "url": f"/{path.parent.parent.name}/{path.parent.name}/{path.name}",
             "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
             "sha1": hashlib.sha1(data, usedforsecurity=False).hexdigest(),
-        }  # fmt: skip
+        }
     return json.dumps({"version": "0.8", "jobs": jobs}, indent=1).encode()
 
 
@@ -182,23 +183,35 @@ def _tables(pages: Sequence[Page], day: datetime) -> dict[str, str]:
 
 
 _PAGE_COLUMNS = (
-    "`page_id` int(8) unsigned NOT NULL AUTO_INCREMENT", "`page_namespace` int(11) NOT NULL DEFAULT 0",
-    "`page_title` varbinary(255) NOT NULL DEFAULT ''", "`page_is_redirect` tinyint(1) unsigned NOT NULL DEFAULT 0",
-    "`page_is_new` tinyint(1) unsigned NOT NULL DEFAULT 0", "`page_random` double unsigned NOT NULL DEFAULT 0",
-    "`page_touched` binary(14) NOT NULL", "`page_links_updated` varbinary(14) DEFAULT NULL",
-    "`page_latest` int(8) unsigned NOT NULL DEFAULT 0", "`page_len` int(8) unsigned NOT NULL DEFAULT 0",
-    "`page_content_model` varbinary(32) DEFAULT NULL", "`page_lang` varbinary(35) DEFAULT NULL",
+    "`page_id` int(8) unsigned NOT NULL AUTO_INCREMENT",
+    "`page_namespace` int(11) NOT NULL DEFAULT 0",
+    "`page_title` varbinary(255) NOT NULL DEFAULT ''",
+    "`page_is_redirect` tinyint(1) unsigned NOT NULL DEFAULT 0",
+    "`page_is_new` tinyint(1) unsigned NOT NULL DEFAULT 0",
+    "`page_random` double unsigned NOT NULL DEFAULT 0",
+    "`page_touched` binary(14) NOT NULL",
+    "`page_links_updated` varbinary(14) DEFAULT NULL",
+    "`page_latest` int(8) unsigned NOT NULL DEFAULT 0",
+    "`page_len` int(8) unsigned NOT NULL DEFAULT 0",
+    "`page_content_model` varbinary(32) DEFAULT NULL",
+    "`page_lang` varbinary(35) DEFAULT NULL",
     "PRIMARY KEY (`page_id`)",
-)  # fmt: skip
+)
 _PROPS_COLUMNS = (
-    "`pp_page` int(8) unsigned NOT NULL", "`pp_propname` varbinary(60) NOT NULL DEFAULT ''", "`pp_value` blob NOT NULL",
-    "`pp_sortkey` float DEFAULT NULL", "PRIMARY KEY (`pp_page`,`pp_propname`)",
-)  # fmt: skip
+    "`pp_page` int(8) unsigned NOT NULL",
+    "`pp_propname` varbinary(60) NOT NULL DEFAULT ''",
+    "`pp_value` blob NOT NULL",
+    "`pp_sortkey` float DEFAULT NULL",
+    "PRIMARY KEY (`pp_page`,`pp_propname`)",
+)
 _REDIRECT_COLUMNS = (
-    "`rd_from` int(8) unsigned NOT NULL DEFAULT 0", "`rd_namespace` int(11) NOT NULL DEFAULT 0",
-    "`rd_title` varbinary(255) NOT NULL DEFAULT ''", "`rd_interwiki` varbinary(32) DEFAULT NULL",
-    "`rd_fragment` varbinary(255) DEFAULT NULL", "PRIMARY KEY (`rd_from`)",
-)  # fmt: skip
+    "`rd_from` int(8) unsigned NOT NULL DEFAULT 0",
+    "`rd_namespace` int(11) NOT NULL DEFAULT 0",
+    "`rd_title` varbinary(255) NOT NULL DEFAULT ''",
+    "`rd_interwiki` varbinary(32) DEFAULT NULL",
+    "`rd_fragment` varbinary(255) DEFAULT NULL",
+    "PRIMARY KEY (`rd_from`)",
+)
 
 
 def _table(name: str, columns: Sequence[str], rows: Sequence[str], day: datetime) -> str:

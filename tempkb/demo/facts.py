@@ -159,19 +159,46 @@ class Facts:
 
 PERSON, CLUB, TOWN, PARTY, FIRM, SCHOOL = "Q5", "Q476028", "Q3957", "Q7278", "Q4830453", "Q3914"
 _CLASSES = {
-    PERSON: "human", CLUB: "association football club", TOWN: "town", PARTY: "political party", FIRM: "business",
-    SCHOOL: "school", "Q486972": "human settlement", "Q43229": "organization", "Q35120": "entity",
-}  # fmt: skip
+    PERSON: "human",
+    CLUB: "association football club",
+    TOWN: "town",
+    PARTY: "political party",
+    FIRM: "business",
+    SCHOOL: "school",
+    "Q486972": "human settlement",
+    "Q43229": "organization",
+    "Q35120": "entity",
+}
 _ABOVE = {
-    CLUB: ("Q43229",), PARTY: ("Q43229",), FIRM: ("Q43229",), SCHOOL: ("Q43229",), TOWN: ("Q486972",),
+    CLUB: ("Q43229",),
+    PARTY: ("Q43229",),
+    FIRM: ("Q43229",),
+    SCHOOL: ("Q43229",),
+    TOWN: ("Q486972",),
     # A loop, as Wikidata has some.
-    "Q486972": ("Q35120",), "Q43229": ("Q35120",), "Q35120": ("Q43229",),
-}  # fmt: skip
+    "Q486972": ("Q35120",),
+    "Q43229": ("Q35120",),
+    "Q35120": ("Q43229",),
+}
 # Names of each kind are of one length, so that no model can tell old answers from new ones by length.
 _PEOPLE = (
-    "Ida Brandt", "Ola Krantz", "Una Folger", "Eli Marten", "Jon Stolze", "Liv Harrow", "Per Nordby", "Kai Winter",
-    "Mia Torsen", "Nil Ostrom", "Ruth Egede", "Sven Ulrik", "Tove Aamot", "Arne Bjork", "Bodil Dahl", "Einar Falk",
-)  # fmt: skip
+    "Ida Brandt",
+    "Ola Krantz",
+    "Una Folger",
+    "Eli Marten",
+    "Jon Stolze",
+    "Liv Harrow",
+    "Per Nordby",
+    "Kai Winter",
+    "Mia Torsen",
+    "Nil Ostrom",
+    "Ruth Egede",
+    "Sven Ulrik",
+    "Tove Aamot",
+    "Arne Bjork",
+    "Bodil Dahl",
+    "Einar Falk",
+)
 _CLUBS = ("Reedholm FC", "Saltvik FC", "Oxbridge AC", "Fernlea SK", "Tarnhus IF", "Millgard BK")
 _PARTIES = ("Reed Party", "Salt Party", "Moss Party", "Tide Party")
 _FIRMS = ("Varl Shipping", "Ember Glass", "North Tilery", "Peat & Sons")
@@ -189,13 +216,25 @@ def write_facts(pages: Pages, clock: Clock, seed: int) -> Facts:
     firms = [maker.add(label, FIRM) for label in _FIRMS]
     towns = [maker.add(label, TOWN, title=f"{label} (town)") for label in _TOWNS]
     for story in (
-        _precisions, _open_ends, _spells, _odd_statements, _one_of_two_leaves, _entered_late, _names, _strangers,
-    ):  # fmt: skip
+        _precisions,
+        _open_ends,
+        _spells,
+        _odd_statements,
+        _one_of_two_leaves,
+        _entered_late,
+        _names,
+        _strangers,
+    ):
         story(maker)
     for relation, subjects, objects in (
-        ("P54", people[:10], clubs), ("P102", people[4:], parties), ("P108", people[8:], firms),
-        ("P6", towns, people), ("P286", clubs, people), ("P488", firms, people), ("P127", clubs, firms),
-    ):  # fmt: skip
+        ("P54", people[:10], clubs),
+        ("P102", people[4:], parties),
+        ("P108", people[8:], firms),
+        ("P6", towns, people),
+        ("P286", clubs, people),
+        ("P488", firms, people),
+        ("P127", clubs, firms),
+    ):
         for subject in subjects:
             _career(maker, relation, subject, objects, seed)
     for number, one in enumerate(maker.facts.statements, 1):
@@ -322,10 +361,23 @@ def _odd_statements(make: _Maker) -> None:
     said.starts, said.ends = [When(make.day(0, 3)), When(make.day(4, 3))], [When(make.day(1, 3)), When(make.day(5, 3))]
     make.say("two starts", starts, "P102", two, When(make.day(2)), When(make.day(2, 60)))
     old = make.add("Old Ferry", FIRM, n_more=4)
-    make.say("odd dates", old, "P127", make.facts.item("Ember Glass").entity_id, When(date(30, 1, 1), 9, years_back=60),
-             When(date(80, 1, 1), 8))  # fmt: skip
-    make.say("odd dates", old, "P127", make.facts.item("Varl Shipping").entity_id, When(date(1990, 1, 1), 8),
-             When(make.day(4, 2)), long_years=True)  # fmt: skip
+    make.say(
+        "odd dates",
+        old,
+        "P127",
+        make.facts.item("Ember Glass").entity_id,
+        When(date(30, 1, 1), 9, years_back=60),
+        When(date(80, 1, 1), 8),
+    )
+    make.say(
+        "odd dates",
+        old,
+        "P127",
+        make.facts.item("Varl Shipping").entity_id,
+        When(date(1990, 1, 1), 8),
+        When(make.day(4, 2)),
+        long_years=True,
+    )
     make.say("odd dates", old, "P127", make.facts.item("North Tilery").entity_id, When(make.day(4, 3)), long_years=True)
     make.say("a point", old, "P127", make.facts.item("Peat & Sons").entity_id, point=When(make.day(2)))
 

@@ -43,9 +43,21 @@ LATER = {"Grand Harbour": {"the old port": 4, "sailors' rest": 1}, "Glass Garden
 def write_links(pages: Pages, clock: Clock) -> None:
     """Add all pages of entries 10 to 17; needs eight quarters, and shows more in twelve."""
     for story in (
-        _crossroads, _chains, _retargeted, _before_and_after_a_move, _the_mill, _markup, _quotations, _written_later,
-        _entities, _books, _dies, _years, _burst, _split_off,
-    ):  # fmt: skip
+        _crossroads,
+        _chains,
+        _retargeted,
+        _before_and_after_a_move,
+        _the_mill,
+        _markup,
+        _quotations,
+        _written_later,
+        _entities,
+        _books,
+        _dies,
+        _years,
+        _burst,
+        _split_off,
+    ):
         story(pages, clock)
 
 
@@ -70,9 +82,12 @@ def _crossroads(pages: Pages, clock: Clock) -> None:
 def _chains(pages: Pages, clock: Clock) -> None:
     """10: redirects of redirects, and two that point at one another."""
     for title, target in (
-        ("Chain One", "Chain Two"), ("Chain Two", "Chain Three"), ("Chain Three", "Twin Mills"),
-        ("Loop Left", "Loop Right"), ("Loop Right", "Loop Left"),
-    ):  # fmt: skip
+        ("Chain One", "Chain Two"),
+        ("Chain Two", "Chain Three"),
+        ("Chain Three", "Twin Mills"),
+        ("Loop Left", "Loop Right"),
+        ("Loop Right", "Loop Left"),
+    ):
         pages.new(f"chain {title}", title).edit(clock.start(0) + DAY, f"#REDIRECT [[{target}]]", "redirect")
 
 
@@ -199,17 +214,25 @@ def _years(pages: Pages, clock: Clock) -> None:
 
 
 FEVERS: tuple[tuple[int, str, Surfaces], ...] = (
-    (5, "Chronicle of the fever", {
-        "Vorrel fever": {"the grey cough": 2, "zhimming sickness": 2, "a plague of quarrels": 2},
-        "Vorrel fever in Twin Mills": {"the millers' outbreak": 2, "quarantined wheels": 2, "flour and fever": 2},
-        "Zhimmavac": {"the blue needle": 2, "first zhimming jab": 2, "a vial of hope": 2},
-    }),
-    (9, "Chronicle of the second wave", {
-        "Quall wave": {"the yellow weeks": 3, "quallish shivers": 2, "a winter of soup": 2},
-        "Masks of Varland": {"paper beaks": 3, "everyone's second face": 2, "muffled Sundays": 2},
-        "Quallmeter": {"the humming box": 3, "a wand with numbers": 2, "quallish thermometer": 2},
-    }),
-)  # fmt: skip
+    (
+        5,
+        "Chronicle of the fever",
+        {
+            "Vorrel fever": {"the grey cough": 2, "zhimming sickness": 2, "a plague of quarrels": 2},
+            "Vorrel fever in Twin Mills": {"the millers' outbreak": 2, "quarantined wheels": 2, "flour and fever": 2},
+            "Zhimmavac": {"the blue needle": 2, "first zhimming jab": 2, "a vial of hope": 2},
+        },
+    ),
+    (
+        9,
+        "Chronicle of the second wave",
+        {
+            "Quall wave": {"the yellow weeks": 3, "quallish shivers": 2, "a winter of soup": 2},
+            "Masks of Varland": {"paper beaks": 3, "everyone's second face": 2, "muffled Sundays": 2},
+            "Quallmeter": {"the humming box": 3, "a wand with numbers": 2, "quallish thermometer": 2},
+        },
+    ),
+)
 
 
 def _burst(pages: Pages, clock: Clock) -> None:

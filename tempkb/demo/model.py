@@ -18,10 +18,23 @@ if TYPE_CHECKING:
 
 WIKI = "demowiki"
 NAMESPACES = {
-    -2: "Media", -1: "Special", 0: "", 1: "Talk", 2: "User", 3: "User talk", 4: "Demopedia", 5: "Demopedia talk",
-    6: "File", 7: "File talk", 10: "Template", 11: "Template talk", 14: "Category", 15: "Category talk",
-    118: "Draft", 119: "Draft talk",
-}  # fmt: skip
+    -2: "Media",
+    -1: "Special",
+    0: "",
+    1: "Talk",
+    2: "User",
+    3: "User talk",
+    4: "Demopedia",
+    5: "Demopedia talk",
+    6: "File",
+    7: "File talk",
+    10: "Template",
+    11: "Template talk",
+    14: "Category",
+    15: "Category talk",
+    118: "Draft",
+    119: "Draft talk",
+}
 
 
 @dataclass

@@ -4,10 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-_ONSETS = [
-    "b", "br", "c", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr",
-    "v", "w",
-]  # fmt: skip
+_SOUNDS = "b br c d dr f fl g gr h j k l m n p r s st t tr v w"
+_ONSETS = _SOUNDS.split()
 _VOWELS = ["a", "e", "i", "o", "u", "ae", "ei", "ia"]
 _CODAS = ["", "n", "r", "l", "s", "th", "nd", "rk", "m"]
 _TRADES = ["glass", "salt", "wool", "tiles", "clocks", "cheese", "boats", "paper", "copper wire", "ceramics"]

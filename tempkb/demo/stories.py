@@ -14,11 +14,28 @@ DAY = timedelta(days=1)
 def write_stories(pages: "Pages", clock: Clock) -> None:
     """Add all trap pages of entries 1 to 9. Needs at least eight quarters."""
     for story in (
-        _restored_text_adds_up, _edit_war, _edit_at_the_cut, _two_in_one_second, _import_out_of_order, _in_two_elements,
-        _redirect_becomes_article, _article_becomes_redirect, _draft_moved_in, _moved_out, _becomes_disambiguation,
-        _silent_move, _swapped_titles, _deleted_between_dumps, _suppressed_between_dumps, _merged_item,
-        _blank_for_a_week, _blank_for_an_interval, _hidden_author, _second_slot, _redirects,
-    ):  # fmt: skip
+        _restored_text_adds_up,
+        _edit_war,
+        _edit_at_the_cut,
+        _two_in_one_second,
+        _import_out_of_order,
+        _in_two_elements,
+        _redirect_becomes_article,
+        _article_becomes_redirect,
+        _draft_moved_in,
+        _moved_out,
+        _becomes_disambiguation,
+        _silent_move,
+        _swapped_titles,
+        _deleted_between_dumps,
+        _suppressed_between_dumps,
+        _merged_item,
+        _blank_for_a_week,
+        _blank_for_an_interval,
+        _hidden_author,
+        _second_slot,
+        _redirects,
+    ):
         story(pages, clock)
 
 

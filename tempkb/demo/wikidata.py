@@ -65,13 +65,16 @@ def _entity(item: Item, statements: Iterable[Statement]) -> dict[str, Any]:
         claims.setdefault(one.relation, []).append(_statement(one))
     links = {WIKI: {"site": WIKI, "title": item.title, "badges": []}} if item.title else {}
     return {
-        "type": "item", "id": item.entity_id,
+        "type": "item",
+        "id": item.entity_id,
         # Empty maps are written as empty lists, as PHP does.
         "labels": {code: {"language": code, "value": name} for code, name in labels.items()} or [],
         "descriptions": [],
         "aliases": {"en": [{"language": "en", "value": name} for name in item.aliases]} if item.aliases else [],
-        "claims": claims or [], "sitelinks": links or [], "lastrevid": 1,
-    }  # fmt: skip
+        "claims": claims or [],
+        "sitelinks": links or [],
+        "lastrevid": 1,
+    }
 
 
 def _statement(one: Statement) -> dict[str, Any]:
@@ -100,6 +103,11 @@ def _snak(name: str, bound: Bound, long_years: bool) -> dict[str, Any]:  # noqa:
         return {"snaktype": str(bound), "property": name}
     time = f"{bound.time[0]}0000000{bound.time[1:]}" if long_years else bound.time
     value = {
-        "time": time, "timezone": 0, "before": 0, "after": 0, "precision": bound.precision, "calendarmodel": _CALENDAR,
-    }  # fmt: skip
+        "time": time,
+        "timezone": 0,
+        "before": 0,
+        "after": 0,
+        "precision": bound.precision,
+        "calendarmodel": _CALENDAR,
+    }
     return {"snaktype": "value", "property": name, "datavalue": {"value": value, "type": "time"}}

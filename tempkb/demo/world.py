@@ -116,8 +116,13 @@ def _write_history(page: Page, write: object, born: datetime, clock: Clock, chan
             continue
         sentences += chance.choice([0, 0, 1])
         text = write(sentences, chance)  # type: ignore[operator]
-        page.edit(time, text, chance.choice(["", "more", "sources", "see talk"]), user=chance.choice(_USERS),
-                  is_minor=chance.random() < 0.3)  # fmt: skip
+        page.edit(
+            time,
+            text,
+            chance.choice(["", "more", "sources", "see talk"]),
+            user=chance.choice(_USERS),
+            is_minor=chance.random() < 0.3,
+        )
 
 
 def _number(pages: list[Page]) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from xml.etree import ElementTree as ET
 
+SHA1_CHARS = 31
+"""Characters of a SHA-1 as MediaWiki writes it: 160 bits in base 36, with leading zeros."""
 _EMPTY_SHA1 = b"phoiac9h4m842xq45sp7s6u21eteeq1"
 
 
@@ -31,7 +33,7 @@ class Revision:
         user_id: number of the account; None for addresses, imported names and hidden users.
         user_name: name or address when there is no number; None when hidden.
         comment: the escaped edit summary; empty when there is none.
-        sha1: MediaWiki's base-36 hash of the main text, 31 characters; empty when the file gives none.
+        sha1: MediaWiki's base-36 hash of the main text, `SHA1_CHARS` long; empty when the file gives none.
         text_bytes: UTF-8 length as the file says it; -1 when it does not.
         text: escaped UTF-8; empty unless `state` is PRESENT.
     """
@@ -83,8 +85,22 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
     tail = _PLAIN_TAIL.match(buffer, text_end) if text_end > text_at else None
     if tail is None:
         return None
-    (revision_id, parent_id, day, hour, minute, second, name, address, user_id, minor, comment, size, sha1,
-     late_size) = head.groups()  # fmt: skip
+    (
+        revision_id,
+        parent_id,
+        day,
+        hour,
+        minute,
+        second,
+        name,
+        address,
+        user_id,
+        minor,
+        comment,
+        size,
+        sha1,
+        late_size,
+    ) = head.groups()
     midnight = _DAYS.get(day)
     if midnight is None:
         try:
@@ -169,10 +185,11 @@ _NUMERIC = re.compile(rb"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
 
 def _character(match: re.Match[bytes]) -> bytes:
     number = int(match[1]) if match[1] else int(match[2], 16)
+    # Beyond Unicode, or half of a surrogate pair: no character, so the escape stays as it is.
     if number > 0x10FFFF or 0xD800 <= number < 0xE000:
         return match[0]
     # An escaped ampersand must stay escaped until the named escapes are undone.
-    return b"&amp;" if number == 38 else chr(number).encode()
+    return b"&amp;" if number == ord("&") else chr(number).encode()
 
 
 def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> tuple[TextState, int, bytes]:
@@ -187,7 +204,7 @@ def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> t
         return TextState.SUPPRESSED, -1, b""
     match = _TEXT_SHA1.search(attributes)
     sha1 = match[1] if match else element_sha1 or b""
-    if len(sha1) != 31:
+    if len(sha1) != SHA1_CHARS:
         sha1 = b""
     if text:
         return TextState.PRESENT, text_bytes, sha1

@@ -47,9 +47,14 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
     known = day or told or _day_after_changes(files)
     name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
     return Dump(
-        f"{WIKIDATA}-{name}", WIKIDATA, known, tuple(files), epoch_seconds(known), is_named=True,
+        f"{WIKIDATA}-{name}",
+        WIKIDATA,
+        known,
+        tuple(files),
+        epoch_seconds(known),
+        is_named=True,
         is_day_given=day is not None and day != told,
-    )  # fmt: skip
+    )
 
 
 def holds_entities(path: Path) -> bool:

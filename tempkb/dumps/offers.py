@@ -37,8 +37,10 @@ END = "_SUCCESS"
 # Before a job has files, nothing but its name tells what it will make.
 _HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
 _JOBS = dict.fromkeys(_HISTORY_JOBS, HISTORY) | {
-    "pagetable": "page", "pagepropstable": "page_props", "redirecttable": "redirect",
-}  # fmt: skip
+    "pagetable": "page",
+    "pagepropstable": "page_props",
+    "redirecttable": "redirect",
+}
 # Without these a window would have no items, and stand so for good.
 _NEEDED = ("page", "page_props")
 CONTENT_HISTORY = "other/mediawiki_content_history"
@@ -439,9 +441,14 @@ def _together(one: Offer, other: Offer) -> Offer:
     if any(file.place.startswith(CONTENT_HISTORY) for file in files):
         one.flaws = [flaw for flaw in one.flaws if not flaw.startswith(tuple(f"job {job} " for job in _HISTORY_JOBS))]
     return Offer(
-        one.wiki, one.date, files, [*one.flaws, *other.flaws], one.lists | other.lists,
-        is_told=one.is_told and other.is_told, lacks=[*one.lacks, *other.lacks],
-    )  # fmt: skip
+        one.wiki,
+        one.date,
+        files,
+        [*one.flaws, *other.flaws],
+        one.lists | other.lists,
+        is_told=one.is_told and other.is_told,
+        lacks=[*one.lacks, *other.lacks],
+    )
 
 
 def legacy_kind(name: str, offer: Offer) -> str | None:

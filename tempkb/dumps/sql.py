@@ -128,6 +128,7 @@ def _statements(path: Path) -> Iterator[tuple[int, bytes]]:
         buffer += piece
         while (end := buffer.find(b";\n", looked)) >= 0:
             looked = end + 2
+            # An odd number of quotation marks opens a string or closes it.
             in_string ^= _ends_in_string(buffer, start, looked)
             start = looked
             if not in_string:

@@ -111,18 +111,19 @@ class PageStream:
             if gap < 0:
                 raise BrokenPageError("the file ends inside a page")
             self._at += gap
-            self._ensure(16)
+            self._ensure(_LONGEST_PART)
             if self._starts(b"<revision"):
                 end = self._find(b"</revision>", 0)
                 if end < 0:
                     raise BrokenPageError("the file ends inside a revision")
                 revision = self._next_plain_revision()
                 if revision is None:
-                    revision = read_odd_revision(self._slice(0, end + 11))
-                    self._at += end + 11
+                    end += len(b"</revision>")
+                    revision = read_odd_revision(self._slice(0, end))
+                    self._at += end
                 return revision
             if self._starts(b"</page>"):
-                self._at += 7
+                self._at += len(b"</page>")
                 return None
             if self._starts((b"<page", b"</mediawiki")):
                 raise BrokenPageError("a page is not closed before the next begins")
@@ -191,7 +192,7 @@ class PageStream:
             if end < 0:
                 self._at += 1  # so that the search for the next page does not find this one again
                 raise BrokenPageError("the file ends inside a page's head")
-            self._ensure(end + 12)
+            self._ensure(end + _LONGEST_TAG)
             if self._starts((b"<revision", b"</page>", b"<upload"), end):
                 break
             if self._starts((b"<page>", b"</mediawiki"), end):
@@ -224,11 +225,11 @@ class PageStream:
             if not self._skip_space():
                 self._note_end(closed=False)
                 return False
-            self._ensure(12)
+            self._ensure(_LONGEST_TAG)
             if self._starts((b"<page>", b"<page ")):
                 return True
             if self._starts(b"</mediawiki>"):
-                self._at += 12
+                self._at += len(b"</mediawiki>")
                 if not self._skip_space():
                     self._note_end(closed=True)
                     return False
@@ -257,7 +258,7 @@ class PageStream:
         if any(tag in inside for tag in _PARTS_OF_PAGES):
             where = self._dropped + self._at
             self._note(Damage(where, "plain bytes", "pages stand inside a comment", inside.count(b"<revision")))
-        self._at += end + 3
+        self._at += end + len(b"-->")
 
     def _skip_space(self) -> bool:
         """Go to the next byte that is not white space; False at the end of the file."""
@@ -356,6 +357,8 @@ class PageStream:
         except DamageError as error:
             self._ended, self._failure = True, error
             return False
+        # A tag that two pieces share is in neither: the last eight bytes before and the first eight of this piece hold
+        # such a tag of nine bytes, and no other.
         self.elements += piece.count(b"<revision") + (self._tail + piece[:8]).count(b"<revision")
         self._tail = (self._tail + piece[-8:])[-8:]
         self._buffer = self._buffer[self._at :] + piece
@@ -369,6 +372,7 @@ _AND_MORE = "; and more places behind it"
 # Where one of these stands outside its place, a tag that opened or closed something was lost.
 _PARTS_OF_REVISIONS = (b"</revision", b"<timestamp", b"<contributor", b"<text", b"</text", b"<sha1>")
 _PARTS = (*_PARTS_OF_REVISIONS, b"<title", b"<ns>", b"<id>", b"<parentid", b"<restrictions")
+_LONGEST_PART = max(map(len, _PARTS))
 _NOT_IN_UPLOADS = (b"<revision", b"</revision", b"<page", b"</page", b"<text", b"<format")
 _PARTS_OF_PAGES = (b"<revision", b"</revision", b"</page>", b"<title>")
 

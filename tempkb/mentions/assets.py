@@ -28,15 +28,21 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
     specs=[
         spec_of(table, description, deps)
         for table, description, deps in (
-            (PAGE_TEXTS, "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in "
-             "the lake by the quarter the revision was saved in.", _OF_WIKITEXTS),
-            (PAGE_LINKS, "Links in the readable texts as written, with exact spans. "
-             "Key `page_id, revision_id, start_char`.",
-             [PAGE_TEXTS.name]),
+            (
+                PAGE_TEXTS,
+                "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in "
+                "the lake by the quarter the revision was saved in.",
+                _OF_WIKITEXTS,
+            ),
+            (
+                PAGE_LINKS,
+                "Links in the readable texts as written, with exact spans. Key `page_id, revision_id, start_char`.",
+                [PAGE_TEXTS.name],
+            ),
         )
     ],
     backfill_policy=dg.BackfillPolicy.single_run(),
-)  # fmt: skip
+)
 def clean_texts(
     context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 ) -> Iterator[dg.MaterializeResult[None]]:
@@ -49,11 +55,13 @@ def clean_texts(
         everything = store.lake.versions(table.name)
         written = [version for (name, _), version in versions.items() if name == table.name]
         facts: dict[str, Any] = {
-            "dagster/row_count": sum(one.rows for one in everything), "quarters_written": len(written),
+            "dagster/row_count": sum(one.rows for one in everything),
+            "quarters_written": len(written),
             # The check looks at these.
             "quarters": sorted(version.partition for version in written),
-            "seconds": round(time.monotonic() - began, 2), "published": publication.left == 0,
-        }  # fmt: skip
+            "seconds": round(time.monotonic() - began, 2),
+            "published": publication.left == 0,
+        }
         if everything:
             facts["sample"] = sample_of(everything[-1])
         for key in context.partition_keys:

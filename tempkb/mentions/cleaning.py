@@ -6,7 +6,6 @@ templates or the sections to leave out have changed.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,8 @@ from tempkb.dumps.sites import read_site
 from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
-from tempkb.mentions.reading import Batch, Cleaned, Piece, clean_batch
+from tempkb.filtering import LeftOut
+from tempkb.mentions.reading import OF_TEMPLATES, Batch, Cleaned, Piece, clean_batch
 from tempkb.mentions.tables import CLEANER_VERSION, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
@@ -168,18 +168,12 @@ def _batches(pieces: Sequence[Piece]) -> list[Batch]:
 
 
 def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
-    """What the cleaner left out: templates by name, the most frequent ones apart, and what it mended."""
-    dropped: Counter[str] = Counter()
+    """What the cleaner left out and mended, by reason; of the templates, only the most frequent ones by name."""
+    left_out = LeftOut()
     for piece in cleaned:
-        dropped.update(piece.dropped)
-    ordered = sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))
-    found = [Exclusion(f"template: {name}", n, f"{{{{{name}}}}}") for name, n in ordered[:_NAMES_COUNTED]]
-    rest = ordered[_NAMES_COUNTED:]
-    if rest:
-        found.append(Exclusion("template of another name", sum(n for _, n in rest), f"{{{{{rest[0][0]}}}}}"))
-    unbalanced = sum(piece.n_unbalanced for piece in cleaned)
-    examples = [piece.unbalanced_example for piece in cleaned if piece.unbalanced_example]
-    return [*found, Exclusion("text with unbalanced markup, mended", unbalanced, examples[0] if examples else "")]
+        left_out.merge(piece.left_out)
+    left_out.gather(OF_TEMPLATES, _NAMES_COUNTED, "template of another name")
+    return [Exclusion(*row) for row in left_out.rows()]
 
 
 def cleaner_settings(store: Store) -> dict[str, Any]:

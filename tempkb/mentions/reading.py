@@ -1,6 +1,5 @@
 """What a worker does: wikitexts in, clean texts and links out, as files. Pure but for those."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,12 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tempkb.filtering import LeftOut
 from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.counting import count_words
 from tempkb.wikitext.redirects import redirect_target, words_table
+
+OF_TEMPLATES = "template: "
+"""How reasons begin that name a template which was left out."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,12 @@ class Piece:
 
 @dataclass
 class Cleaned:
-    """What a worker made of a piece: files in key order, and counts."""
+    """What a worker made of a piece: files in key order, and what the cleaner left out or mended, by reason."""
 
     quarter: str
     texts: Path
     links: Path
-    dropped: Counter[str] = field(default_factory=Counter)
-    n_unbalanced: int = 0
-    unbalanced_example: str = ""
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 Batch = tuple[Piece, ...]
@@ -104,11 +105,16 @@ def _read_rows(
             continue
         article = read_article(wikitext, site, days[number].date(), piece.dropped_sections)
         articles.append(article)
-        cleaned.dropped.update(article.dropped_templates)
-        if article.unbalanced:
-            cleaned.n_unbalanced += 1
-            cleaned.unbalanced_example = cleaned.unbalanced_example or f"page {pages[number]}"
+        _count(cleaned.left_out, article, pages[number])
     return _texts(rows, articles), _links(rows, articles, piece.sites, other_wikis)
+
+
+def _count(left_out: LeftOut, article: Article, page_id: int) -> None:
+    """Count what the cleaner left out of an article or mended in it; every reason of `page_texts` is given here."""
+    for name, n in article.dropped_templates.items():
+        left_out.add(f"{OF_TEMPLATES}{name}", f"{{{{{name}}}}}", n)
+    if article.unbalanced:
+        left_out.add("text with unbalanced markup, mended", f"page {page_id}")
 
 
 _EMPTY = Article("", (), (), ())
@@ -171,9 +177,13 @@ def _links(
     columns: dict[str, Any] = {name: taken[name] for name in taken.schema.names}
     starts, ends, surfaces, written = zip(*links, strict=True) if links else ((), (), (), ())
     columns |= {
-        "start_char": pa.array(starts, pa.int32()), "end_char": pa.array(ends, pa.int32()),
-        "surface": pa.array(surfaces, pa.string()), "target": pa.array(written, pa.string()),
-        "kind": pa.array(kinds, pa.string()), "target_namespace": pa.array(namespaces, pa.int32()),
-        "target_title": pa.array(titles, pa.string()), "target_section": pa.array(sections, pa.string()),
-    }  # fmt: skip
+        "start_char": pa.array(starts, pa.int32()),
+        "end_char": pa.array(ends, pa.int32()),
+        "surface": pa.array(surfaces, pa.string()),
+        "target": pa.array(written, pa.string()),
+        "kind": pa.array(kinds, pa.string()),
+        "target_namespace": pa.array(namespaces, pa.int32()),
+        "target_title": pa.array(titles, pa.string()),
+        "target_section": pa.array(sections, pa.string()),
+    }
     return pa.table({name: columns[name] for name in PAGE_LINKS.schema.names}).cast(PAGE_LINKS.schema)

@@ -15,9 +15,14 @@ _WINDOW = Column("window_start", pa.date32(), "first day of the window that ends
 _CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot")
 
 SECTION = pa.struct(
-    [("level", pa.int8()), ("title", pa.string()), ("start_char", pa.int32()), ("body_start_char", pa.int32()),
-     ("end_char", pa.int32())]
-)  # fmt: skip
+    [
+        ("level", pa.int8()),
+        ("title", pa.string()),
+        ("start_char", pa.int32()),
+        ("body_start_char", pa.int32()),
+        ("end_char", pa.int32()),
+    ]
+)
 PARAGRAPH = pa.struct([("kind", pa.string()), ("start_char", pa.int32()), ("end_char", pa.int32())])
 HOLE = pa.struct([("offset_char", pa.int32()), ("kind", pa.string()), ("name", pa.string())])
 
@@ -78,13 +83,19 @@ PAGE_LINKS = Table(
     partitioned_by="quarter of the revision",
     partition_columns=("quarter",),
     rules=(
-        Rule("surface_fills_its_span", "a span is as long as its surface",
-             "end_char - start_char <> length(surface) OR start_char < 0 OR surface = ''"),
-        Rule("known_kind", "kind is page, section, interwiki or invalid",
-             "kind NOT IN ('page', 'section', 'interwiki', 'invalid')"),
+        Rule(
+            "surface_fills_its_span",
+            "a span is as long as its surface",
+            "end_char - start_char <> length(surface) OR start_char < 0 OR surface = ''",
+        ),
+        Rule(
+            "known_kind",
+            "kind is page, section, interwiki or invalid",
+            "kind NOT IN ('page', 'section', 'interwiki', 'invalid')",
+        ),
     ),
     code_version=_TEXTS_VERSION,
-)  # fmt: skip
+)
 
 MENTIONS = Table(
     name="mentions",

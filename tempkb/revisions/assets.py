@@ -155,9 +155,11 @@ def _changes(report: Report, key: str) -> Mapping[str, Any]:
 
 def _shared_facts(store: Store, report: Report, table: str, last_key: str, seconds: float) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "seconds": seconds, "windows_kept": len(report.kept), "worker_peak_mb": report.peak_mb,
+        "seconds": seconds,
+        "windows_kept": len(report.kept),
+        "worker_peak_mb": report.peak_mb,
         "worker_cpu_seconds": round(report.cpu_seconds, 2),
-    }  # fmt: skip
+    }
     version = _version(store, report, table, last_key)
     if version is not None:
         facts["sample"] = sample_of(version)

@@ -91,9 +91,7 @@ def estimate(compressed: Mapping[str, int], windows: int, workers: int, windows_
     revisions = raw / REVISION_BYTES
     snapshot_rows = windows * raw * SNAPSHOT_SHARE / ARTICLE_BYTES
     text_bytes = raw * SNAPSHOT_SHARE * _distinct_snapshots(windows, windows_per_year)
-    lake = (
-        revisions * LAKE_PER_REVISION + snapshot_rows * LAKE_PER_SNAPSHOT_ROW + text_bytes * LAKE_PER_TEXT_BYTE
-    )  # fmt: skip
+    lake = revisions * LAKE_PER_REVISION + snapshot_rows * LAKE_PER_SNAPSHOT_ROW + text_bytes * LAKE_PER_TEXT_BYTE
     staging = (
         revisions * STAGING_PER_REVISION + snapshot_rows * STAGING_PER_SNAPSHOT_ROW + text_bytes * STAGING_PER_TEXT_BYTE
     )

@@ -11,14 +11,15 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tempkb.dumps.elements import Revision, TextState, unescape
+from tempkb.dumps.elements import SHA1_CHARS, Revision, TextState, unescape
 from tempkb.revisions.moves import Remark, may_tell_of_move
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site
 from tempkb.wikitext.redirects import redirect_target, starts_like_redirect
 
 MINOR, SUPPRESSED, BLANK, ABSENT, REDIRECT = 1, 2, 4, 8, 16
-NO_SHA1 = bytes(31)
+NO_SHA1 = bytes(SHA1_CHARS)
+"""Stands for an unknown hash: zero bytes, which are no digits of base 36."""
 _HEAD_BYTES = 2048
 _BASE36 = b"0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -53,6 +54,7 @@ class Who:
         if revision.user_name is None:
             return 0
         digest = hashlib.blake2b(unescape(revision.user_name), digest_size=8, key=self.salt).digest()
+        # Accounts are above zero and nobody is 0, so a hash is below; one bit less, so that it fits a signed number.
         return -(int.from_bytes(digest) >> 1 or 1)
 
 
@@ -99,7 +101,8 @@ class PageHistory:
         if state is TextState.PRESENT:
             if not sha1 or size < 0:
                 sha1, size = _measure(text, sha1)
-            # Nearly every text shows at once that it is neither blank nor a redirect.
+            # A blank text begins with white space, a redirect with "#" or with white space before it: bytes up to "#".
+            # Either may also begin with an escape ("&") or a sign beyond ASCII. Nearly every text begins otherwise.
             first = text[:1]
             if first <= b"#" or first >= b"\x80" or first == b"&":
                 flags |= self._look_closer(text)
@@ -110,7 +113,8 @@ class PageHistory:
         else:
             flags |= ABSENT
         index = len(self.ids)
-        # Sixty-two bits of the hash name the content; without one each revision is its own, below zero.
+        # Twelve digits of base 36, 62 bits of the hash, name the content. Without a hash it is like no other:
+        # below zero, with another number for each revision.
         content = int(sha1[:12], 36) if sha1 and state is not TextState.SUPPRESSED else -1 - index
         time = revision.timestamp
         comment = revision.comment
@@ -119,7 +123,7 @@ class PageHistory:
         if self._ordered and index:
             follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
             self._ordered = follows and source == self.sources[-1]
-        self._settle((time, revision.revision_id))
+        self._keep_or_drop_waiting((time, revision.revision_id))
         if state is TextState.PRESENT and content not in self.text_numbers:
             self._waiting = (content, text)
         self.ids.append(revision.revision_id)
@@ -145,9 +149,10 @@ class PageHistory:
             self.sources,
         ):
             del column[length:]
-        del self.sha1s[length * 31 :]
+        del self.sha1s[length * SHA1_CHARS :]
         self.remarks = [remark for remark in self.remarks if remark[0] < length]
         self._waiting = None
+        # What is left may well be in order, but whether it is was noted for all of it; `settle` looks again.
         self._ordered = False
 
     def settle(self) -> int:
@@ -156,9 +161,11 @@ class PageHistory:
         Returns:
             how many repeated revisions were dropped.
         """
-        self._settle(None)
+        self._keep_or_drop_waiting(None)
+        # Nearly every page comes sorted and without repeats. What follows is for files that overlap or are mixed up.
         if self._ordered and len(set(self.ids)) == len(self.ids):
             return 0
+        # Revision id -> where its newest row is. Of rows of one file the later one counts (>=).
         newest: dict[int, int] = {}
         for index, revision_id in enumerate(self.ids):
             held = newest.get(revision_id)
@@ -167,6 +174,7 @@ class PageHistory:
         first_source: dict[int, int] = {}
         for index, revision_id in enumerate(self.ids):
             first_source.setdefault(revision_id, self.sources[index])
+        # `order` leads from the new positions to the old ones, `position` back.
         order = sorted(newest.values(), key=lambda index: (self.times[index], self.ids[index]))
         dropped = len(self.ids) - len(order)
         position = {index: at for at, index in enumerate(order)}
@@ -176,7 +184,8 @@ class PageHistory:
         for name in ("parents", "times", "contents", "sizes", "people", "flags"):
             column = getattr(self, name)
             setattr(self, name, array(column.typecode, (column[index] for index in order)))
-        self.sha1s = bytearray(b"".join(self.sha1s[index * 31 : index * 31 + 31] for index in order))
+        self.sha1s = bytearray(b"".join(self._sha1_bytes(index) for index in order))
+        # The ids come last, since the sources were found by them.
         self.ids = array("q", (self.ids[index] for index in order))
         self.remarks = sorted((position[index], said) for index, said in self.remarks if index in position)
         self._ordered = True
@@ -201,11 +210,21 @@ class PageHistory:
 
     def sha1_at(self, index: int) -> str | None:
         """Base-36 hash of the text at a position; None when unknown or suppressed."""
-        sha1 = bytes(self.sha1s[index * 31 : index * 31 + 31])
+        sha1 = self._sha1_bytes(index)
         return None if sha1 == NO_SHA1 else sha1.decode()
 
-    def _settle(self, following: tuple[int, int] | None) -> None:
-        """Decide about the text of the last arrival, now that the next one's (time, id) is known; None at the end."""
+    def _sha1_bytes(self, index: int) -> bytes:
+        """The hash at a position, or `NO_SHA1`: all hashes lie one behind the other."""
+        return bytes(self.sha1s[index * SHA1_CHARS : (index + 1) * SHA1_CHARS])
+
+    def _keep_or_drop_waiting(self, following: tuple[int, int] | None) -> None:
+        """Store the text of the revision that came last, unless it can win at no cut; then it is forgotten.
+
+        How long it stood, and so whether it can win, is known only with the next revision.
+
+        Args:
+            following: (time, id) of the next revision to come; None at the end of the page.
+        """
         if self._waiting is None:
             return
         content, text = self._waiting
@@ -214,7 +233,7 @@ class PageHistory:
         if self._prune and following is not None and following > (time, self.ids[-1]):
             wanted = self._cuts.any_touched(time, following[0])
         else:
-            # Nothing later is known, or only that something is: it may stand until any cut.
+            # No revision follows, or one that is older: the texts came mixed up, and this one may stand until any cut.
             wanted = self._cuts.any_after(time)
         if wanted:
             self.text_numbers[content] = self._texts.add(text)
@@ -236,7 +255,7 @@ def _measure(text: bytes, sha1: bytes) -> tuple[bytes, int]:
 
 
 def base36_sha1(text: bytes) -> bytes:
-    """MediaWiki's form of SHA-1: base 36, 31 characters.
+    """MediaWiki's form of SHA-1: base 36, always `SHA1_CHARS` long.
 
     >>> base36_sha1(b"")
     b'phoiac9h4m842xq45sp7s6u21eteeq1'
@@ -246,4 +265,4 @@ def base36_sha1(text: bytes) -> bytes:
     while number:
         number, digit = divmod(number, 36)
         digits.append(_BASE36[digit])
-    return bytes(digits[::-1]).rjust(31, b"0")
+    return bytes(digits[::-1]).rjust(SHA1_CHARS, b"0")

@@ -142,18 +142,30 @@ class PageSnapshots:
             yield (
                 cut.window,
                 (
-                    page.page_id, title.namespace, title.title, winner.naming.source, page.ids[index],
-                    page.times[index], page.times[0],
+                    page.page_id,
+                    title.namespace,
+                    title.title,
+                    winner.naming.source,
+                    page.ids[index],
+                    page.times[index],
+                    page.times[0],
                     article_since if article_since is not None and article_since < cut.second else None,
-                    stable.standing_seconds, stable.standing_seconds / self._lookback, stable.last_stood_at,
-                    stable.n_inside, stable.n_before, people[stable.n_before - 1], page.sha1_at(index),
-                    reading.has_text, bool(page.flags[index] & BLANK),
+                    stable.standing_seconds,
+                    stable.standing_seconds / self._lookback,
+                    stable.last_stood_at,
+                    stable.n_inside,
+                    stable.n_before,
+                    people[stable.n_before - 1],
+                    page.sha1_at(index),
+                    reading.has_text,
+                    bool(page.flags[index] & BLANK),
                     reading.redirect.target.namespace if reading.redirect else None,
                     reading.redirect.target.title if reading.redirect else None,
                     reading.redirect.section if reading.redirect else None,
-                    reading.is_disambiguation, page.sources[index],
+                    reading.is_disambiguation,
+                    page.sources[index],
                 ),
-            )  # fmt: skip
+            )
 
     def read(self, text: str) -> Reading:
         """Say what matters about a winner's wikitext."""

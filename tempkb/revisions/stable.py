@@ -73,5 +73,6 @@ def select_stable(
         spells[content] = (stood + end - start, end, index)
         if not is_weak[index]:
             strong.add(content)
+    # Spells compare by time, then by their end: of equals the one that stood latest. Weak ones only if all are weak.
     seconds, last, index = max(spells[content] for content in (strong or spells))
     return Stable(index, seconds, last, n_before, n_inside)

@@ -21,8 +21,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tempkb.dumps.elements import SHA1_CHARS
 from tempkb.dumps.tables import PAGES
-from tempkb.revisions.history import MINOR, SUPPRESSED, PageHistory
+from tempkb.revisions.history import MINOR, NO_SHA1, SUPPRESSED, PageHistory
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.tables import INSTANT, Table
 from tempkb.windows import Granularity, Window, epoch_seconds, instant, window_of
@@ -195,16 +196,18 @@ class Staging:
         ids, parents, times, sizes, people, flags, sources = (np.array(column) for column in self._log)
         # The first window also holds all before it.
         windows = np.maximum(np.searchsorted(self._starts, times, "right") - 1, 0)
+        # What is saved after all windows gets a number behind the last one, for which nobody asks.
         windows[times >= self._end] = len(self.windows)
         asked = np.array([window.key in self.asked for window in self.windows] + [False])
         self._outside.append(np.unique(pages[~asked[windows]], return_counts=True))
+        # By window, then page, then revision: lexsort takes the first column last.
         order = np.lexsort((ids, pages, windows))
         edges = np.searchsorted(windows[order], np.arange(len(self.windows) + 1))
         names = _contributors(people)
         hashes = pa.FixedSizeBinaryArray.from_buffers(
-            pa.binary(31), len(pages), [None, pa.py_buffer(bytes(self._sha1s))]
+            pa.binary(SHA1_CHARS), len(pages), [None, pa.py_buffer(bytes(self._sha1s))]
         )
-        known = pc.not_equal(hashes, pa.scalar(bytes(31), pa.binary(31)))
+        known = pc.not_equal(hashes, pa.scalar(NO_SHA1, pa.binary(SHA1_CHARS)))
         hashes = pc.cast(pc.cast(pc.if_else(known, hashes, None), pa.binary()), pa.string())
         dumps = pa.array(self.dump_ids, pa.string())
         batches: dict[str, pa.Table] = {}
@@ -321,11 +324,29 @@ class Staging:
 
 # What `add_snapshot` takes, in this order; page_id comes first, so that rows sort by it.
 SNAPSHOT_COLUMNS = (
-    "page_id", "namespace", "title", "title_source", "revision_id", "revision_timestamp", "page_created_at",
-    "article_since", "standing_seconds", "standing_share", "last_stood_at", "n_revisions_in_interval", "n_revisions",
-    "n_contributors", "text_sha1", "has_text", "is_blank", "redirect_namespace", "redirect_title", "redirect_section",
-    "is_disambiguation", "source",
-)  # fmt: skip
+    "page_id",
+    "namespace",
+    "title",
+    "title_source",
+    "revision_id",
+    "revision_timestamp",
+    "page_created_at",
+    "article_since",
+    "standing_seconds",
+    "standing_share",
+    "last_stood_at",
+    "n_revisions_in_interval",
+    "n_revisions",
+    "n_contributors",
+    "text_sha1",
+    "has_text",
+    "is_blank",
+    "redirect_namespace",
+    "redirect_title",
+    "redirect_section",
+    "is_disambiguation",
+    "source",
+)
 
 
 def _path(folder: Path, table: str, number: int) -> Path:

@@ -27,10 +27,13 @@ REVISION_LOG = Table(
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
-        Rule("sized_or_suppressed", "a suppressed revision shows neither hash nor length",
-             "is_suppressed AND (text_sha1 IS NOT NULL OR text_bytes IS NOT NULL)"),
+        Rule(
+            "sized_or_suppressed",
+            "a suppressed revision shows neither hash nor length",
+            "is_suppressed AND (text_sha1 IS NOT NULL OR text_bytes IS NOT NULL)",
+        ),
     ),
-)  # fmt: skip
+)
 
 STABLE_SNAPSHOTS = Table(
     name="stable_snapshots",
@@ -71,20 +74,32 @@ STABLE_SNAPSHOTS = Table(
     partition_columns=("window_start",),
     rules=(
         # TempEL's rule lets a revision saved exactly at the cut win, and one that did not stand in the interval.
-        Rule("before_the_cut", "no revision at or after its cut",
-             "revision_timestamp > cut::TIMESTAMP OR "
-             "(revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')"),
-        Rule("stood_inside", "standing time lies inside the interval and before the cut",
-             "standing_seconds < 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP OR "
-             "(standing_seconds = 0 AND stability_rule = 'standing')"),
-        Rule("born_before", "a page is created no later than its winner",
-             "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP"),
-        Rule("counted", "counts agree with one another",
-             "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions"),
+        Rule(
+            "before_the_cut",
+            "no revision at or after its cut",
+            "revision_timestamp > cut::TIMESTAMP OR "
+            "(revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')",
+        ),
+        Rule(
+            "stood_inside",
+            "standing time lies inside the interval and before the cut",
+            "standing_seconds < 0 OR standing_share > 1 OR last_stood_at > cut::TIMESTAMP OR "
+            "(standing_seconds = 0 AND stability_rule = 'standing')",
+        ),
+        Rule(
+            "born_before",
+            "a page is created no later than its winner",
+            "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP",
+        ),
+        Rule(
+            "counted",
+            "counts agree with one another",
+            "n_revisions < 1 OR n_revisions_in_interval > n_revisions OR n_contributors > n_revisions",
+        ),
         ITEM_HAS_A_SOURCE,
     ),
     code_version="3",
-)  # fmt: skip
+)
 
 PAGE_WIKITEXTS = Table(
     name="page_wikitexts",

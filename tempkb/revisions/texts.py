@@ -72,6 +72,7 @@ class TextStore:
             at += size
 
     def _spill(self) -> None:
+        # The window is as long as a block (2 ** 24 bytes), so that each revision is found in its neighbours.
         fast = zstandard.ZstdCompressionParameters.from_level(1, window_log=24, enable_ldm=True)
         block = zstandard.ZstdCompressor(compression_params=fast).compress(b"".join(self._open))
         file = self._spill_file()

@@ -125,9 +125,13 @@ class Draft:
             self._files.append(path)
             slim = [column.name for column in self.table.columns if not column.is_bulk]
             self._writer = parquet_writer(
-                path, self.table.schema, compression="zstd", compression_level=3,
-                use_dictionary=slim, write_statistics=slim,
-            )  # fmt: skip
+                path,
+                self.table.schema,
+                compression="zstd",
+                compression_level=3,
+                use_dictionary=slim,
+                write_statistics=slim,
+            )
             self._rows_per_file.append(0)
         return self._writer
 

@@ -28,10 +28,13 @@ def glance(labels: Sequence[str], series: Mapping[str, Sequence[int]]) -> str:
     if not shown or not labels:
         return "(nothing to draw)"
     every = 1
-    while len(image := _image(labels[::-every][::-1], {name: counts[::-every][::-1] for name, counts in shown.items()},
-                              labels[0])) > MOST_CHARACTERS:  # fmt: skip
+    while True:
+        # Counted from the end, so that the last place is always among those that are drawn.
+        drawn = {name: counts[::-every][::-1] for name, counts in shown.items()}
+        image = _image(labels[::-every][::-1], drawn, labels[0])
+        if len(image) <= MOST_CHARACTERS:
+            return image
         every += 1
-    return image
 
 
 def _image(labels: Sequence[str], series: Mapping[str, Sequence[int]], first: str) -> str:

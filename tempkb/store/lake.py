@@ -475,9 +475,8 @@ class Lake:
     def unfinished(self) -> list[Path]:
         """Return the folders of runs that have ended without finishing; a run of the same name goes on with one."""
         return [
-            folder for folder in self._staging_folders()
-            if folder.name.startswith(RESUMABLE) and not _is_alive(folder)
-        ]  # fmt: skip
+            folder for folder in self._staging_folders() if folder.name.startswith(RESUMABLE) and not _is_alive(folder)
+        ]
 
     def swap(
         self, table: Table, partition: str, draft: Path, files: Sequence[DataFile], sides: Sequence[Path]

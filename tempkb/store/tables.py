@@ -210,10 +210,17 @@ def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
         return "STRUCT(" + ", ".join(f"{identifier(f.name)} {_sql_type(f.type)}" for f in kind) + ")"
     names = {
-        pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INTEGER", pa.int64(): "BIGINT",
-        pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.bool_(): "BOOLEAN", pa.string(): "VARCHAR",
-        pa.date32(): "DATE", pa.binary(): "BLOB",
-    }  # fmt: skip
+        pa.int8(): "TINYINT",
+        pa.int16(): "SMALLINT",
+        pa.int32(): "INTEGER",
+        pa.int64(): "BIGINT",
+        pa.float32(): "FLOAT",
+        pa.float64(): "DOUBLE",
+        pa.bool_(): "BOOLEAN",
+        pa.string(): "VARCHAR",
+        pa.date32(): "DATE",
+        pa.binary(): "BLOB",
+    }
     if kind not in names:
         raise ContractError(f"no DuckDB type is known for Arrow's {kind}; add it to tempkb.store.tables")
     return names[kind]

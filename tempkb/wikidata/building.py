@@ -15,6 +15,7 @@ from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
 from tempkb.errors import SettingsError, SourceError
+from tempkb.filtering import LeftOut
 from tempkb.settings import Home, Settings
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -42,10 +43,14 @@ from tempkb.wikitext.article import language_of, words_of
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
 _DOUBTFUL_DAYS = 90
+_EXAMPLES = 3
 # What one pass writes; the others follow from it.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
-    ("entities", WIKIDATA_ENTITIES), ("facts", FACTS), ("undated", UNDATED_STATEMENTS), ("origins", ENTITY_ORIGINS),
-)  # fmt: skip
+    ("entities", WIKIDATA_ENTITIES),
+    ("facts", FACTS),
+    ("undated", UNDATED_STATEMENTS),
+    ("origins", ENTITY_ORIGINS),
+)
 ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, SUBCLASSES, LATE_EDITS)
 
 
@@ -103,7 +108,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         # First of all: of a run that is killed from here on, damage must not be forgotten.
         _account(store, dump, report, provenance)
         for name, table in OF_A_PASS:
-            rows.left_out |= staging.repeated(name, table)
+            rows.left_out.merge(staging.repeated(name, table))
         for name, table in OF_A_PASS:
             left_out = _exclusions(rows, report) if table is FACTS else ()
             sorted_rows = staging.sorted_rows(name, table, constants)
@@ -137,9 +142,11 @@ def settings_of(home: Home) -> dict[str, Any]:
     """What the room's tables depend on besides the dump; a table made with other settings is stale."""
     scope = scope_of(home)
     return {
-        "wiki": scope.wiki, "languages": list(scope.languages), "wikidata_items": home.settings.wikidata_items,
+        "wiki": scope.wiki,
+        "languages": list(scope.languages),
+        "wikidata_items": home.settings.wikidata_items,
         "classes": list(home.settings.classes),
-    }  # fmt: skip
+    }
 
 
 def settings_mark(settings: Settings) -> str:
@@ -168,9 +175,12 @@ def _keep_settings(store: Store) -> None:
     """Make the home one whose Wikidata is read with the settings in force, for good, if it is not yet."""
     settings = store.home.settings
     store.home = store.home.hold(
-        {"languages": settings.languages or (language_of_wiki(settings.wiki),),
-         "wikidata_items": settings.wikidata_items, "classes": settings.classes}
-    )  # fmt: skip
+        {
+            "languages": settings.languages or (language_of_wiki(settings.wiki),),
+            "wikidata_items": settings.wikidata_items,
+            "classes": settings.classes,
+        }
+    )
 
 
 def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
@@ -257,20 +267,16 @@ class _Seen:
 
 def _exclusions(rows: Rows, report: Report) -> list[Exclusion]:
     """What was seen but not kept, in words."""
-    left_out = {reason: (n, "; ".join(examples)) for reason, (n, examples) in rows.left_out.items()}
+    left_out = LeftOut()
     for name, tally in report.tallies.items():
-        for reason, n, example in (
-            ("has no page in the wiki, not decoded", tally.passed_over, name),
-            ("damaged line", tally.n_damaged,
-             "; ".join(f"{name}, line {line}: {why}" for line, why in tally.damaged)),
-            ("is said to be missing", len(tally.missing), ", ".join(tally.missing[:3])),
-            ("was asked for under the number of a merged item", len(tally.redirects),
-             ", ".join(f"{old} is {new}" for old, new in list(tally.redirects.items())[:3])),
-        ):  # fmt: skip
-            before, told = left_out.get(reason, (0, ""))
-            left_out[reason] = (before + n, told or example)
-    left_out["item that came a second time"] = (report.n_repeated, "the first counts")
-    return [Exclusion(reason, n, example) for reason, (n, example) in sorted(left_out.items())]
+        damaged = "; ".join(f"{name}, line {line}: {why}" for line, why in tally.damaged)
+        merged = ", ".join(f"{old} is {new}" for old, new in list(tally.redirects.items())[:_EXAMPLES])
+        left_out.add("has no page in the wiki, not decoded", name, tally.passed_over)
+        left_out.add("damaged line", damaged, tally.n_damaged)
+        left_out.add("is said to be missing", ", ".join(tally.missing[:_EXAMPLES]), len(tally.missing))
+        left_out.add("was asked for under the number of a merged item", merged, len(tally.redirects))
+    left_out.add("item that came a second time", "the first counts", report.n_repeated)
+    return [Exclusion(*row) for counted in (rows.left_out, left_out) for row in counted.rows()]
 
 
 def _refuse_damage(report: Report) -> None:

@@ -128,13 +128,15 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
     raw = msgspec.defstruct(
         "Raw",
         [
-            ("id", str), ("labels", labels | _Nothing, field(default_factory=list)),
+            ("id", str),
+            ("labels", labels | _Nothing, field(default_factory=list)),
             ("aliases", aliases | _Nothing, field(default_factory=list)),
             ("claims", dict[str, list[Statement]] | _Nothing, field(default_factory=list)),
             ("sitelinks", dict[str, SiteLink] | _Nothing, field(default_factory=list)),
-            ("missing", Any, UNSET), ("modified", Any, ""),
+            ("missing", Any, UNSET),
+            ("modified", Any, ""),
         ],
-    )  # fmt: skip
+    )
     decoder = msgspec.json.Decoder(raw)
 
     def decode(data: bytes) -> Entity:
@@ -146,9 +148,14 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
         found = {renamed[name]: text.value for name in names if (text := getattr(texts, name, None)) is not None}
         more = {renamed[name]: [one.value for one in getattr(others, name, ())] for name in names}
         return Entity(
-            read.id, found, more, read.claims or {}, read.sitelinks or {}, read.missing is not UNSET,
+            read.id,
+            found,
+            more,
+            read.claims or {},
+            read.sitelinks or {},
+            read.missing is not UNSET,
             read.modified if isinstance(read.modified, str) else "",
-        )  # fmt: skip
+        )
 
     return decode
 

@@ -75,11 +75,17 @@ def _compared(
     # Nothing holds by either dump: there is no row to count.
     then, now, added, removed, changed, n = (number or 0 for number in found)
     return {
-        "window_start": window.start, "window_end": window.end, "first_dump_date": first_day, "n_facts_then": then,
-        "n_facts_now": now, "n_added": added, "n_removed": removed, "n_changed": changed,
+        "window_start": window.start,
+        "window_end": window.end,
+        "first_dump_date": first_day,
+        "n_facts_then": then,
+        "n_facts_now": now,
+        "n_added": added,
+        "n_removed": removed,
+        "n_changed": changed,
         "late_edit_rate": (added + removed + changed) / n if n else 0.0,
         "is_provisional": is_provisional(window.end, dump_date),
-    }  # fmt: skip
+    }
 
 
 _HOLDS = f"rank <> 'deprecated' AND {true_within('$start', '$end')}"

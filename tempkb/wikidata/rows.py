@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tempkb.filtering import LeftOut
 from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, is_item, item_in
 from tempkb.wikidata.statements import (
     Interval,
@@ -50,7 +51,7 @@ class Rows:
         entities, facts, undated, origins: of the tables of these names.
         classes: (entity, class) of P31.
         subclasses: (class, class above) of P279.
-        left_out: reason -> (how many, examples).
+        left_out: what is not kept, by reason.
     """
 
     entities: list[tuple[Any, ...]] = field(default_factory=list)
@@ -59,23 +60,18 @@ class Rows:
     origins: list[tuple[Any, ...]] = field(default_factory=list)
     classes: list[tuple[str, str]] = field(default_factory=list)
     subclasses: list[tuple[str, str]] = field(default_factory=list)
-    left_out: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-
-    def leave_out(self, reason: str, example: str) -> None:
-        """Count something that is not kept."""
-        n, examples = self.left_out.get(reason, (0, []))
-        self.left_out[reason] = (n + 1, examples if len(examples) >= _EXAMPLES else [*examples, example])
+    left_out: LeftOut = field(default_factory=lambda: LeftOut(max_examples=_EXAMPLES))
 
 
 def add_entity(rows: Rows, entity: Entity, scope: Scope) -> None:
     """Add all rows of an entity; of one that is not wanted, only what tells of classes."""
     if not is_item(entity.id):
-        rows.leave_out("no item", entity.id)
+        rows.left_out.add("no item", entity.id)
         return
     for above in _items(entity.claims.get(SUBCLASS_OF, ())):
         rows.subclasses.append((entity.id, above))
     if not scope.all_items and scope.wiki not in entity.sitelinks:
-        rows.leave_out("has no page in the wiki", entity.id)
+        rows.left_out.add("has no page in the wiki", entity.id)
         return
     for above in _items(entity.claims.get(INSTANCE_OF, ())):
         rows.classes.append((entity.id, above))
@@ -104,9 +100,18 @@ def _entity_row(rows: Rows, entity: Entity, scope: Scope) -> tuple[Any, ...]:
     n_statements = sum(len(statements) for statements in entity.claims.values())
     ended, ended_by = _ending(rows, entity)
     return (
-        entity.id, label, list(dict.fromkeys(aliases)), labels, page.title if page else None, len(entity.sitelinks),
-        n_statements, ended.first if ended else None, ended.end if ended else None, precision_name(ended), ended_by,
-    )  # fmt: skip
+        entity.id,
+        label,
+        list(dict.fromkeys(aliases)),
+        labels,
+        page.title if page else None,
+        len(entity.sitelinks),
+        n_statements,
+        ended.first if ended else None,
+        ended.end if ended else None,
+        precision_name(ended),
+        ended_by,
+    )
 
 
 def _ending(rows: Rows, entity: Entity) -> tuple[Span | None, str | None]:
@@ -123,7 +128,7 @@ def _date(rows: Rows, entity_id: str, statement: Statement) -> Span | None:
     bad: list[str] = []
     span = read_snak(statement.mainsnak, bad)
     for why in bad:
-        rows.leave_out("date of an entity that cannot be read", f"{entity_id}: {why}")
+        rows.left_out.add("date of an entity that cannot be read", f"{entity_id}: {why}")
     return span
 
 
@@ -142,9 +147,15 @@ def _add_origin(rows: Rows, entity: Entity) -> None:
     if not extended:
         return
     whole, by_any = earliest(six), earliest(any_rank)
-    rows.origins.append((
-        entity.id, *_told(whole), len(six), by_any[0].first if by_any else None, *_told(earliest(extended)),
-    ))  # fmt: skip
+    rows.origins.append(
+        (
+            entity.id,
+            *_told(whole),
+            len(six),
+            by_any[0].first if by_any else None,
+            *_told(earliest(extended)),
+        )
+    )
 
 
 def _fine(span: Span | None) -> Span | None:
@@ -183,17 +194,17 @@ def _add_fact(rows: Rows, subject: str, relation: str, statement: Statement) -> 
     if item is None:
         is_said = statement.mainsnak.snaktype == "value"
         reason = "dated statement whose value is no item" if is_said else "dated statement without an object"
-        rows.leave_out(reason, f"{statement.id} {relation}")
+        rows.left_out.add(reason, f"{statement.id} {relation}")
         return set()
     if statement.rank not in _RANKS or not statement.id:
-        rows.leave_out("statement without an id or with an unknown rank", f"{subject} {relation} {statement.rank}")
+        rows.left_out.add("statement without an id or with an unknown rank", f"{subject} {relation} {statement.rank}")
         return set()
     bad: list[str] = []
     assert isinstance(statement.qualifiers, Qualifiers)  # noqa: S101 - it is dated; for the type checker
     for number, one in enumerate(intervals_of(statement.qualifiers, bad), 1):
         rows.facts.append(_fact_row(statement, number, subject, relation, item, one))
     for why in bad:
-        rows.leave_out("time of a statement that cannot be read", f"{statement.id}: {why}")
+        rows.left_out.add("time of a statement that cannot be read", f"{statement.id}: {why}")
     return {item} if statement.rank != "deprecated" else set()
 
 
@@ -201,7 +212,19 @@ def _fact_row(
     statement: Statement, number: int, subject: str, relation: str, item: str, held: Interval
 ) -> tuple[Any, ...]:
     return (
-        statement.id, number, subject, relation, item, held.valid_from, held.valid_to, held.certain_from,
-        held.certain_to, precision_name(held.start.span), precision_name(held.end.span), held.start.kind,
-        held.end.kind, held.is_point, statement.rank,
-    )  # fmt: skip
+        statement.id,
+        number,
+        subject,
+        relation,
+        item,
+        held.valid_from,
+        held.valid_to,
+        held.certain_from,
+        held.certain_to,
+        precision_name(held.start.span),
+        precision_name(held.end.span),
+        held.start.kind,
+        held.end.kind,
+        held.is_point,
+        statement.rank,
+    )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.filtering import LeftOut
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import identifier, literal, parquet
@@ -24,10 +25,13 @@ def _own_columns(table: Table) -> pa.Schema:
 
 
 _SCHEMAS = {
-    "entities": _own_columns(WIKIDATA_ENTITIES), "facts": _own_columns(FACTS),
-    "undated": _own_columns(UNDATED_STATEMENTS), "origins": _own_columns(ENTITY_ORIGINS),
-    "classes": _EDGES, "subclasses": _EDGES,
-}  # fmt: skip
+    "entities": _own_columns(WIKIDATA_ENTITIES),
+    "facts": _own_columns(FACTS),
+    "undated": _own_columns(UNDATED_STATEMENTS),
+    "origins": _own_columns(ENTITY_ORIGINS),
+    "classes": _EDGES,
+    "subclasses": _EDGES,
+}
 
 
 class Staging:
@@ -65,24 +69,26 @@ class Staging:
         for writer in self._writers.values():
             writer.close()
 
-    def repeated(self, name: str, table: Table) -> dict[str, tuple[int, list[str]]]:
-        """Take out rows whose key another row has, the first by its values staying; say how many, as `Rows.left_out`.
+    def repeated(self, name: str, table: Table) -> LeftOut:
+        """Take out rows whose key another row has, the first by its values staying; say how many.
 
         A statement's id should be its own, but nothing in a dump makes sure of it.
         """
+        left_out = LeftOut()
         keys = ", ".join(table.key)
         with spilling_to(self.folder) as connection:
             view_files(connection, "staged", [self.path(name)])
             again = f"SELECT count(*) - 1 AS n, min({table.key[0]}) AS one FROM staged GROUP BY {keys} HAVING n > 0"
             n, example = connection.execute(f"SELECT sum(n)::BIGINT, min(one) FROM ({again})").fetchall()[0]
             if not n:
-                return {}
+                return left_out
             kept = self.folder / f"{name}-kept.parquet"
             everything = ", ".join(map(identifier, _SCHEMAS[name].names))
             first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {everything}) = 1"
             connection.execute(f"COPY (FROM staged QUALIFY {first}) TO {literal(kept)}")
         kept.replace(self.path(name))
-        return {f"row of {table.name} whose key came before": (n, [example])}
+        left_out.add(f"row of {table.name} whose key came before", example, n)
+        return left_out
 
     def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
         """Yield the rows of one kind in key order, with the columns that all rows of the dump share."""

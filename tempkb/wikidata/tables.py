@@ -71,15 +71,21 @@ FACTS = Table(
     partitioned_by="dump",
     partition_columns=("dump_id",),
     rules=(
-        Rule("known_words", "kinds, precisions and ranks are known ones",
-             f"start_kind NOT IN ({_KINDS}) OR end_kind NOT IN ({_KINDS}) OR start_precision NOT IN ({_PRECISIONS}) "
-             f"OR end_precision NOT IN ({_PRECISIONS}) OR rank NOT IN ('preferred', 'normal', 'deprecated')"),
-        Rule("dates_go_with_kinds", "there is a start where its kind is value, and only there",
-             "(start_kind = 'value') <> (valid_from IS NOT NULL) OR (end_kind = 'value') <> (certain_to IS NOT NULL)"
-             " OR (start_kind = 'value') <> (start_precision IS NOT NULL)"),
+        Rule(
+            "known_words",
+            "kinds, precisions and ranks are known ones",
+            f"start_kind NOT IN ({_KINDS}) OR end_kind NOT IN ({_KINDS}) OR start_precision NOT IN ({_PRECISIONS}) "
+            f"OR end_precision NOT IN ({_PRECISIONS}) OR rank NOT IN ('preferred', 'normal', 'deprecated')",
+        ),
+        Rule(
+            "dates_go_with_kinds",
+            "there is a start where its kind is value, and only there",
+            "(start_kind = 'value') <> (valid_from IS NOT NULL) OR (end_kind = 'value') <> (certain_to IS NOT NULL)"
+            " OR (start_kind = 'value') <> (start_precision IS NOT NULL)",
+        ),
         Rule("possible_is_wider", "what is certain is possible", "certain_from < valid_from OR certain_to > valid_to"),
     ),
-)  # fmt: skip
+)
 
 UNDATED_STATEMENTS = Table(
     name="undated_statements",

@@ -50,9 +50,11 @@ def match_braces(text: str) -> tuple[list[Braces], list[int]]:
         while count >= 2 and stack:
             top = stack[-1]
             width = 3 if count >= 3 and top.count >= 3 else 2
+            # Of the opening run its right end is used up first: what is still open begins at `top.at` as before.
             top.count -= width
             found = Braces(top.at + top.count, at + width, width, top.inside or [])
             at, count = at + width, count - width
+            # A brace that is left alone opens nothing, so its run is done.
             if top.count >= 2:
                 top.inside = [found]
             else:

@@ -28,20 +28,55 @@ class Unit:
     beside: str
 
 
-_ALIASES = {
-    "metre": "m", "metres": "m", "meter": "m", "meters": "m", "kilometre": "km", "kilometres": "km",
-    "kilometer": "km", "kilometers": "km", "mile": "mi", "miles": "mi", "foot": "ft", "feet": "ft", "inch": "in",
-    "inches": "in", "yard": "yd", "yards": "yd", "acres": "acre", "hectare": "ha", "hectares": "ha", "km²": "km2",
-    "m²": "m2", "sqkm": "km2", "sqm": "m2", "ft2": "sqft", "mi2": "sqmi", "sq mi": "sqmi", "sq ft": "sqft",
-    "lbs": "lb", "pound": "lb", "pounds": "lb", "tonnes": "t", "tons": "ST", "kph": "km/h", "°C": "C", "°F": "F",
-    "litre": "L", "litres": "L", "gal": "USgal", "U.S.gal": "USgal", "impgal": "impgal", "knots": "kn", "knot": "kn",
-    "hectopascal": "hPa", "long ton": "LT", "short ton": "ST", "kilogram": "kg", "kilograms": "kg", "µm": "um",
-    "μm": "um", "lb-ft": "lbft", "lb.ft": "lbft", "lb·ft": "lbft", "nautical mile": "nmi",
-}  # fmt: skip
+# Unit -> how else it is written.
+_OTHER_NAMES = {
+    "m": "metre, metres, meter, meters",
+    "km": "kilometre, kilometres, kilometer, kilometers",
+    "mi": "mile, miles",
+    "ft": "foot, feet",
+    "in": "inch, inches",
+    "yd": "yard, yards",
+    "acre": "acres",
+    "ha": "hectare, hectares",
+    "km2": "km², sqkm",
+    "m2": "m², sqm",
+    "sqft": "ft2, sq ft",
+    "sqmi": "mi2, sq mi",
+    "lb": "lbs, pound, pounds",
+    "t": "tonnes",
+    "ST": "tons, short ton",
+    "km/h": "kph",
+    "C": "°C",
+    "F": "°F",
+    "L": "litre, litres",
+    "USgal": "gal, U.S.gal",
+    "impgal": "impgal",
+    "kn": "knots, knot",
+    "hPa": "hectopascal",
+    "LT": "long ton",
+    "kg": "kilogram, kilograms",
+    "um": "µm, μm",
+    "lbft": "lb-ft, lb.ft, lb·ft",
+    "nmi": "nautical mile",
+}
+_ALIASES = {name: unit for unit, names in _OTHER_NAMES.items() for name in names.split(", ")}
 _BETWEEN = {
-    "-": "–", "–": "–", "to": " to ", "and": " and ", "or": " or ", "by": " by ", "x": " × ", "×": " × ", "*": " × ",
-    "+/-": " ± ", "±": " ± ", "to(-)": " to ", ",": ", ", "to about": " to about ", "xx": " × ",
-}  # fmt: skip
+    "-": "–",
+    "–": "–",
+    "to": " to ",
+    "and": " and ",
+    "or": " or ",
+    "by": " by ",
+    "x": " × ",
+    "×": " × ",
+    "*": " × ",
+    "+/-": " ± ",
+    "±": " ± ",
+    "to(-)": " to ",
+    ",": ", ",
+    "to about": " to about ",
+    "xx": " × ",
+}
 _IN_ONE = {("ft", "in"), ("lb", "oz"), ("st", "lb"), ("mi", "yd"), ("yd", "ft")}
 _NUMBER = re.compile(r"([+\-−]?)\s*(?:(\d[\d,]*(?:\.\d+)?|\.\d+)(?:[+⁄ ]?)(?:(\d+)[/⁄](\d+))?|(\d+)[/⁄](\d+))")
 _LONGEST_NUMBER = 25

@@ -39,6 +39,7 @@ def _class_of(kinds: str) -> str:
     """The characters of the blocks whose general category begins with one of some letters, as ranges of a pattern."""
     codes = (code for first, last in _BLOCKS for code in range(first, last + 1))
     wanted = [code for code in codes if unicodedata.category(chr(code))[0] in kinds]
+    # Codes that follow one another keep their distance from a running number, so that they form one group.
     runs = (list(run) for _, run in groupby(enumerate(wanted), lambda pair: pair[1] - pair[0]))
     return _ranges((run[0][1], run[-1][1]) for run in runs)
 

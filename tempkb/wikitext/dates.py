@@ -4,8 +4,20 @@ import re
 
 from tempkb.wikitext.calls import Call
 
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-           "December")  # fmt: skip
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _NUMBER = re.compile(r"\d{1,4}")
 
 

@@ -22,8 +22,14 @@ def ship(call: Call) -> str | None:
     prefix, name, number, choice = values[:4]
     beside = f" ({number})" if number else ""
     before = f"{prefix} " if prefix else ""
-    shown = {"": f"{before}{name}{beside}", "1": number, "2": name, "3": name + beside, "5": prefix + beside,
-             "6": before + name}.get(choice)  # fmt: skip
+    shown = {
+        "": f"{before}{name}{beside}",
+        "1": number,
+        "2": name,
+        "3": name + beside,
+        "5": prefix + beside,
+        "6": before + name,
+    }.get(choice)
     return f"[[{before}{name}{beside}|{shown}]]" if name and shown else None
 
 

@@ -20,14 +20,17 @@ NOTHING = f"{MARK}999999999{MARK}"
 
 _SHOWN_AS_WRITTEN = frozenset(("nowiki", "pre"))
 # Tags that go with all they hold.
-DROPPED = (
-    "ref", "references", "math", "chem", "ce", "gallery", "timeline", "score", "imagemap", "syntaxhighlight",
-    "source", "hiero", "graph", "mapframe", "maplink", "templatedata", "templatestyles", "inputbox", "categorytree",
-    "includeonly", "table", "style", "script", "indicator", "section", "charinsert", "listing",
-)  # fmt: skip
+_DROPPED = """
+    ref references math chem ce gallery timeline score imagemap syntaxhighlight source hiero graph mapframe maplink
+    templatedata templatestyles inputbox categorytree includeonly table style script indicator section charinsert
+    listing
+"""
+DROPPED = tuple(_DROPPED.split())
 _FORMULAS: Mapping[str, Callable[[str], str | None]] = {
-    "math": formula_in_words, "chem": chemical_in_words, "ce": chemical_in_words,
-}  # fmt: skip
+    "math": formula_in_words,
+    "chem": chemical_in_words,
+    "ce": chemical_in_words,
+}
 # Of the others that are dropped, these stand for words when they are inside a line.
 _LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listing"))
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))

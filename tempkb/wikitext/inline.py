@@ -93,6 +93,7 @@ class Inline:
                 if trail:
                     shown += trail
                 if target and (plain := shown.strip()):
+                    # Without blanks at its ends, strip gives back the very same string.
                     left = length + (0 if plain is shown else len(shown) - len(shown.lstrip()))
                     spans.append(Span(left, left + len(plain), target))
             if shown:

@@ -10,8 +10,11 @@ from typing import Any
 from tempkb.wikitext.calls import Call
 
 _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _SUM = re.compile(r"[\d.()+*/\s-]{1,200}")
 _MOST_DIGITS = 12
 

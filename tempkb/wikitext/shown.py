@@ -126,5 +126,7 @@ def _any_given(call: Call, asked: list[list[str]]) -> bool:
 
 _BY_NAME: Mapping[str, Callable[[Any], Renderer]] = {"link": _link, "pattern": pattern}
 _BY_WHAT_IS_SHOWN: Mapping[str, Callable[[str], Renderer]] = {
-    "show": _show, "text": _text, "render": _FUNCTIONS.__getitem__,
-}  # fmt: skip
+    "show": _show,
+    "text": _text,
+    "render": _FUNCTIONS.__getitem__,
+}

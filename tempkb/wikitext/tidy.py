@@ -12,13 +12,15 @@ _BEGINS = r"(?=[\s(（\[),;:、；]|^)"
 # An empty pair, or empty pairs in it, goes with the blank before it.
 _EMPTY = r"\s*[(（][\s,;:.、，；]*(?:[(（][\s,;:.]*[)）][\s,;:.]*)*[)）]|\s*\[[\s,;:]*\]"
 _DEBRIS = re.compile(
-    _BEGINS + "(?:" + _EMPTY
+    _BEGINS
+    + "(?:"
+    + _EMPTY
     + r"|(?<=[(（])\s*(?:[,;:、；]\s*)+|(?<=[(（])\s+"  # a comma or blank that opens a parenthesis
     + r"|(?<![\s,;:、；])\s*+(?:[,;:、；]\s*+)++(?=[)）])|\s+(?=[)）])"  # or closes it; tried once per run
     + r"|\s+(?=[,.](?:\s|$))"  # a blank before a comma or full stop
     + r"|(?<=[,;])(?:\s*+[,;])++"  # doubled commas
     + r"|\s{2,}|^\s+|\s+$)"
-)  # fmt: skip
+)
 _OPENED = ("()", "( ", "(,", "(;", "(:", "(.", " )", ",)", ";)", ":)")
 _OPENED_WIDE = ("（）", "（ ", "（、", "（；", " ）", "、）", "；）")
 _LONELY = ("  ", " ,", " .", ",,", ";;", ", ,", "; ,", ", ;", "; ;", ",;", ";,")
@@ -88,7 +90,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
             start, end = starts[behind], ends[behind]
             before = shifts[behind - 1] if behind else 0
             leaves_blank = shifts[behind] - before > start - end
-            moved.append(start + before + (leaves_blank and position > start))
+            moved.append(start + before + int(leaves_blank and position > start))
             if position > start and (text[end - 1] == "）" or (text[end - 1] in ")]" and text[start].isspace())):
                 emptied.add(number)
     return "".join(pieces), moved

@@ -64,8 +64,12 @@ def _matching(names: list[str], sentences: list[str]) -> None:
     row(f"{len(names):,} names of {_ENTITIES:,} entities", "sentences a CPU s", "ratio", "to build, CPU s")
     row("---", "---", "---", "---")
     ratio = [a / b for a, b in zip(ours, theirs, strict=True)]
-    row(f"one automaton ({n:,} names found in {len(sentences):,} sentences)", spread(ours, "{:,.0f}"),
-        spread(ratio, "{:,.0f}"), spread(build))  # fmt: skip
+    row(
+        f"one automaton ({n:,} names found in {len(sentences):,} sentences)",
+        spread(ours, "{:,.0f}"),
+        spread(ratio, "{:,.0f}"),
+        spread(build),
+    )
     row("a loop over one compiled pattern a name", spread(theirs, "{:,.1f}"), "", "")
     print()
 

@@ -44,18 +44,27 @@ def _entity(number: int, chance: random.Random, *, is_linked: bool) -> dict:
         relation = chance.choice(["P54", "P39", "P108", "P17", "P131", "P569", "P856", "P345"])
         claims.setdefault(relation, []).append(_statement(number, at, relation, chance))
     return {
-        "type": "item", "id": f"Q{number}",
+        "type": "item",
+        "id": f"Q{number}",
         "labels": {one: {"language": one, "value": name} for one in languages},
         "descriptions": {one: {"language": one, "value": f"{name}, as it is described in {one}"} for one in languages},
-        "aliases": {"en": [{"language": "en", "value": f"E{number}"}]}, "claims": claims,
-        "sitelinks": {one: {"site": one, "title": name, "badges": []} for one in sites}, "lastrevid": number,
-    }  # fmt: skip
+        "aliases": {"en": [{"language": "en", "value": f"E{number}"}]},
+        "claims": claims,
+        "sitelinks": {one: {"site": one, "title": name, "badges": []} for one in sites},
+        "lastrevid": number,
+    }
 
 
 def _statement(number: int, at: int, relation: str, chance: random.Random) -> dict:
     def time(year: int) -> dict:
-        value = {"time": f"+{year}-00-00T00:00:00Z", "timezone": 0, "before": 0, "after": 0, "precision": 9,
-                 "calendarmodel": "http://www.wikidata.org/entity/Q1985727"}  # fmt: skip
+        value = {
+            "time": f"+{year}-00-00T00:00:00Z",
+            "timezone": 0,
+            "before": 0,
+            "after": 0,
+            "precision": 9,
+            "calendarmodel": "http://www.wikidata.org/entity/Q1985727",
+        }
         return {
             "snaktype": "value",
             "property": "P580",
@@ -74,10 +83,13 @@ def _statement(number: int, at: int, relation: str, chance: random.Random) -> di
     }
     year = chance.randint(1990, 2020)
     return {
-        "mainsnak": main, "type": "statement", "id": f"Q{number}$0000{at:04}-0000-4000-8000-000000000000", "rank": "normal",
+        "mainsnak": main,
+        "type": "statement",
+        "id": f"Q{number}$0000{at:04}-0000-4000-8000-000000000000",
+        "rank": "normal",
         "qualifiers": {"P580": [time(year)], "P582": [time(year + 2)]} if at % 3 == 0 else [],
         "references": [{"hash": "1" * 40, "snaks": {"P248": [main]}, "snaks-order": ["P248"]}],
-    }  # fmt: skip
+    }
 
 
 def _reading(folder: Path) -> None:
@@ -137,11 +149,21 @@ def facts_table(n: int, wiki: str, dump_id: str, day: date) -> tuple[pa.Table, p
     chance = random.Random(11)
     n_subjects, n_objects = n // 5, 2_000
     entities = [
-        {"entity_id": f"Q{number}", "label": f"Entity {number}", "aliases": [], "labels": [{"language": "en", "label": f"Entity {number}", "aliases": []}],
-         "site_title": f"Entity {number}", "n_site_links": 1, "n_statements": chance.randint(1, 200), "ended_from": None,
-         "ended_to": None, "ended_precision": None, "ended_property": None}
+        {
+            "entity_id": f"Q{number}",
+            "label": f"Entity {number}",
+            "aliases": [],
+            "labels": [{"language": "en", "label": f"Entity {number}", "aliases": []}],
+            "site_title": f"Entity {number}",
+            "n_site_links": 1,
+            "n_statements": chance.randint(1, 200),
+            "ended_from": None,
+            "ended_to": None,
+            "ended_precision": None,
+            "ended_property": None,
+        }
         for number in range(1, n_subjects + n_objects + 1)
-    ]  # fmt: skip
+    ]
     relations = ["P54", "P39", "P108", "P102", "P286", "P69", "P488", "P6", "P127"]
     shapes = {"day": timedelta(1), "month": timedelta(30), "year": timedelta(365)}
     facts = []
@@ -151,14 +173,25 @@ def facts_table(n: int, wiki: str, dump_id: str, day: date) -> tuple[pa.Table, p
         end = start + timedelta(days=chance.randrange(1, 1_500))
         start_shape, end_shape = chance.choice(list(shapes)), chance.choice(list(shapes))
         is_open = chance.random() < 0.3
-        facts.append({
-            "fact_id": f"Q{subject}${number:09}", "interval_no": 1, "subject_id": f"Q{subject}",
-            "relation": relations[subject % len(relations)], "object_id": f"Q{chance.randint(1, n_objects)}",
-            "valid_from": start, "valid_to": None if is_open else end + shapes[end_shape],
-            "certain_from": start + shapes[start_shape] - timedelta(1), "certain_to": None if is_open else end + timedelta(1),
-            "start_precision": start_shape, "end_precision": None if is_open else end_shape, "start_kind": "value",
-            "end_kind": "absent" if is_open else "value", "is_point": False, "rank": "normal",
-        })  # fmt: skip
+        facts.append(
+            {
+                "fact_id": f"Q{subject}${number:09}",
+                "interval_no": 1,
+                "subject_id": f"Q{subject}",
+                "relation": relations[subject % len(relations)],
+                "object_id": f"Q{chance.randint(1, n_objects)}",
+                "valid_from": start,
+                "valid_to": None if is_open else end + shapes[end_shape],
+                "certain_from": start + shapes[start_shape] - timedelta(1),
+                "certain_to": None if is_open else end + timedelta(1),
+                "start_precision": start_shape,
+                "end_precision": None if is_open else end_shape,
+                "start_kind": "value",
+                "end_kind": "absent" if is_open else "value",
+                "is_point": False,
+                "rank": "normal",
+            }
+        )
     shared = {"wiki": wiki, "dump_id": dump_id, "dump_date": day}
     return (
         pa.Table.from_pylist(

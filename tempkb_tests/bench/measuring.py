@@ -38,9 +38,11 @@ class Side:
         environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
         command = [sys.executable, "-m", "tempkb_tests.bench.sides", *self.arguments]
         subprocess.run(
-            [sys.executable, "-c", _MEASURE, *command], check=True, capture_output=True,
+            [sys.executable, "-c", _MEASURE, *command],
+            check=True,
+            capture_output=True,
             env={**environment, "BENCH_WORKERS": str(self.workers), "OPENBLAS_NUM_THREADS": "1"},
-        )  # fmt: skip
+        )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         self.peak_mb = max(self.peak_mb, float(Path(os.environ["BENCH_PEAK"]).read_text()))

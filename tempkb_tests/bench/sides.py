@@ -46,9 +46,13 @@ def select(
         granularity=granularity, first_window=FIRST, namespaces="all", workers=int(os.environ["BENCH_WORKERS"])
     )
     dump = Dump(
-        "benchwiki-20220201", "benchwiki", date(2022, 2, 1),
-        tuple(DumpFile(Path(file), "history") for file in files.split(",")), epoch_seconds(date(2022, 2, 1)), is_named=True,
-    )  # fmt: skip
+        "benchwiki-20220201",
+        "benchwiki",
+        date(2022, 2, 1),
+        tuple(DumpFile(Path(file), "history") for file in files.split(",")),
+        epoch_seconds(date(2022, 2, 1)),
+        is_named=True,
+    )
     known = list(windows_between(FIRST, date.fromisoformat(last), loaded.settings.granularity))
     asked = tuple(window for window in known if window.start >= date.fromisoformat(since))
     report = build(Store(loaded, [*DUMPS, *TABLES]), [Plan(dump, None, asked)], known, lambda line: None)
@@ -79,13 +83,28 @@ def mwxml(file: str, granularity: str, out: str) -> None:
             contents = [names.setdefault(r.sha1, len(names)) for r in history]
             weak = [not (r.text or "").strip() for r in history]
             for revision, time in zip(history, times, strict=True):
-                log.append({"page_id": page.id, "revision_id": revision.id, "time": time, "user": str(revision.user.id),
-                            "sha1": revision.sha1, "bytes": revision.bytes, "is_minor": bool(revision.minor)})  # fmt: skip
+                log.append(
+                    {
+                        "page_id": page.id,
+                        "revision_id": revision.id,
+                        "time": time,
+                        "user": str(revision.user.id),
+                        "sha1": revision.sha1,
+                        "bytes": revision.bytes,
+                        "is_minor": bool(revision.minor),
+                    }
+                )
             for cut in cuts:
                 best = select_stable(times, contents, weak, cut, 30 * 86_400)
                 if best is not None:
-                    winners.append({"cut": cut, "page_id": page.id, "revision_id": history[best.index].id,
-                                    "text": history[best.index].text})  # fmt: skip
+                    winners.append(
+                        {
+                            "cut": cut,
+                            "page_id": page.id,
+                            "revision_id": history[best.index].id,
+                            "text": history[best.index].text,
+                        }
+                    )
     pq.write_table(pa.Table.from_pylist(log), f"{out}/log.parquet", compression="zstd", compression_level=3)
     pq.write_table(pa.Table.from_pylist(winners), f"{out}/winners.parquet", compression="zstd", compression_level=3)
     print(len(winners))
@@ -125,9 +144,11 @@ def clean(reader: str, file: str) -> None:
         return len(links) + len(code.plain_text())
 
     readers = {
-        "nothing": len, "tempkb": lambda text: len(read_article(text, site).text), "mwparserfromhell": by_mwparserfromhell,
+        "nothing": len,
+        "tempkb": lambda text: len(read_article(text, site).text),
+        "mwparserfromhell": by_mwparserfromhell,
         "wikitextparser": by_wikitextparser,
-    }  # fmt: skip
+    }
     with Path(file).open(encoding="utf-8") as lines:
         print(sum(readers[reader](json.loads(line)) for line in lines))
 
@@ -281,6 +302,16 @@ def _finish(store, cuts, noted, began: float) -> None:
 
 if __name__ == "__main__":
     sides = (
-        decompress, select, mwxml, texts, clean, chain, growth, entities, wikidata, make_facts, release_facts,
-    )  # fmt: skip
+        decompress,
+        select,
+        mwxml,
+        texts,
+        clean,
+        chain,
+        growth,
+        entities,
+        wikidata,
+        make_facts,
+        release_facts,
+    )
     {side.__name__.replace("_", "-"): side for side in sides}[sys.argv[1]](*sys.argv[2:])

@@ -19,14 +19,16 @@ RUNS = {
     "tempel": ("build_tempel", "tempel", {"preset": "small", "snapshots": "2022-01-01,2023-01-01"}),
     "ecbd": ("build_ecbd", "ecbd", {"preset": "small", "windows": YEARS, "cut": "2024-01-01", "dump_id": WIKIDATA}),
     "templama": (
-        "build_templama", "fact_queries",
+        "build_templama",
+        "fact_queries",
         {"benchmark": "templama", "windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
     ),
     "dynamic_templama": (
-        "build_dynamic_templama", "fact_queries",
+        "build_dynamic_templama",
+        "fact_queries",
         {"benchmark": "dynamic_templama", "windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
     ),
-}  # fmt: skip
+}
 
 
 def faults():
@@ -64,9 +66,11 @@ def main(kind):
             instance.add_dynamic_partitions("releases", [name])
             quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
             done = defs.resolve_job_def(job).execute_in_process(
-                instance=instance, partition_key=name, raise_on_error=False,
+                instance=instance,
+                partition_key=name,
+                raise_on_error=False,
                 run_config={"ops": {step: {"config": config}}, **quiet},
-            )  # fmt: skip
+            )
             errors = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
             checks = {one.check_name: one.passed for one in done.get_asset_check_evaluations()}
             told[name] = {"success": done.success, "error": "; ".join(errors), "checks": checks}

@@ -52,9 +52,12 @@ ROWS = Table(
     ("release", "cut"),
 )
 PROMISE = Promise(
-    "rows_are_positive", "No row is below zero.", ROWS,
-    "SELECT release, rows.n FROM rows JOIN told USING (release) WHERE rows.n < 0", {"rows": ROWS, "told": TOLD},
-)  # fmt: skip
+    "rows_are_positive",
+    "No row is below zero.",
+    ROWS,
+    "SELECT release, rows.n FROM rows JOIN told USING (release) WHERE rows.n < 0",
+    {"rows": ROWS, "told": TOLD},
+)
 
 
 def rows_of(release, *numbers, cut="2022-01-01"):
@@ -305,14 +308,20 @@ def test_the_rows_of_one_release_are_no_affair_of_another(store):
     # A name that another begins with is another release.
     build(store, "goo", 1)
     assert {name: broken(store, PROMISE, [name]) for name in ("good", "other", "goo")} == {
-        "good": [("good", -1)], "other": [], "goo": [],
-    }  # fmt: skip
+        "good": [("good", -1)],
+        "other": [],
+        "goo": [],
+    }
 
 
 def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_in_words(store):
     build(store, "new", 1)
-    store.write(replace(ROWS, columns=(*_COLUMNS[:2], CUT), key=("release",)), "old.2022-01-01",
-                [rows_of("old", 1).drop_columns("n")], Provenance())  # fmt: skip
+    store.write(
+        replace(ROWS, columns=(*_COLUMNS[:2], CUT), key=("release",)),
+        "old.2022-01-01",
+        [rows_of("old", 1).drop_columns("n")],
+        Provenance(),
+    )
     store.write(TOLD, "old", [own_row("old", 1)], Provenance())
     with pytest.raises(ContractError) as refused:
         broken(store, PROMISE, ["old"])
@@ -349,8 +358,11 @@ def runs_of(home, kind):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     done = subprocess.run(
         [sys.executable, "-m", "tempkb_tests.benchmarks.faults", kind],
-        env={**clean, "TEMPKB_HOME": str(home)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**clean, "TEMPKB_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -18,8 +18,16 @@ from tempkb.wikitext.article import read_article
 
 SITE = Site("demowiki", NAMESPACES)
 CATEGORIES = {
-    "Sports", "Media", "Infrastructure", "Natural Risks", "Products", "Businesses", "Organizations", "Other Events", "Misc.",
-}  # fmt: skip
+    "Sports",
+    "Media",
+    "Infrastructure",
+    "Natural Risks",
+    "Products",
+    "Businesses",
+    "Organizations",
+    "Other Events",
+    "Misc.",
+}
 
 
 @pytest.fixture(scope="module")
@@ -107,18 +115,24 @@ def test_stories_and_why_some_are_left_out(births):
         "announced": ("", (date(2021, 3, 4), date(2021, 3, 5), "day", "P6949")),
         "late page": ("outside", (date(1911, 1, 1), date(1912, 1, 1), "year", "P571")),
         "early page": ("", (date(2022, 5, 17), date(2022, 5, 18), "day", "P571")),
-        "person": ("human", february), "list": ("list", february), "ambiguous": ("disambiguation", february),
+        "person": ("human", february),
+        "list": ("list", february),
+        "ambiguous": ("disambiguation", february),
         "stub": ("too short", (date(2021, 6, 3), date(2021, 6, 4), "day", "P571")),
-        "unknown date": ("no origin", None), "deprecated date": ("no origin", None), "decade": ("no origin", None),
+        "unknown date": ("no origin", None),
+        "deprecated date": ("no origin", None),
+        "decade": ("no origin", None),
         "two dates": ("", (date(2022, 6, 1), date(2022, 6, 2), "day", "P580")),
         "year before day": ("", (date(2021, 1, 1), date(2022, 1, 1), "year", "P571")),
         "best rank": ("", (date(2022, 2, 2), date(2022, 2, 3), "day", "P571")),
-        "popular 1": ("no origin", None), "popular 2": ("no origin", None), "popular 3": ("no origin", None),
+        "popular 1": ("no origin", None),
+        "popular 2": ("no origin", None),
+        "popular 3": ("no origin", None),
         "society": ("", (date(2021, 4, 19), date(2021, 4, 20), "day", "P571")),
         "quoted": ("", (date(2021, 5, 12), date(2021, 5, 13), "day", "P571")),
         "odd title": ("", (date(2021, 8, 1), date(2021, 9, 1), "month", "P571")),
         "written later": ("", (date(2021, 2, 10), date(2021, 2, 11), "day", "P571")),
-    }  # fmt: skip
+    }
     words = {one.story: sum(len(paragraph.split()) for paragraph in prose(one)) for one in births.all}
     assert words["stub"] == 20
     assert all(n >= 130 for story, n in words.items() if story not in {"stub", "ambiguous"})
@@ -145,7 +159,12 @@ def test_a_film_in_all_sorts_of_quotation_marks(births):
     assert births.story("quoted").names == ("Lantern (2021 film)", "Lantern", "The Lantern of Varl")
     assert told(births.story("quoted")) == [
         ('A tired critic wrote that "Lantern is the slowest boat in the harbour" and went home.', "", "in quotes", 1),
-        ("Her rival answered that “Lantern will outlive the harbour” in a letter to the same paper.", "", "in quotes", 1),
+        (
+            "Her rival answered that “Lantern will outlive the harbour” in a letter to the same paper.",
+            "",
+            "in quotes",
+            1,
+        ),
         ("In the southern towns the posters said «Lantern burns all night» above a painted wave.", "", "in quotes", 1),
         ("An old usher said “they whispered ‘Lantern’ in every street” on the first evening.", "", "in quotes", 1),
         ("On Fridays the Lantern Society meets in a cold hall behind the fish market.", "", "other name", 1),
@@ -156,9 +175,14 @@ def test_a_film_in_all_sorts_of_quotation_marks(births):
         ("Lantern runs ninety minutes.", "", "short", 1),
         ("In its best scene Lantern shows a lighthouse keeper with a broken oar and no matches.", "Lantern", "", 1),
         ("Over one summer Lantern's music grew from a short whistle into a long dance for strings.", "Lantern", "", 1),
-        ("For the outer islands The Lantern of Varl received a new title and a shorter ending.", "The Lantern of Varl", "", 1),
+        (
+            "For the outer islands The Lantern of Varl received a new title and a shorter ending.",
+            "The Lantern of Varl",
+            "",
+            1,
+        ),
         ("The rain machine broke twice and the money was gone before the spring.", "", "none", 1),
-    ]  # fmt: skip
+    ]
     paragraphs = prose(births.story("quoted"))
     assert "a lighthouse keeper" in paragraphs[0]
     assert paragraphs[1:] == [one.text for one in births.story("quoted").sentences]
@@ -169,8 +193,11 @@ def test_a_title_with_signs(births):
     birth = births.story("odd title")
     assert (birth.title, birth.names) == ("Tide++", ("Tide++", "T+"))
     assert [(one.mention, one.kept) for one in birth.sentences[:4]] == [
-        ("Tide++", ""), ("T+", ""), ("", "none"), ("", "none"),
-    ]  # fmt: skip
+        ("Tide++", ""),
+        ("T+", ""),
+        ("", "none"),
+        ("", "none"),
+    ]
     assert "Tide+ as" in birth.sentences[2].text
     assert "Tide+++ into" in birth.sentences[3].text
 
@@ -199,15 +226,17 @@ def test_items_tell_origins_as_values_with_precision_and_rank(births, items):
         ]
 
     assert claims("announced") == [
-        ("P6949", "normal", "value", "+2021-03-04T00:00:00Z", 11), ("P571", "normal", "value", "+2022-04-11T00:00:00Z", 11),
-    ]  # fmt: skip
+        ("P6949", "normal", "value", "+2021-03-04T00:00:00Z", 11),
+        ("P571", "normal", "value", "+2022-04-11T00:00:00Z", 11),
+    ]
     assert claims("odd title") == [("P571", "normal", "value", "+2021-08-00T00:00:00Z", 10)]
     assert claims("unknown date") == [("P571", "normal", "somevalue", None, None)]
     assert claims("deprecated date") == [("P571", "deprecated", "value", "+2021-05-05T00:00:00Z", 11)]
     assert claims("decade") == [("P571", "normal", "value", "+2020-00-00T00:00:00Z", 8)]
     assert claims("best rank") == [
-        ("P571", "normal", "value", "+2021-02-02T00:00:00Z", 11), ("P571", "preferred", "value", "+2022-02-02T00:00:00Z", 11),
-    ]  # fmt: skip
+        ("P571", "normal", "value", "+2021-02-02T00:00:00Z", 11),
+        ("P571", "preferred", "value", "+2022-02-02T00:00:00Z", 11),
+    ]
     assert claims("popular 1") == []
     said = [
         one["id"]

@@ -40,8 +40,12 @@ def quarters(store, world):
     """Answers' names by date of somebody or something, by quarter."""
 
     def of(label, relation):
-        rows = store.read("dynamic_templama_queries", granularity="quarter", relation=relation,
-                          subject_id=world.facts.item(label).entity_id).to_pylist()  # fmt: skip
+        rows = store.read(
+            "dynamic_templama_queries",
+            granularity="quarter",
+            relation=relation,
+            subject_id=world.facts.item(label).entity_id,
+        ).to_pylist()
         return {row["date"]: [one["label"] for one in row["answers"]] for row in rows}
 
     return of
@@ -54,8 +58,11 @@ def changes(store, world):
         rows = store.read(
             "dynamic_templama_changes", granularity=granularity, subject_id=world.facts.item(label).entity_id
         ).to_pylist()
-        return [(str(row["window_start"]), names[row["object_id"]], row["change"], row["change_detail"])
-                for row in rows if row["change"] != "unchanged"]  # fmt: skip
+        return [
+            (str(row["window_start"]), names[row["object_id"]], row["change"], row["change_detail"])
+            for row in rows
+            if row["change"] != "unchanged"
+        ]
 
     return of
 
@@ -73,27 +80,36 @@ def spells(store, world, label, **equal):
 def test_18_changes_known_by_the_year_are_undatable_by_quarter(quarters, changes):
     # Gro to 21 April 2021; Tor from some day of April to some day of November; Ane from 15 November to some day of 2022.
     assert quarters("Ostvik", "P6") == {
-        "2021-Q1": ["Gro Landes"], "2021-Q2": ["Gro Landes", "Tor Mallin"], "2021-Q3": ["Tor Mallin"],
+        "2021-Q1": ["Gro Landes"],
+        "2021-Q2": ["Gro Landes", "Tor Mallin"],
+        "2021-Q3": ["Tor Mallin"],
         "2021-Q4": ["Tor Mallin", "Ane Sivert"],
-        **{f"2022-Q{n}": ["Ane Sivert", "Odd Haldor"] for n in (1, 2, 3, 4)}, **{f"2023-Q{n}": ["Odd Haldor"] for n in (1, 2, 3, 4)},
-    }  # fmt: skip
+        **{f"2022-Q{n}": ["Ane Sivert", "Odd Haldor"] for n in (1, 2, 3, 4)},
+        **{f"2023-Q{n}": ["Odd Haldor"] for n in (1, 2, 3, 4)},
+    }
     # In April Gro went and Tor came, and in November Tor went and Ane came: that much is known.
     assert changes("Ostvik") == [
-        ("2021-04-01", "Tor Mallin", "updated", "extended"), ("2021-07-01", "Gro Landes", "updated", "reduced"),
+        ("2021-04-01", "Tor Mallin", "updated", "extended"),
+        ("2021-07-01", "Gro Landes", "updated", "reduced"),
         ("2021-10-01", "Ane Sivert", "updated", "extended"),
-        ("2022-01-01", "Tor Mallin", "updated", "replaced"), ("2022-01-01", "Odd Haldor", "undatable", "replaced"),
+        ("2022-01-01", "Tor Mallin", "updated", "replaced"),
+        ("2022-01-01", "Odd Haldor", "undatable", "replaced"),
         ("2023-01-01", "Ane Sivert", "undatable", "reduced"),
-    ]  # fmt: skip
+    ]
     # By years Gro gave way to Tor and Tor to Ane in 2021, the study's first year: only the leaving has a row.
     assert changes("Ostvik", "year") == [
-        ("2022-01-01", "Gro Landes", "updated", "replaced"), ("2022-01-01", "Tor Mallin", "updated", "replaced"),
-        ("2022-01-01", "Odd Haldor", "updated", "replaced"), ("2023-01-01", "Ane Sivert", "updated", "reduced"),
-    ]  # fmt: skip
+        ("2022-01-01", "Gro Landes", "updated", "replaced"),
+        ("2022-01-01", "Tor Mallin", "updated", "replaced"),
+        ("2022-01-01", "Odd Haldor", "updated", "replaced"),
+        ("2023-01-01", "Ane Sivert", "updated", "reduced"),
+    ]
 
 
 def test_19_ends_that_are_not_known(quarters, store, world):
-    until = {label: max(when for when, clubs in quarters(label, "P54").items() if "Gannet United" in clubs)
-             for label in ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")}  # fmt: skip
+    until = {
+        label: max(when for when, clubs in quarters(label, "P54").items() if "Gannet United" in clubs)
+        for label in ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")
+    }
     # Eva died on 11 January 2022, in office; Dag's end is known, his start is not.
     assert until == {
         "Aud Openend": "2023-Q4",
@@ -109,24 +125,32 @@ def test_19_ends_that_are_not_known(quarters, store, world):
     }
     assert kinds == {"subject_ended", "value"}
     # Where somebody works without a date contradicts nothing.
-    assert not any(row["relation"] == "P108" and row["subject_id"] == world.facts.item("Aud Openend").entity_id
-                   for row in store.read("undated_statements").to_pylist())  # fmt: skip
+    assert not any(
+        row["relation"] == "P108" and row["subject_id"] == world.facts.item("Aud Openend").entity_id
+        for row in store.read("undated_statements").to_pylist()
+    )
 
 
 def test_20_spells(store, world, changes):
     assert spells(store, world, "Geir Gapp", relation="P54")[:3] == [
-        ("Saltvik FC", "2021-01-11", "2021-04-12"), ("Saltvik FC", "2022-01-11", "2022-04-12"), ("Oxbridge AC", "2021-07-11", "2021-08-21"),
-    ]  # fmt: skip
+        ("Saltvik FC", "2021-01-11", "2021-04-12"),
+        ("Saltvik FC", "2022-01-11", "2022-04-12"),
+        ("Oxbridge AC", "2021-07-11", "2021-08-21"),
+    ]
     assert spells(store, world, "Nina Nest", relation="P54")[:2] == [
-        ("Saltvik FC", "2020-01-01", "2022-09-20"), ("Oxbridge AC", "2021-10-01", "2021-11-01"),
-    ]  # fmt: skip
+        ("Saltvik FC", "2020-01-01", "2022-09-20"),
+        ("Oxbridge AC", "2021-10-01", "2021-11-01"),
+    ]
     assert changes("Balder Back") == [
-        ("2021-04-01", "Oxbridge AC", "updated", "extended"), ("2021-07-01", "Saltvik FC", "updated", "reduced"),
-        ("2021-10-01", "Saltvik FC", "updated", "returning"), ("2022-01-01", "Oxbridge AC", "updated", "reduced"),
-    ]  # fmt: skip
+        ("2021-04-01", "Oxbridge AC", "updated", "extended"),
+        ("2021-07-01", "Saltvik FC", "updated", "reduced"),
+        ("2021-10-01", "Saltvik FC", "updated", "returning"),
+        ("2022-01-01", "Oxbridge AC", "updated", "reduced"),
+    ]
     assert changes("Hans Dover") == [
-        ("2021-07-01", "Oxbridge AC", "updated", "extended"), ("2021-10-01", "Saltvik FC", "updated", "reduced"),
-    ]  # fmt: skip
+        ("2021-07-01", "Oxbridge AC", "updated", "extended"),
+        ("2021-10-01", "Saltvik FC", "updated", "reduced"),
+    ]
     assert len(spells(store, world, "Tyra Twice", relation="P54")) % 2 == 0
     twice = store.read("fact_spells", subject_id=world.facts.item("Tyra Twice").entity_id).to_pylist()
     assert sorted({len(row["members"]) for row in twice}) == [1, 2]
@@ -142,8 +166,10 @@ def test_21_odd_statements(quarters, store, world):
     old_ferry = store.read("facts", subject_id=world.facts.item("Old Ferry").entity_id, dump_id="wikidatawiki-20240101")
     facts = [row for row in plain_rows(old_ferry) if row["start_precision"] != "year"]
     assert [(str(row["valid_from"]), row["start_precision"], row["is_point"]) for row in facts] == [
-        ("1990-01-01", "decade", False), ("2022-01-04", "day", False), ("2021-07-01", "day", True),
-    ]  # fmt: skip
+        ("1990-01-01", "decade", False),
+        ("2022-01-04", "day", False),
+        ("2021-07-01", "day", True),
+    ]
 
 
 def test_21_years_before_ours_stay_in_the_table(store, world):
@@ -161,8 +187,9 @@ def test_21_years_before_ours_stay_in_the_table(store, world):
 
 def test_22_who_leaves_is_told(changes):
     assert changes("Twin Chairs") == [
-        ("2021-04-01", "Wim Leaves", "new", "extended"), ("2022-04-01", "Wim Leaves", "deleted", "reduced"),
-    ]  # fmt: skip
+        ("2021-04-01", "Wim Leaves", "new", "extended"),
+        ("2022-04-01", "Wim Leaves", "deleted", "reduced"),
+    ]
 
 
 def test_23_what_was_heard_late_and_what_was_corrected(store, world):
@@ -242,10 +269,13 @@ def counts(statement, world, dump_day):
     """Is it a dated fact of the dump, about and of somebody with a page and a name?"""
     item = world.facts.items.get(statement.object)
     return (
-        statement.is_known(dump_day) and statement.rank != "deprecated" and not statement.point
-        and item is not None and bool(item.title and item.label)
+        statement.is_known(dump_day)
+        and statement.rank != "deprecated"
+        and not statement.point
+        and item is not None
+        and bool(item.title and item.label)
         and any(isinstance(bound, When) for bound in (*statement.starts, *statement.ends))
-    )  # fmt: skip
+    )
 
 
 def true_objects(world, dump_day, window):
@@ -270,9 +300,10 @@ def test_all_answers_and_all_changes_are_those_of_the_truth(store, world, granul
     windows = list(windows_between(date(2021, 1, 1), date(2024, 1, 1), Granularity(granularity)))
     truth = {window.label: true_objects(world, dump_day, window) for window in windows}
     asked_about = {
-        key for key in {key for held in truth.values() for key in held}
+        key
+        for key in {key for held in truth.values() for key in held}
         if len(set().union(*(held.get(key, set()) for held in truth.values()))) > 1
-    }  # fmt: skip
+    }
     rows = store.read("dynamic_templama_queries", granularity=granularity).to_pylist()
     found: dict[str, dict] = {window.label: {} for window in windows}
     for row in rows:
@@ -281,8 +312,12 @@ def test_all_answers_and_all_changes_are_those_of_the_truth(store, world, granul
     told: dict[tuple, dict] = {key: {} for key in asked_about}
     for row in store.read("dynamic_templama_changes", granularity=granularity).to_pylist():
         told[row["subject_id"], row["relation"]][row["window_start"], row["object_id"]] = (
-            row["change"], row["role"], row["paired_object_id"], row["paired_window_start"], row["previous_object_ids"],
-        )  # fmt: skip
+            row["change"],
+            row["role"],
+            row["paired_object_id"],
+            row["paired_window_start"],
+            row["previous_object_ids"],
+        )
     within = {window.start for window in windows[1:]}
     for key in asked_about:
         dated = [

@@ -208,13 +208,16 @@ def test_a_second_dump_adds_its_window_and_leaves_the_earlier_ones_alone(demo_ho
     assert "window 2022-01-01 was rebuilt; pages by what changed: 1 deleted, 1 item_changed, 1 suppressed" in said
     changes = {row["page_id"]: row for row in tempkb.read("rebuild_changes").to_pylist()}
     assert {page: row["change"] for page, row in changes.items()} == {
-        world.story("deleted").page_id: "deleted", hidden.page_id: "suppressed",
+        world.story("deleted").page_id: "deleted",
+        hidden.page_id: "suppressed",
         world.story("merged_item").page_id: "item_changed",
-    }  # fmt: skip
+    }
     item = changes[world.story("merged_item").page_id]
     assert (item["entity_id"], item["previous_dump_id"], item["dump_id"]) == (
-        "Q9001", "demowiki-20240101", "demowiki-20240401",
-    )  # fmt: skip
+        "Q9001",
+        "demowiki-20240101",
+        "demowiki-20240401",
+    )
     rebuilt = tempkb.read("stable_snapshots", cut="2022-04-01").to_pylist()
     assert world.story("deleted").page_id not in {row["page_id"] for row in rebuilt}
     changed = next(row for row in rebuilt if row["page_id"] == hidden.page_id)

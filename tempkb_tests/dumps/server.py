@@ -55,9 +55,11 @@ class Server:
             self.files[f"{folder}/{name}"] = data
             job = said.setdefault(job_of(rest), {"status": "done", "updated": "2026-04-03 01:02:03", "files": {}})
             job["files"][name] = {
-                "size": len(data), "url": f"/{folder}/{name}", "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
+                "size": len(data),
+                "url": f"/{folder}/{name}",
+                "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
                 "sha1": hashlib.sha1(data, usedforsecurity=False).hexdigest(),
-            }  # fmt: skip
+            }
         for job, status in jobs.items():
             said.setdefault(job, {"status": status, "updated": "", "files": {}})["status"] = status
         self.files[f"{folder}/dumpstatus.json"] = json.dumps({"version": "0.8", "jobs": said}).encode()

@@ -52,16 +52,52 @@ INSERT = CREATE + "INSERT INTO `page_props` VALUES "
 
 BOMBS = {
     # name: (file, what comes first, what is repeated, what comes last, what is told)
-    "blanks before pages": ("x.xml.gz", HEAD, " ", IN_PAGE[len(HEAD):] + REVISION + END, "1 "),
-    "blanks between revisions": ("x.xml.gz", IN_PAGE + REVISION + "<text>x</text></revision>", " ", "</page></mediawiki>", "1 "),
+    "blanks before pages": ("x.xml.gz", HEAD, " ", IN_PAGE[len(HEAD) :] + REVISION + END, "1 "),
+    "blanks between revisions": (
+        "x.xml.gz",
+        IN_PAGE + REVISION + "<text>x</text></revision>",
+        " ",
+        "</page></mediawiki>",
+        "1 ",
+    ),
     "nothing but pages": ("x.xml.gz", HEAD, "<page>" + " " * 30, "</mediawiki>", "200 damages"),
     "tags in tags in a revision": ("x.xml.gz", IN_PAGE + REVISION, "<a>", END, "more than 10000 tags"),
-    "a gigantic attribute": ("x.xml.gz", IN_PAGE + REVISION + '<text a="', "b", '"/></revision></page></mediawiki>', "a revision of more than"),
-    "references to entities": ("x.xml.gz", IN_PAGE + REVISION + "<text>", "&lol;", "</text></revision></page></mediawiki>", "1 "),
+    "a gigantic attribute": (
+        "x.xml.gz",
+        IN_PAGE + REVISION + '<text a="',
+        "b",
+        '"/></revision></page></mediawiki>',
+        "a revision of more than",
+    ),
+    "references to entities": (
+        "x.xml.gz",
+        IN_PAGE + REVISION + "<text>",
+        "&lol;",
+        "</text></revision></page></mediawiki>",
+        "1 ",
+    ),
     "tags in a page's head": ("x.xml.gz", IN_PAGE, "<a/>", REVISION + END, "not followed by <revision>"),
-    "a gigantic title": ("x.xml.gz", HEAD + "<page><title>", "x", "</title><id>1</id>" + REVISION + END, "not followed by <revision>"),
-    "namespaces without end": ("x.xml.gz", HEAD.replace("</namespaces></siteinfo>\n", ""), "<namespace/>", "</namespaces></siteinfo>", "expected some thousands"),
-    "tags between revisions": ("x.xml.gz", IN_PAGE + REVISION + "<text>x</text></revision>", "<a/>" + " " * 20, "</page></mediawiki>", "1 "),
+    "a gigantic title": (
+        "x.xml.gz",
+        HEAD + "<page><title>",
+        "x",
+        "</title><id>1</id>" + REVISION + END,
+        "not followed by <revision>",
+    ),
+    "namespaces without end": (
+        "x.xml.gz",
+        HEAD.replace("</namespaces></siteinfo>\n", ""),
+        "<namespace/>",
+        "</namespaces></siteinfo>",
+        "expected some thousands",
+    ),
+    "tags between revisions": (
+        "x.xml.gz",
+        IN_PAGE + REVISION + "<text>x</text></revision>",
+        "<a/>" + " " * 20,
+        "</page></mediawiki>",
+        "1 ",
+    ),
     "a text without end": ("x.sql.gz", INSERT + "(1,'", "x", "", "in the middle of the statement"),
     "texts that end lines": ("x.sql.gz", INSERT + "(1,'", "xxxx;\n", "", "not closed"),
     "rows in rows": ("x.sql.gz", INSERT, "(", ";\n", "not a value"),
@@ -70,7 +106,7 @@ BOMBS = {
     "lists in lists": ("x.json.gz", "[\n", "[", "\n]", "line 2"),
     "lines of nothing": ("x.json.gz", "[\n", "      \n", "]", "0 "),
     "a document of braces": ("x.json.gz", "", "{   \n", "", "no JSON of Wikidata, read from line 1"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.timeout(SECONDS * 2)

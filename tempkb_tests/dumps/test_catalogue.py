@@ -48,8 +48,9 @@ def test_both_layouts_are_found_oldest_first(tmp_path):
     assert (older.dump_id, len(older.files), older.table("page")) == ("xwiki-20211101", 2, None)
     assert (newer.dump_id, newer.date, newer.is_named) == ("xwiki-20220201", date(2022, 2, 1), False)
     assert [file.path.name for file in newer.history] == [
-        "xwiki-20220201-pages-meta-history1.xml-p1p9.7z", "xwiki-20220201-pages-meta-history2.xml-p10p99.bz2",
-    ]  # fmt: skip
+        "xwiki-20220201-pages-meta-history1.xml-p1p9.7z",
+        "xwiki-20220201-pages-meta-history2.xml-p10p99.bz2",
+    ]
     assert sorted(file.kind for file in newer.files if file.kind != "history") == ["page", "page_props"]
 
 
@@ -132,26 +133,37 @@ def test_what_cannot_be_named_says_why(tmp_path):
     ("names", "groups"),
     [
         pytest.param(["a-p10p19.bz2", "a-p1p9.bz2"], [["a-p1p9.bz2"], ["a-p10p19.bz2"]], id="ranges apart"),
-        pytest.param(["a.xml-p1p9.7z", "b.xml-p9p12.7z", "c.xml-p13p20.7z"], [["a.xml-p1p9.7z", "b.xml-p9p12.7z"], ["c.xml-p13p20.7z"]],
-                     id="ranges that touch"),
-        pytest.param(["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2", "x-2026-01-01-p6p9.xml.bz2"],
-                     [["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2"], ["x-2026-01-01-p6p9.xml.bz2"]],
-                     id="one page over several files"),
+        pytest.param(
+            ["a.xml-p1p9.7z", "b.xml-p9p12.7z", "c.xml-p13p20.7z"],
+            [["a.xml-p1p9.7z", "b.xml-p9p12.7z"], ["c.xml-p13p20.7z"]],
+            id="ranges that touch",
+        ),
+        pytest.param(
+            ["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2", "x-2026-01-01-p6p9.xml.bz2"],
+            [["x-2026-01-01-p5r1r9.xml.bz2", "x-2026-01-01-p5r10r19.xml.bz2"], ["x-2026-01-01-p6p9.xml.bz2"]],
+            id="one page over several files",
+        ),
         pytest.param(["a-p1p9.bz2", "whole.xml"], [["a-p1p9.bz2", "whole.xml"]], id="a file that promises nothing"),
     ],
-)  # fmt: skip
+)
 def test_files_that_may_share_pages_are_one_item(names, groups):
     found = group_items([DumpFile(Path(name), "history") for name in names])
     assert [[file.path.name for file in group] for group in found] == groups
 
 
 def test_the_same_part_plain_and_packed_is_one_file(tmp_path):
-    put(tmp_path, "xwiki/20220201/xwiki-20220201-page.sql", "xwiki/20220201/xwiki-20220201-page.sql.gz",
-        "xwiki/20220201/xwiki-20220201-pages-meta-history.xml", "xwiki/20220201/xwiki-20220201-pages-meta-history.xml.bz2")  # fmt: skip
+    put(
+        tmp_path,
+        "xwiki/20220201/xwiki-20220201-page.sql",
+        "xwiki/20220201/xwiki-20220201-page.sql.gz",
+        "xwiki/20220201/xwiki-20220201-pages-meta-history.xml",
+        "xwiki/20220201/xwiki-20220201-pages-meta-history.xml.bz2",
+    )
     (dump,) = find_dumps(tmp_path)
     assert sorted(file.path.name for file in dump.files) == [
-        "xwiki-20220201-page.sql.gz", "xwiki-20220201-pages-meta-history.xml.bz2",
-    ]  # fmt: skip
+        "xwiki-20220201-page.sql.gz",
+        "xwiki-20220201-pages-meta-history.xml.bz2",
+    ]
 
 
 def test_a_broken_note_of_named_files_is_named(tmp_path):
@@ -204,8 +216,12 @@ def test_files_of_entities_are_known_by_their_names_and_by_how_they_begin(tmp_pa
     table = tmp_path / "x-page.sql"
     table.write_text("[")
     assert [holds_entities(path) for path in (plain, tmp_path / "any.json.gz", export, table, tmp_path / "none")] == [
-        True, True, False, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -214,13 +230,17 @@ def test_files_of_entities_are_known_by_their_names_and_by_how_they_begin(tmp_pa
         ([], r"is a folder, and none of a dump's files lie directly in it; --dump takes export files \(.xml, .bz2"),
         (["dumpstatus.json", "notes.txt", "sub/x.xml"], "is a folder, and none of a dump's files lie directly in it"),
         (
-            ["xwiki-20220201-pages-meta-history1.xml-p1p9.bz2", "xwiki-20220201-page.sql.gz", "dumpstatus.json",
-             "xwiki-20220201-pagelinks.sql.gz"],
+            [
+                "xwiki-20220201-pages-meta-history1.xml-p1p9.bz2",
+                "xwiki-20220201-page.sql.gz",
+                "dumpstatus.json",
+                "xwiki-20220201-pagelinks.sql.gz",
+            ],
             r"some of a dump lie in it; name them: tempkb build --dump '.*a folder'/\*.xml\* '.*a folder'/\*-page.sql.gz$",
         ),
         (["wikidata-20220103-all.json.gz"], r"name them: tempkb build --dump '.*a folder'/\*.json\*$"),
     ],
-)  # fmt: skip
+)
 def test_a_folder_is_no_file_of_a_dump_but_its_files_are_named(tmp_path, names, words):
     folder = tmp_path / "a folder"
     folder.mkdir()

@@ -137,10 +137,15 @@ WHOLE_EXPORT = (9, 9 * 3 + 3 * len(TEXTS))
 @pytest.mark.parametrize(
     ("name", "n"),
     [
-        ("x.xml", 500), ("x.xml.bz2", 100), ("x.xml.gz", 100), ("x.xml.xz", 60), ("x.xml.lzma", 60), ("x.xml.zst", 80),
+        ("x.xml", 500),
+        ("x.xml.bz2", 100),
+        ("x.xml.gz", 100),
+        ("x.xml.xz", 60),
+        ("x.xml.lzma", 60),
+        ("x.xml.zst", 80),
         ("x.xml.7z", 50),
     ],
-)  # fmt: skip
+)
 def test_a_spoilt_export_is_told_or_whole(tmp_path, name, n):
     spoil(tmp_path, name, XML, OTHER_XML, n, 1, judge_export)
 

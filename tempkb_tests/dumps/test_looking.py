@@ -18,9 +18,13 @@ from tempkb_tests.revisions.builds import HEAD, export, page, revision
 
 HTML = b"<!DOCTYPE html><html><head><title>404</title></head><body><pagelet>Not found</pagelet></body></html>\n"
 PACK = {
-    "": bytes, ".bz2": bz2.compress, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstandard.compress,
+    "": bytes,
+    ".bz2": bz2.compress,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
     ".7z": seven_zip,
-}  # fmt: skip
+}
 WHOLE = page(1, revision(1, "2020-01-01T00:00:00Z"))
 BROKEN = WHOLE.replace("<timestamp>2020-01-01T00:00:00Z</timestamp>", "<timestamp>yesterday</timestamp>")
 

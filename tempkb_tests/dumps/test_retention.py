@@ -47,8 +47,11 @@ def test_all_of_a_dump_goes_and_only_that(root):
     assert not list(root.rglob("*2026-02-01*"))
     assert not (root / "other").exists()
     assert [one.dump_id for one in find_dumps(root) if not one.flaws] == [
-        "testwiki-20260101", "wikidatawiki-20260105", "testwiki-20260301", "wikidatawiki-20260406",
-    ]  # fmt: skip
+        "testwiki-20260101",
+        "wikidatawiki-20260105",
+        "testwiki-20260301",
+        "wikidatawiki-20260406",
+    ]
 
 
 def test_a_removal_that_is_killed_leaves_no_complete_dump(root, monkeypatch):

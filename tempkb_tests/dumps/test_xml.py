@@ -80,38 +80,38 @@ ERAS = {
         (TextState.PRESENT, b"hello", "", 5, 7, None, False),
     ),
     "content export: suppressed, everything hidden": (
-        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor deleted=\"deleted\" />"
+        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor deleted="deleted" />'
         '<comment deleted="deleted" /><origin>5</origin><model>wikitext</model><format>error-no-format</format>'
         '<text bytes="-1" deleted="deleted" /><sha1 /></revision>',
         (TextState.SUPPRESSED, b"", "", -1, None, None, False),
     ),
     "blank, new style": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         '</contributor><text bytes="0" /><sha1>phoiac9h4m842xq45sp7s6u21eteeq1</sha1></revision>',
         (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
     ),
     "blank, old style": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         '</contributor><text xml:space="preserve"></text></revision>',
         (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
     ),
     "stub: the text is elsewhere": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         f'</contributor><model>wikitext</model><format>text/x-wiki</format><text id="9" bytes="5" /><sha1>{SHA1}</sha1></revision>',
         (TextState.ABSENT, b"", SHA1, 5, 7, None, False),
     ),
     "old stub: nothing is known of the text": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         '</contributor><text id="9" /></revision>',
         (TextState.ABSENT, b"", "", -1, 7, None, False),
     ),
     "stub of a blank text": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         '</contributor><text id="9" bytes="0" /></revision>',
         (TextState.BLANK, b"", "phoiac9h4m842xq45sp7s6u21eteeq1", 0, 7, None, False),
     ),
     "no text element at all": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         "</contributor></revision>",
         (TextState.ABSENT, b"", "", -1, 7, None, False),
     ),
@@ -126,11 +126,11 @@ ERAS = {
         (TextState.PRESENT, b"hello", "", -1, 7, None, True),
     ),
     "CDATA, which MediaWiki never writes": (
-        '<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>'
+        "<revision><id>5</id><timestamp>2005-01-02T03:04:05Z</timestamp><contributor><username>Ada</username><id>7</id>"
         "</contributor><text><![CDATA[a < b]]></text></revision>",
         (TextState.PRESENT, b"a &lt; b", "", -1, 7, None, False),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -171,10 +171,12 @@ def test_siteinfo_of_every_era():
     old = b"<mediawiki><siteinfo><base>http://en.wikipedia.org/wiki/Main_Page</base><case>first-letter</case></siteinfo></mediawiki>"
     assert PageStream(iter([old]), "x").site.dbname == "enwiki"
     for base, name in (
-        ("https://de.wiktionary.org/wiki/X", "dewiktionary"), ("https://zh-min-nan.wikipedia.org/", "zh_min_nanwiki"),
-        ("https://commons.wikimedia.org/wiki/Main_Page", "commonswiki"), ("https://www.wikidata.org/wiki/X", "wikidatawiki"),
+        ("https://de.wiktionary.org/wiki/X", "dewiktionary"),
+        ("https://zh-min-nan.wikipedia.org/", "zh_min_nanwiki"),
+        ("https://commons.wikimedia.org/wiki/Main_Page", "commonswiki"),
+        ("https://www.wikidata.org/wiki/X", "wikidatawiki"),
         ("http://localhost/wiki", None),
-    ):  # fmt: skip
+    ):
         data = f"<mediawiki><siteinfo><base>{base}</base></siteinfo></mediawiki>".encode()
         assert PageStream(iter([data]), "x").site.dbname == name
     cased = (
@@ -284,10 +286,22 @@ GOOD = page(1, revision(1, DAY), revision(2, DAY))
 BROKEN = {
     "the first page's tag": (GOOD.replace("<page>", "<pbge>"), "parts of a page stand before the first <page>"),
     "a revision's tag": (GOOD.replace("<revision>", "<rfvision>", 1), "not followed by <revision> or </page>"),
-    "a later revision's tag": (page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "<rfv")), "stands outside a revision"),
-    "a bracket of its tag": (page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "< <rev")), "a tag is not closed"),
-    "two revisions run into one": (GOOD.replace("</revision>\n    <revision>\n", ""), "parts of two revisions are in it"),
-    "two pages run into one": (page(1, revision(1, DAY)).replace("  </page>\n", "") + page(2, revision(2, DAY))[9:], "<title> stands outside"),
+    "a later revision's tag": (
+        page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "<rfv")),
+        "stands outside a revision",
+    ),
+    "a bracket of its tag": (
+        page(1, revision(1, DAY), revision(2, DAY).replace("<rev", "< <rev")),
+        "a tag is not closed",
+    ),
+    "two revisions run into one": (
+        GOOD.replace("</revision>\n    <revision>\n", ""),
+        "parts of two revisions are in it",
+    ),
+    "two pages run into one": (
+        page(1, revision(1, DAY)).replace("  </page>\n", "") + page(2, revision(2, DAY))[9:],
+        "<title> stands outside",
+    ),
     "two heads run into one": ("<page><title>A</title><ns>0</ns><id>5</id>" + GOOD[9:], "two pages run into one"),
     "an upload without end": (page(1, revision(1, DAY), "<upload>", revision(2, DAY)), "an upload is not closed"),
     "pages in a comment": (f"<!-- {GOOD} -->", "pages stand inside a comment"),
@@ -295,9 +309,15 @@ BROKEN = {
     "a page's number of many digits": (GOOD.replace("<id>1<", f"<id>{'1' * 30}<", 1), "a page without an id"),
     "a year far away": (GOOD.replace("2020-", "9020-"), "no such day"),
     "many tags": (GOOD.replace("<model>wikitext</model>", "<a/>" * 20_000), "a revision of more than 10000 tags"),
-    "a gigantic tag": (GOOD.replace("<minor", "<a ").replace("<model>", f"<a {'b' * 100_000}='1'/><model>"), "a tag longer than"),
-    "a head without end": (GOOD.replace("<revision>", "<a/>" * 300_000 + "<revision>", 1), "not followed by <revision>"),
-}  # fmt: skip
+    "a gigantic tag": (
+        GOOD.replace("<minor", "<a ").replace("<model>", f"<a {'b' * 100_000}='1'/><model>"),
+        "a tag longer than",
+    ),
+    "a head without end": (
+        GOOD.replace("<revision>", "<a/>" * 300_000 + "<revision>", 1),
+        "not followed by <revision>",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -318,8 +338,9 @@ def test_what_a_damaged_tag_hides_is_told_with_its_place(what):
 def test_the_end_is_told_missing_also_where_something_else_was_damaged():
     data = export(GOOD.replace("</page>", ""), page(2, revision(3, DAY))).replace(b"</mediawiki>", b"")
     assert [one.reason for one in read(data)[1].damages] == [
-        "a page is not closed before the next begins", "the file ends without </mediawiki>"
-    ]  # fmt: skip
+        "a page is not closed before the next begins",
+        "the file ends without </mediawiki>",
+    ]
 
 
 def test_ever_more_rubbish_is_counted_not_listed():

@@ -112,9 +112,11 @@ def test_results_and_failures_are_named_and_the_rest_goes_on(nodes, tmp_path):
     told = by_item(map_items(work, ["a", "fails", "b", "breaks", "c"], tmp_path, 2, reports.append))
     assert told.pop("breaks").startswith("KeyError: 'missing' (at test_cluster.py:")
     assert told == {
-        "a": "item-00000 with ['mark']", "b": "item-00002 with ['mark']", "c": "item-00004 with ['mark']",
+        "a": "item-00000 with ['mark']",
+        "b": "item-00002 with ['mark']",
+        "c": "item-00004 with ['mark']",
         "fails": "the dump is torn",
-    }  # fmt: skip
+    }
     assert reports[-1] == 8.0, "all that was done, also of items that failed half-way"
     assert len(list(tmp_path.glob("fails-*"))) == 1, "what fails by itself is not tried again"
 
@@ -122,13 +124,16 @@ def test_results_and_failures_are_named_and_the_rest_goes_on(nodes, tmp_path):
 def test_an_item_whose_worker_is_killed_is_tried_again_and_given_up_in_the_end(nodes, tmp_path):
     told = by_item(map_items(work, ["dies 1", "a", "b"], tmp_path / "once", 2))
     assert told == {
-        "dies 1": "item-00000-again-1 with ['mark']", "a": "item-00001 with ['mark']", "b": "item-00002 with ['mark']",
-    }  # fmt: skip
+        "dies 1": "item-00000-again-1 with ['mark']",
+        "a": "item-00001 with ['mark']",
+        "b": "item-00002 with ['mark']",
+    }
     assert not (tmp_path / "once/item-00000").exists(), "nothing of the half-done try is left"
     told = by_item(map_items(work, ["dies 99", "c"], tmp_path / "always", 1))
     assert told == {
-        "dies 99": "tried 3 times, and each time its worker died (perhaps for memory)", "c": "item-00001 with ['mark']",
-    }  # fmt: skip
+        "dies 99": "tried 3 times, and each time its worker died (perhaps for memory)",
+        "c": "item-00001 with ['mark']",
+    }
     assert len(list((tmp_path / "always").glob("dies-*"))) == 3
 
 
@@ -302,9 +307,12 @@ def test_ray_of_our_own_is_begun_and_ended_and_leaves_nothing(tmp_path):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
     with tempfile.TemporaryDirectory(prefix="t-", dir="/tmp") as short:
         done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(ALONE), str(tmp_path)], capture_output=True, text=True,
-            timeout=120, env={**environment, "TMPDIR": short, "HOME": str(tmp_path / "home")},
-        )  # fmt: skip
+            [sys.executable, "-c", textwrap.dedent(ALONE), str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={**environment, "TMPDIR": short, "HOME": str(tmp_path / "home")},
+        )
         assert not list(Path(short).iterdir())
     assert not list((tmp_path / "home").iterdir())
     refused, first = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]

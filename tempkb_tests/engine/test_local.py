@@ -48,9 +48,12 @@ def test_a_worker_that_dies_is_named_and_the_rest_goes_on(tmp_path):
     outcomes = map_items(work, ["a", "dies", "b", "exits", "c"], tmp_path, 2)
     told = {outcome.item: outcome.result or outcome.failure for outcome in outcomes}
     assert told == {
-        "a": "A", "b": "B", "c": "C",
-        "dies": "its worker died (killed by SIGKILL, perhaps for memory)", "exits": "its worker died (exit code 3)",
-    }  # fmt: skip
+        "a": "A",
+        "b": "B",
+        "c": "C",
+        "dies": "its worker died (killed by SIGKILL, perhaps for memory)",
+        "exits": "its worker died (exit code 3)",
+    }
 
 
 def children():

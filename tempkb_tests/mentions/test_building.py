@@ -75,8 +75,13 @@ def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, 
         return [(row["source_page_id"], row["surface"], row["target_page_id"], row["via_redirect"]) for row in found]
 
     assert told("2020-04-01") == [(1, "the other", 2, "no"), (1, "Three", 2, "page"), (2, "one", 1, "no")]
-    assert told("2021-01-01") == [(1, "Page 4", 4, "no"), (2, "one", 1, "no"), (2, "the fourth", 4, "no"),
-                                  (3, "Two", 2, "no"), (4, "One", 1, "no")]  # fmt: skip
+    assert told("2021-01-01") == [
+        (1, "Page 4", 4, "no"),
+        (2, "one", 1, "no"),
+        (2, "the fourth", 4, "no"),
+        (3, "Two", 2, "no"),
+        (4, "One", 1, "no"),
+    ]
     (left_out,) = store.read("exclusions", table_name="mentions", partition="2020-01-01").to_pylist()
     assert (left_out["reason"], left_out["n"], left_out["example"]) == (
         "red link",
@@ -104,11 +109,13 @@ def test_holes_are_kept_and_ranked_by_the_lines_that_they_damage(home_folder, tm
     lead = "{{odd name}} is a [[two|town]] of {{odd|5}} and {{odd|6}} people.\n\nIt is old."
     listed = "Of it:\n* a &lt;math&gt;\\sum&lt;/math&gt; b\n* c\n* {{odd}}\n* d {{odd|7}} e"
     file = tmp_path / "holes.xml"
-    file.write_bytes(export(
-        page(1, revision(11, "2020-01-05T00:00:00Z", lead), title="One"),
-        page(2, revision(21, "2020-01-06T00:00:00Z", listed), title="Two"),
-        page(3, revision(31, "2020-01-07T00:00:00Z", "#REDIRECT [[Two]]"), title="Three"),
-    ))  # fmt: skip
+    file.write_bytes(
+        export(
+            page(1, revision(11, "2020-01-05T00:00:00Z", lead), title="One"),
+            page(2, revision(21, "2020-01-06T00:00:00Z", listed), title="Two"),
+            page(3, revision(31, "2020-01-07T00:00:00Z", "#REDIRECT [[Two]]"), title="Three"),
+        )
+    )
     build_all(file, date(2020, 7, 1))
     store = open_store()
     texts = {row["page_id"]: row for row in store.read("page_texts").to_pylist()}
@@ -119,8 +126,10 @@ def test_holes_are_kept_and_ranked_by_the_lines_that_they_damage(home_folder, tm
     columns = ("kind", "name", "n_holes", "n_lines", "n_pages", "example_page_id")
     ranked = [tuple(row[name] for name in columns) for row in store.read("hole_sources").to_pylist()]
     assert ranked == [
-        ("template", "odd", 3, 2, 2, 1), ("formula", "math", 1, 1, 1, 2), ("template", "odd name", 1, 1, 1, 1),
-    ]  # fmt: skip
+        ("template", "odd", 3, 2, 2, 1),
+        ("formula", "math", 1, 1, 1, 2),
+        ("template", "odd name", 1, 1, 1, 1),
+    ]
     (shares,) = store.read("hole_shares").to_pylist()
     # The lead, "It is old.", "Of it:", "a b", "c" and "d e".
     assert (shares["n_texts"], shares["n_lines"], shares["n_damaged"], shares["damaged_share"]) == (2, 6, 3, 0.5)

@@ -26,11 +26,13 @@ INDEX = {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS}
 def built(home_folder, tmp_path):
     """Two quarters: pages 1 and 2 in the first, page 3 in the second; signs of two and four bytes before the links."""
     file = tmp_path / "history.xml"
-    file.write_bytes(export(
-        page(1, revision(11, "2020-01-05T00:00:00Z", "Ünder 𝄞 [[Two|the other]] and [[Two]]."), title="One"),
-        page(2, revision(21, "2020-01-06T00:00:00Z", "No link."), title="Two"),
-        page(3, revision(31, "2020-05-05T00:00:00Z", "Of [[One]]."), title="Three"),
-    ))  # fmt: skip
+    file.write_bytes(
+        export(
+            page(1, revision(11, "2020-01-05T00:00:00Z", "Ünder 𝄞 [[Two|the other]] and [[Two]]."), title="One"),
+            page(2, revision(21, "2020-01-06T00:00:00Z", "No link."), title="Two"),
+            page(3, revision(31, "2020-05-05T00:00:00Z", "Of [[One]]."), title="Three"),
+        )
+    )
     store, _ = build_all(file, date(2020, 7, 1))
     return store
 
@@ -74,11 +76,13 @@ def is_passed(store, check, key, instance, *assets):
     """Run a check about a window, after the assets that are named."""
     selection = dg.AssetSelection.checks(check)
     result = dg.materialize(
-        [*assets_of(ROOM, store.home), check], instance=instance, resources={"store": store},
+        [*assets_of(ROOM, store.home), check],
+        instance=instance,
+        resources={"store": store},
         tags={"dagster/partition": key},
         selection=selection | dg.AssetSelection.assets(*assets) if assets else selection,
         partition_key=key if assets else None,
-    )  # fmt: skip
+    )
     (one,) = result.get_asset_check_evaluations()
     return one.passed
 

@@ -45,9 +45,13 @@ def test_links_that_are_no_mentions_are_counted_by_reason(read, world):
     }
     assert cut == date(2021, 10, 1)
     assert set(left_out) == {
-        "leads out of the articles", "leads to another wiki", "leads to its own page", "names a section", "red link",
+        "leads out of the articles",
+        "leads to another wiki",
+        "leads to its own page",
+        "names a section",
+        "red link",
         "redirect that leads nowhere",
-    }  # fmt: skip
+    }
     assert left_out["leads to another wiki"] == 2
     # The one to "Signs" and the one to "Bells"; nobody else links to sections.
     assert left_out["names a section"] == 2
@@ -55,8 +59,9 @@ def test_links_that_are_no_mentions_are_counted_by_reason(read, world):
 
 def test_a_redirect_leads_elsewhere_once_it_was_retargeted(told):
     assert [told("uses_retargeted", quarter)[0] for quarter in (3, 5)] == [
-        ("hall", "Twin Mills", "page"), ("hall", "Long Causeway", "page")
-    ]  # fmt: skip
+        ("hall", "Twin Mills", "page"),
+        ("hall", "Long Causeway", "page"),
+    ]
 
 
 def test_a_title_is_that_of_the_cut(told):
@@ -70,10 +75,12 @@ def test_what_most_people_mean_changes_over_time(read, world):
         paper = world.story("mill Paper Mill").page_id
         return {
             "Paper Mill" if row["target_page_id"] == paper else "Spice Mill": (
-                row["n_links"], row["prior"], row["rank_in_surface"]
+                row["n_links"],
+                row["prior"],
+                row["rank_in_surface"],
             )
             for row in rows
-        }  # fmt: skip
+        }
 
     assert priors(4) == {"Paper Mill": (3, 0.75, 1), "Spice Mill": (1, 0.25, 2)}
     assert priors(6) == {"Paper Mill": (3, 0.375, 2), "Spice Mill": (5, 0.625, 1)}
@@ -112,8 +119,11 @@ def test_all_markup_at_once_reads_well(read, world):
     ]
     links = read("page_links", page_id=page).to_pylist()
     assert [(one["surface"], one["target_title"]) for one in links] == [
-        ("the clock", "Harbour Clock"), ("causeway", "Long Causeway"), ("Ada", "Ada Stern"), ("a stone", "Border Stone"),
-    ]  # fmt: skip
+        ("the clock", "Harbour Clock"),
+        ("causeway", "Long Causeway"),
+        ("Ada", "Ada Stern"),
+        ("a stone", "Border Stone"),
+    ]
     assert [one["title"] for one in row["sections"]] == ["", "Rooms"]
     assert row["n_unbalanced"] == 1
 

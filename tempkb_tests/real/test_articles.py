@@ -111,9 +111,11 @@ def test_agrees_with_mwparserfromhell_on_real_articles():
     scores.sort()
     low = scores[len(scores) // 20]
     ratio = seconds["theirs"] / seconds["ours"]
-    print(f"all: {len(scores)} articles, {size / 1e6:.1f} MB; F1 median {statistics.median(scores):.4f}, 5th percentile {low:.4f}; "
-          f"links {n_found / n_links:.2%} of {n_links:,}; signs of markup {dict(debris)}; "
-          f"{size / 1e6 / seconds['ours']:.1f} MB/s against {size / 1e6 / seconds['theirs']:.2f} MB/s: {ratio:.1f}x")  # fmt: skip
+    print(
+        f"all: {len(scores)} articles, {size / 1e6:.1f} MB; F1 median {statistics.median(scores):.4f}, 5th percentile {low:.4f}; "
+        f"links {n_found / n_links:.2%} of {n_links:,}; signs of markup {dict(debris)}; "
+        f"{size / 1e6 / seconds['ours']:.1f} MB/s against {size / 1e6 / seconds['theirs']:.2f} MB/s: {ratio:.1f}x"
+    )
     assert n_found / n_links >= 0.99
     assert statistics.median(scores) >= 0.98
     assert low >= 0.90

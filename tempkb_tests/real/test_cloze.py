@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 import tempkb
+from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.categories import category_classes, category_names
 from tempkb.benchmarks.ecbd.chunking import Chunk, Chunker, SpacyChunker, TextBlobChunker, open_chunker
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
-from tempkb.benchmarks.ecbd.released_mentions import released_mention
+from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.released_spans import (
     Tokens,
     released_distance,
@@ -88,11 +89,14 @@ def test_what_the_released_sample_shows(samples):
         name = re.escape(sentence[mention.start : mention.end])
         assert len(re.findall(rf"(?<!\w){name}(?!\w)", sentence)) == 1
         # The released rule finds the same mention.
-        assert released_mention(sentence, [sentence[mention.start : mention.end]], 6) == (mention, "")
+        assert released_mentions(sentence, [sentence[mention.start : mention.end]]) == [mention]
+        article = Article(1, "", sentence, [], [], frozenset(), {})
+        assert released_filters(6).reason(Sighting(article, Place(0, len(sentence)), sentence, [mention])) == ""
     quoted = [
-        sentence for sentence, mention, _ in samples
+        sentence
+        for sentence, mention, _ in samples
         if any(start < mention.end and mention.start < end for start, end in quoted_spans(sentence))
-    ]  # fmt: skip
+    ]
     print(f"\n{len(quoted)} mentions stand in quotations that the released rule does not see, such as: {quoted[0]}")
     assert len(quoted) == 15
     easy = [one for path in PROBES if path.stem.endswith("_easy") for one in read_records(path, probe_record)]
@@ -201,8 +205,13 @@ def test_every_released_class_has_a_category():
     assert {kind for kinds in entities.values() for kind in kinds} <= known.keys()
     counted = Counter(min((known[kind] for kind in kinds), key=order.__getitem__) for kinds in entities.values())
     # Table 1: per cent of the 363 entities of 2020 and the 158 of 2021.
-    printed = dict(zip(category_names(), zip((12, 23, 8, 15, 3, 7, 12, 12, 7), (27, 20, 9, 11, 3, 3, 9, 13, 4), strict=True),
-                       strict=True))  # fmt: skip
+    printed = dict(
+        zip(
+            category_names(),
+            zip((12, 23, 8, 15, 3, 7, 12, 12, 7), (27, 20, 9, 11, 3, 3, 9, 13, 4), strict=True),
+            strict=True,
+        )
+    )
     print("\nper cent of the entities in the released sample, and of all in Table 1:")
     for name, (first, second) in printed.items():
         ours, theirs = 100 * counted[name] / len(entities), (first * 363 + second * 158) / 521
@@ -213,16 +222,32 @@ def test_every_released_class_has_a_category():
 def test_creaks_pages_in_real_articles(tmp_path, monkeypatch):
     settings = {"TEMPKB_GRANULARITY": "month", "TEMPKB_WORKERS": "2", "TEMPKB_FIRST_WINDOW": "2014-11-01"}
     run_tempkb(
-        tmp_path / "home", "build", "--windows", "2014-11-01..2014-12-01", "--dump",
-        *[str(DUMPS / name) for name in ARTICLES], **settings,
-    )  # fmt: skip
+        tmp_path / "home",
+        "build",
+        "--windows",
+        "2014-11-01..2014-12-01",
+        "--dump",
+        *[str(DUMPS / name) for name in ARTICLES],
+        **settings,
+    )
     pages = tmp_path / "creak.json"
     names = ("train", "dev", "test_without_labels")
     pages.write_text("".join((RELEASED / "creak" / f"{name}.json").read_text("utf-8") for name in names))
     run_tempkb(
-        tmp_path / "home", "release", "ecbd", "2017-01-01..2022-01-01", "--dump-id", "none", "--popular", str(pages),
-        "--set", "redirect_names=true", "--name", "creak", **settings,
-    )  # fmt: skip
+        tmp_path / "home",
+        "release",
+        "ecbd",
+        "2017-01-01..2022-01-01",
+        "--dump-id",
+        "none",
+        "--popular",
+        str(pages),
+        "--set",
+        "redirect_names=true",
+        "--name",
+        "creak",
+        **settings,
+    )
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
     entities = tempkb.read("ecbd_entities", release="creak").to_pylist()
     items = tempkb.read("ecbd_cloze", release="creak").to_pylist()
@@ -292,8 +317,11 @@ def test_origins_of_real_items_are_those_of_the_raw_json(store, name):  # noqa: 
         start, behind, precision, relation = min(first, key=lambda one: (-one[2], one[0], one[3]))
         told = {9: "year", 10: "month", 11: "day"}[precision]
         assert (str(row["origin_from"]), str(row["origin_to"]), row["origin_precision"], row["origin_property"]) == (
-            str(start), str(behind), told, relation,
-        ), entity["id"]  # fmt: skip
+            str(start),
+            str(behind),
+            told,
+            relation,
+        ), entity["id"]
         compared += 1
         label = entity.get("labels", {}).get("en", {}).get("value", entity["id"])
         shown.append(

@@ -149,9 +149,10 @@ def test_years_of_heads_of_government_against_the_released_answers(store):
 
 def why_missing(entity, wanted: str) -> str:
     found = [
-        statement for statement in entity["claims"].get("P6", [])
+        statement
+        for statement in entity["claims"].get("P6", [])
         if f"Q{statement['mainsnak'].get('datavalue', {}).get('value', {}).get('numeric-id')}" == wanted
-    ]  # fmt: skip
+    ]
     if not found:
         return "stated later than the file"
     if not any({"P580", "P582"} & set(one.get("qualifiers") or {}) for one in found):
@@ -167,10 +168,11 @@ def test_the_released_files_are_read_and_given_back():
         table = read_records([path])
         total += table.num_rows
         counts = {
-            "records": table.num_rows, "by_relation": Counter(table["relation"].to_pylist()),
+            "records": table.num_rows,
+            "by_relation": Counter(table["relation"].to_pylist()),
             "by_year": Counter(table["date"].to_pylist()),
             "by_n_answers": Counter(str(len(one)) for one in table["answers"].to_pylist()),
-        }  # fmt: skip
+        }
         assert counts == told[name]
         records = [json.loads(line) for line in path.open(encoding="utf-8")]
         assert list(records_of(table.to_pylist())) == records
@@ -234,9 +236,15 @@ def count_rules(store, windows, granularity, dump_id, **design):
     """Build a release by each rule, print how many answers each counts, and return the rows of the rule `handover`."""
     for rule in RULES:
         made = release(
-            store, windows=windows, granularity=granularity, dump_id=dump_id, min_objects="1", ambiguous="keep",
-            changes=rule, **design,
-        )  # fmt: skip
+            store,
+            windows=windows,
+            granularity=granularity,
+            dump_id=dump_id,
+            min_objects="1",
+            ambiguous="keep",
+            changes=rule,
+            **design,
+        )
         rows = store.read("dynamic_templama_changes", release=made.name).to_pylist()
         counted = Counter(row["change"] for row in rows if row["role"] != "leaving" and row["change"] != "unchanged")
         leaving = sum(row["role"] == "leaving" for row in rows)
@@ -278,14 +286,23 @@ def test_the_three_rules_on_the_released_answers(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {"2021-01-01": entities}, first_window="2010-01-01")
     print("\nten pairs of years of templama_train.jsonl and templama_val.jsonl, answers:")
     rows = count_rules(
-        store, "2010-01-01..2021-01-01", "year", "wikidatawiki-20210101", max_subjects="5000", close_at_death="false",
+        store,
+        "2010-01-01..2021-01-01",
+        "year",
+        "wikidatawiki-20210101",
+        max_subjects="5000",
+        close_at_death="false",
         templates=["templama"],
-    )  # fmt: skip
+    )
     found: dict[tuple[str, str], dict] = defaultdict(dict)
     for row in rows:
         found[row["subject_id"], row["relation"]][row["window_start"], row["object_id"]] = (
-            row["change"], row["role"], row["paired_object_id"], row["paired_window_start"], row["previous_object_ids"],
-        )  # fmt: skip
+            row["change"],
+            row["role"],
+            row["paired_object_id"],
+            row["paired_window_start"],
+            row["previous_object_ids"],
+        )
     shown = {date(year, 1, 1) for year in YEARS[1:]}
     for key, statements in told.items():
         dated = [(wanted, days_of(start), days_of(end)) for wanted, start, end in statements]
@@ -335,8 +352,13 @@ def test_the_three_rules_on_real_items(tmp_path, monkeypatch):
         arriving = [row for row in rows if row["role"] == "arriving"]
         labels = {row["entity_id"]: row["labels"][0]["label"] for row in store.read("wikidata_entities").to_pylist()}
         for row in arriving[:: max(1, len(arriving) // 8)][:8]:
-            print("     ", row["window_start"], labels[row["subject_id"]], row["relation"],
-                  f"{labels[row['paired_object_id']]} -> {labels[row['object_id']]}, who leaves {row['paired_window_start']}")  # fmt: skip
+            print(
+                "     ",
+                row["window_start"],
+                labels[row["subject_id"]],
+                row["relation"],
+                f"{labels[row['paired_object_id']]} -> {labels[row['object_id']]}, who leaves {row['paired_window_start']}",
+            )
         assert arriving
 
 
@@ -424,9 +446,14 @@ def test_queries_of_the_real_files(tmp_path, monkeypatch):
         read_dump(open_store(), dump, print)
         store = open_store()
         made = release(
-            store, TEMPLAMA, f"2010-01-01..{day.year}-01-01", "year", dump_id=dump.dump_id, min_objects="1",
+            store,
+            TEMPLAMA,
+            f"2010-01-01..{day.year}-01-01",
+            "year",
+            dump_id=dump.dump_id,
+            min_objects="1",
             templates=["dynamic"],
-        )  # fmt: skip
+        )
         rows = store.read("templama_queries", release=made.name).to_pylist()
         left_out = {
             row["reason"]: row["n"]
@@ -464,8 +491,10 @@ def holds_in(entity, relation: str, wanted: str, year: int) -> bool:
         }
         died = [
             int(one["mainsnak"]["datavalue"]["value"]["time"][1:].split("-")[0])
-            for name in ("P570", "P576") for one in entity["claims"].get(name, []) if one["mainsnak"]["snaktype"] == "value"
-        ]  # fmt: skip
+            for name in ("P570", "P576")
+            for one in entity["claims"].get(name, [])
+            if one["mainsnak"]["snaktype"] == "value"
+        ]
         ends = years.get("P582") or died or [9999]
         if years and min(years.get("P580") or [0]) <= year <= max(ends):
             return True

@@ -55,6 +55,8 @@ def _tables():
     return {
         f"{name}.sql.gz": gzip.compress(
             f"-- MariaDB dump 10.19\nCREATE TABLE `{name}` (\n  {told.replace(', ', ',' + chr(10) + '  ')}\n) ENGINE=InnoDB;\n"
-            "-- Dump completed on 2026-01-02  3:04:05\n".encode(), mtime=0)
+            "-- Dump completed on 2026-01-02  3:04:05\n".encode(),
+            mtime=0,
+        )
         for name, told in columns.items()
-    }  # fmt: skip
+    }

@@ -18,10 +18,33 @@ pytestmark = [
 # Sentences with a hole, in per cent, with what was shown before holes were known: no formula, and of templates those
 # that the table named on 2026-11-21. Silent templates are left out of this count, too.
 BEFORE = {
-    "ar": 8.96, "ca": 3.40, "cs": 0.83, "de": 0.32, "el": 0.0, "en": 0.85, "es": 2.07, "fi": 0.20, "fr": 17.38,
-    "he": 0.37, "hu": 0.63, "id": 0.0, "it": 5.03, "ja": 12.11, "ko": 22.78, "nl": 0.18, "pl": 0.0, "pt": 7.56,
-    "ro": 2.14, "ru": 1.15, "sv": 0.0, "tr": 4.56, "uk": 0.38, "vi": 0.31, "zh": 2.88, "all": 1.15,
-}  # fmt: skip
+    "ar": 8.96,
+    "ca": 3.40,
+    "cs": 0.83,
+    "de": 0.32,
+    "el": 0.0,
+    "en": 0.85,
+    "es": 2.07,
+    "fi": 0.20,
+    "fr": 17.38,
+    "he": 0.37,
+    "hu": 0.63,
+    "id": 0.0,
+    "it": 5.03,
+    "ja": 12.11,
+    "ko": 22.78,
+    "nl": 0.18,
+    "pl": 0.0,
+    "pt": 7.56,
+    "ro": 2.14,
+    "ru": 1.15,
+    "sv": 0.0,
+    "tr": 4.56,
+    "uk": 0.38,
+    "vi": 0.31,
+    "zh": 2.88,
+    "all": 1.15,
+}
 
 
 @dataclass

@@ -43,7 +43,9 @@ def test_two_cuts_of_the_same_articles(tmp_path, monkeypatch):
         SELECT count(*), count(*) FILTER (WHERE n = 2), count(*) FILTER (WHERE n = 2 AND texts = 2) FROM (
             SELECT page_id, count(*) AS n, count(DISTINCT revision_id) AS texts FROM stable_snapshots
             WHERE redirect_title IS NULL AND NOT is_blank GROUP BY page_id)
-        """, **tables)[0]  # fmt: skip
+        """,
+        **tables,
+    )[0]
     print(f"\n{articles[0]} articles, {articles[1]} of them at both cuts, {articles[2]} of these with two texts")
     left_out = {
         (row["partition"], row["reason"]): row["n"]
@@ -67,7 +69,9 @@ def test_two_cuts_of_the_same_articles(tmp_path, monkeypatch):
         FROM mention_priors AS p JOIN stable_snapshots AS s ON s.cut = p.cut AND s.page_id = p.target_page_id
         WHERE p.cut = DATE '2014-12-01' GROUP BY p.surface
         ORDER BY count(*) DESC, 1 - max(p.prior) DESC, p.surface LIMIT 10
-        """, **tables):  # fmt: skip
+        """,
+        **tables,
+    ):
         print(f"  {row[0]}: {row[1]}")
     print("mentions in articles whose texts differ:")
     sample = rows(
@@ -78,7 +82,9 @@ def test_two_cuts_of_the_same_articles(tmp_path, monkeypatch):
         JOIN stable_snapshots AS s ON s.cut = m.cut AND s.page_id = m.target_page_id
         JOIN page_texts AS t ON t.page_id = m.source_page_id AND t.revision_id = m.source_revision_id
         WHERE lower(m.surface) <> lower(s.title) ORDER BY md5(concat(m.source_page_id, m.start_char, m.cut)) LIMIT 5
-        """, **tables)  # fmt: skip
+        """,
+        **tables,
+    )
     for cut, surface, title, text, start, end in sample:
         left, right = words_before(text, start, 12), words_behind(text, end, 8)
         print(f"  {cut} {left!r} [{surface} -> {title}] {right!r}")

@@ -42,14 +42,26 @@ COUNTED = {
 # By the same commands; what that version did not count is not listed.
 BEFORE = {
     "en": {
-        "words": 872_882, "mentions": 738, "mentions of items": 0, "snapshot rows with items": 0, "entities": 146,
-        "sentences": 4_646, "items of noun phrases": 2_917, "items of random spans": 6_320,
+        "words": 872_882,
+        "mentions": 738,
+        "mentions of items": 0,
+        "snapshot rows with items": 0,
+        "entities": 146,
+        "sentences": 4_646,
+        "items of noun phrases": 2_917,
+        "items of random spans": 6_320,
     },
     "ja": {
-        "words": 4_646, "mentions": 89, "mentions of items": 0, "snapshot rows with items": 0, "entities": 0,
-        "sentences": 0, "items of noun phrases": 0, "items of random spans": 0,
+        "words": 4_646,
+        "mentions": 89,
+        "mentions of items": 0,
+        "snapshot rows with items": 0,
+        "entities": 0,
+        "sentences": 0,
+        "items of noun phrases": 0,
+        "items of random spans": 0,
     },
-}  # fmt: skip
+}
 
 
 def print_counts(language: str) -> dict[str, int]:
@@ -90,9 +102,20 @@ def test_english_articles_of_two_years_with_items_named_later(tmp_path, monkeypa
     # Nobody names the history again: the windows that are built get their items from the site links.
     run_tempkb(tmp_path, "build", "--dump", str(DUMPS / ITEMS), "--day", "2014-12-31", **settings)
     run_tempkb(
-        tmp_path, "release", "ecbd", "2000-01-01..2014-12-01", "--cut", "2014-12-01", "--preset", "small",
-        "--popular", "150", "--name", "cloze", **settings,
-    )  # fmt: skip
+        tmp_path,
+        "release",
+        "ecbd",
+        "2000-01-01..2014-12-01",
+        "--cut",
+        "2014-12-01",
+        "--preset",
+        "small",
+        "--popular",
+        "150",
+        "--name",
+        "cloze",
+        **settings,
+    )
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     found = print_counts("en")
     print_items(25)
@@ -103,13 +126,27 @@ def test_english_articles_of_two_years_with_items_named_later(tmp_path, monkeypa
 
 def test_japanese_articles(tmp_path, monkeypatch):
     settings = {
-        "TEMPKB_GRANULARITY": "month", "TEMPKB_WORKERS": "2", "TEMPKB_FIRST_WINDOW": "2006-07-01", "TEMPKB_WIKI": "jawiki",
-    }  # fmt: skip
+        "TEMPKB_GRANULARITY": "month",
+        "TEMPKB_WORKERS": "2",
+        "TEMPKB_FIRST_WINDOW": "2006-07-01",
+        "TEMPKB_WIKI": "jawiki",
+    }
     run_tempkb(tmp_path, "build", "--all", "--dump", str(DUMPS / "yohasebe+wp2txt/5d6ff36d55/testdata.bz2"), **settings)
     run_tempkb(
-        tmp_path, "release", "ecbd", "2000-01-01..2006-08-01", "--dump-id", "none", "--preset", "small",
-        "--popular", "150", "--name", "cloze", **settings,
-    )  # fmt: skip
+        tmp_path,
+        "release",
+        "ecbd",
+        "2000-01-01..2006-08-01",
+        "--dump-id",
+        "none",
+        "--preset",
+        "small",
+        "--popular",
+        "150",
+        "--name",
+        "cloze",
+        **settings,
+    )
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     found = print_counts("ja")
     print_items(15)

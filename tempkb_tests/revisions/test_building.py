@@ -110,12 +110,18 @@ def test_one_and_two_workers_and_any_order_of_parts_give_the_same_bytes(home_fol
 def test_files_of_two_dates_are_read_as_one_history(home_folder, tmp_path):
     old = tmp_path / "testwiki-20200101-pages-articles.xml"
     new = tmp_path / "testwiki-20210101-pages-articles.xml"
-    old.write_bytes(export(
-        page(1, revision(10, "2019-03-01T00:00:00Z", "first")), page(2, revision(11, "2019-03-01T00:00:00Z", "gone")),
-    ))  # fmt: skip
-    new.write_bytes(export(
-        page(1, revision(20, "2020-11-01T00:00:00Z", "second")), page(3, revision(21, "2020-12-30T00:00:00Z", "new")),
-    ))  # fmt: skip
+    old.write_bytes(
+        export(
+            page(1, revision(10, "2019-03-01T00:00:00Z", "first")),
+            page(2, revision(11, "2019-03-01T00:00:00Z", "gone")),
+        )
+    )
+    new.write_bytes(
+        export(
+            page(1, revision(20, "2020-11-01T00:00:00Z", "second")),
+            page(3, revision(21, "2020-12-30T00:00:00Z", "new")),
+        )
+    )
     store, report, windows = build_files(new, old, granularity="year")
     assert winners(store) == expected_winners([old, new], windows)
     rows = {(row["page_id"], str(row["cut"])): row for row in store.read("stable_snapshots").to_pylist()}
@@ -132,15 +138,17 @@ def test_of_a_revision_in_two_dumps_the_newer_counts_and_the_older_is_named(home
     new = tmp_path / "testwiki-20210101-pages-meta-history.xml"
     kept = revision(10, "2019-03-01T00:00:00Z", "kept")
     old.write_bytes(export(page(1, kept, revision(11, "2019-04-01T00:00:00Z", "told"))))
-    hidden = revision(11, "2019-04-01T00:00:00Z", "").replace('<text bytes="0" xml:space="preserve"></text>',
-                                                              '<text bytes="-1" deleted="deleted" />')  # fmt: skip
+    hidden = revision(11, "2019-04-01T00:00:00Z", "").replace(
+        '<text bytes="0" xml:space="preserve"></text>', '<text bytes="-1" deleted="deleted" />'
+    )
     assert "deleted" in hidden
     new.write_bytes(export(page(1, kept, hidden)))
     store, report, _ = build_files(old, new, granularity="year")
     log = {row["revision_id"]: row for row in store.read("revision_log").to_pylist()}
     assert [(r["is_suppressed"], r["text_sha1"] is None, r["dump_id"]) for r in log.values()] == [
-        (False, False, "testwiki-20200101"), (True, True, "testwiki-20200101"),
-    ]  # fmt: skip
+        (False, False, "testwiki-20200101"),
+        (True, True, "testwiki-20200101"),
+    ]
     (counts,) = report.counts.values()
     assert (counts.elements, counts.duplicates, counts.logged) == (4, 2, 2)
 
@@ -250,15 +258,19 @@ def test_namespaces_are_those_at_the_cut(home_folder, tmp_path):
     store, _, _ = build_files(path, namespaces="0")
     rows = store.read("stable_snapshots").to_pylist()
     assert [(str(r["cut"]), r["page_id"], r["title"], r["title_source"]) for r in rows] == [
-        ("2020-07-01", 5, "Rain", "move_comment"), ("2020-10-01", 5, "Rain", "move_comment"),
+        ("2020-07-01", 5, "Rain", "move_comment"),
+        ("2020-10-01", 5, "Rain", "move_comment"),
         ("2021-01-01", 5, "Rain", "move_comment"),
-    ]  # fmt: skip
+    ]
     since = datetime(2020, 5, 5, tzinfo=UTC)
     assert {r["article_since"] for r in rows} == {since}
     excluded = store.read("exclusions", table_name="stable_snapshots", reason="other_namespace").to_pylist()
     assert [(r["partition"], r["n"]) for r in excluded] == [
-        ("2020-01-01", 2), ("2020-04-01", 1), ("2020-07-01", 1), ("2020-10-01", 1),
-    ]  # fmt: skip
+        ("2020-01-01", 2),
+        ("2020-04-01", 1),
+        ("2020-07-01", 1),
+        ("2020-10-01", 1),
+    ]
     assert store.read("revision_log").num_rows == 3
 
 
@@ -364,8 +376,9 @@ def test_a_text_that_the_file_lost_is_absent_not_blank(home_folder, tmp_path):
     store, _, _ = build_files(path)
     rows = store.read("stable_snapshots").to_pylist()
     assert {(row["revision_id"], row["is_blank"], row["has_text"], row["text_sha1"]) for row in rows} == {
-        (1, False, False, "1" * 31), (2, False, False, "2" * 31),
-    }  # fmt: skip
+        (1, False, False, "1" * 31),
+        (2, False, False, "2" * 31),
+    }
 
 
 def test_a_lost_text_that_the_file_gave_before_is_found_again(home_folder, tmp_path):

@@ -24,10 +24,20 @@ from tempkb.store.store import Store
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
 PAGES = (
-    page(1, revision(11, "2020-11-03T00:00:00Z", "The [[Mill]] turns."), revision(12, "2021-02-03T00:00:00Z", "Old."), title="Clock"),
-    page(2, revision(21, "2020-12-01T00:00:00Z", "By the [[Clock]]."), revision(22, "2021-05-01T00:00:00Z", "New."), title="Mill"),
+    page(
+        1,
+        revision(11, "2020-11-03T00:00:00Z", "The [[Mill]] turns."),
+        revision(12, "2021-02-03T00:00:00Z", "Old."),
+        title="Clock",
+    ),
+    page(
+        2,
+        revision(21, "2020-12-01T00:00:00Z", "By the [[Clock]]."),
+        revision(22, "2021-05-01T00:00:00Z", "New."),
+        title="Mill",
+    ),
     page(3, revision(31, "2021-05-02T00:00:00Z", "The [[Clock]] of the quay."), title="Quay"),
-)  # fmt: skip
+)
 QUARTER = "2020-10-01"
 
 

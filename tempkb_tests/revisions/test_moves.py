@@ -46,8 +46,10 @@ def test_a_draft_lies_in_its_namespace_until_it_is_moved():
 def test_moves_chain_backwards():
     remarks = [(100, "moved [[A]] to [[B]]", True), (200, "moved [[B]] to [[C]]", True)]
     assert titles(remarks, "C") == [
-        (None, "0:A", "move_comment"), (100, "0:B", "move_comment"), (200, "0:C", "move_comment"),
-    ]  # fmt: skip
+        (None, "0:A", "move_comment"),
+        (100, "0:B", "move_comment"),
+        (200, "0:C", "move_comment"),
+    ]
 
 
 def test_an_unrecorded_later_move_leaves_todays_title_to_the_time_after_the_last_record():

@@ -27,13 +27,18 @@ SITE_HEAD = HEAD.replace(
 )
 PAGES = (
     page(1, revision(1, "2020-01-05T00:00:00Z", "Water."), title="Ébène"),
-    page(2, revision(2, "2020-01-06T00:00:00Z", "A mill. [[Ébène]]."),
-         revision(3, "2021-02-01T00:00:00Z", "A new mill. [[Ébène]].", MOVE), title="New mill"),
+    page(
+        2,
+        revision(2, "2020-01-06T00:00:00Z", "A mill. [[Ébène]]."),
+        revision(3, "2021-02-01T00:00:00Z", "A new mill. [[Ébène]].", MOVE),
+        title="New mill",
+    ),
     page(3, revision(4, "2020-01-07T00:00:00Z", REDIRECT), title="Mill (redirect)").replace(
-        "<id>3</id>", '<id>3</id><redirect title="New mill" />', 1),
+        "<id>3</id>", '<id>3</id><redirect title="New mill" />', 1
+    ),
     page(4, revision(5, "2020-01-08T00:00:00Z", "A category."), title="Kategorie:Mills", ns=14),
     page(5, revision(6, "2020-01-09T00:00:00Z", "Nobody links this."), title="Lonely"),
-)  # fmt: skip
+)
 
 
 def link(name, title):
@@ -42,9 +47,13 @@ def link(name, title):
 
 # Of Ébène two items say that it is theirs, which cannot be in a whole file: the smaller number counts, not the first.
 ITEMS = [
-    link("Q100", "ébène"), link("Q20", "Ébène"), link("Q3", "New_mill"), link("Q4", "Mill (redirect)"),
-    link("Q5", "Category:Mills"), link("Q6", "Old mill"),
-]  # fmt: skip
+    link("Q100", "ébène"),
+    link("Q20", "Ébène"),
+    link("Q3", "New_mill"),
+    link("Q4", "Mill (redirect)"),
+    link("Q5", "Category:Mills"),
+    link("Q6", "Old mill"),
+]
 OLD_ITEMS = [link("Q6", "New mill")]
 # page -> item on the day of the dump; the redirect's item is its own, and does not become the target's.
 EXPECTED = {1: "Q20", 2: "Q3", 3: "Q4", 4: "Q5", 5: None}
@@ -156,8 +165,10 @@ def test_the_sensor_asks_for_the_items_of_windows_that_stand_and_the_status_coun
     with dg.DagsterInstance.ephemeral() as instance:
         (request,) = (one for one in automation.requests(store, instance)[0] if "items" in one.run_key)
     assert (request.job_name, [key.to_user_string() for key in request.asset_selection], request.run_config) == (
-        "build_windows", ["stable_snapshots"], {"ops": {"revisions": {"config": {"only_items": True}}}},
-    )  # fmt: skip
+        "build_windows",
+        ["stable_snapshots"],
+        {"ops": {"revisions": {"config": {"only_items": True}}}},
+    )
     assert request.tags["dagster/asset_partition_range_start"] == "2020-01-01"
     assert request.tags["dagster/asset_partition_range_end"] == "2021-01-01"
 

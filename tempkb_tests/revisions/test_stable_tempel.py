@@ -35,14 +35,28 @@ def chosen(days, cuts=("2021-01-01", "2022-01-01"), empty=()):
     [
         pytest.param(["2019-05-01"], "2019-05-01", id="a quiet page keeps its only revision"),
         pytest.param(["2021-02-01"], None, id="a page first saved after the cut is not there"),
-        pytest.param(["2020-12-01", "2020-12-19", "2020-12-29T12:00"], "2020-12-19", id="ten days and a half beat eighteen that came before"),
+        pytest.param(
+            ["2020-12-01", "2020-12-19", "2020-12-29T12:00"],
+            "2020-12-19",
+            id="ten days and a half beat eighteen that came before",
+        ),
         pytest.param(["2019-12-20", "2020-12-20"], "2020-12-20", id="twelve days at the end beat a year before"),
         pytest.param(["2019-12-20", "2020-12-25"], "2019-12-20", id="seven days at the end do not"),
-        pytest.param(["2020-12-05", "2020-12-28", "2021-03-01"], "2020-12-28", id="what stood long after the cut wins: the rule looks ahead"),
-        pytest.param(["2020-06-01", "2021-01-01", "2021-03-01"], "2021-01-01", id="a revision exactly at the cut may win"),
-        pytest.param(["2020-12-02", "2020-12-08", "2020-12-08T01:00", "2020-12-14", "2020-12-20"], "2020-12-20", id="restored texts do not add up"),
+        pytest.param(
+            ["2020-12-05", "2020-12-28", "2021-03-01"],
+            "2020-12-28",
+            id="what stood long after the cut wins: the rule looks ahead",
+        ),
+        pytest.param(
+            ["2020-06-01", "2021-01-01", "2021-03-01"], "2021-01-01", id="a revision exactly at the cut may win"
+        ),
+        pytest.param(
+            ["2020-12-02", "2020-12-08", "2020-12-08T01:00", "2020-12-14", "2020-12-20"],
+            "2020-12-20",
+            id="restored texts do not add up",
+        ),
     ],
-)  # fmt: skip
+)
 def test_chooses_as_the_released_code_does(days, expected):
     assert chosen(days) == expected
 

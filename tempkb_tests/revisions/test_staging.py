@@ -64,8 +64,10 @@ def test_a_receipt_tells_the_same_runs_when_it_is_read_back(worker):
 
 def test_a_receipt_grows_by_a_few_bytes_with_each_batch(worker):
     """Half a million batches of an item of enwiki must be written, sent and read back at once."""
-    few, many = (len(encode_receipt(Receipt(runs=[(run, True) for run in gather(worker, pages)])))
-                 for pages in (range(1, 3), range(3, 203)))  # fmt: skip
+    few, many = (
+        len(encode_receipt(Receipt(runs=[(run, True) for run in gather(worker, pages)])))
+        for pages in (range(1, 3), range(3, 203))
+    )
     # A file's name with its sum, and in each of two quarters the numbers of a file and of a batch.
     a_file = len(str(worker.folder)) + len('"/page_wikitexts-00000.arrow":"",') + 64
     assert many - few < 200 * (a_file + 2 * len("123,12,"))

@@ -54,28 +54,51 @@ MACHINE = [
     (of_system(errno.EACCES), f"/h/lake/it's [a]: Permission denied; {WRITE}"),
     (of_system(errno.ESTALE), f"/h/lake/it's [a]: Stale file handle; {MOUNT}"),
     (of_system(errno.EIO), f"/h/lake/it's [a]: Input/output error; {MOUNT}"),
-    (of_system(errno.ENOENT), "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
-     "Put it back or name another, then give the same command again"),
+    (
+        of_system(errno.ENOENT),
+        "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
+        "Put it back or name another, then give the same command again",
+    ),
     (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; take a shorter name"),
-    (FileNotFoundError(2, "Failed to open local file '/h/.draft'. Detail: [errno 2] No such file or directory", "/h/it's"),
-     "/h/it's: No such file or directory; was it moved or removed, or is a disk not mounted? Put it back or name another, "
-     "then give the same command again"),
-    (OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
-     f"{HOME}: No space left on device; {ROOM}"),
+    (
+        FileNotFoundError(
+            2, "Failed to open local file '/h/.draft'. Detail: [errno 2] No such file or directory", "/h/it's"
+        ),
+        "/h/it's: No such file or directory; was it moved or removed, or is a disk not mounted? Put it back or name another, "
+        "then give the same command again",
+    ),
+    (
+        OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
+        f"{HOME}: No space left on device; {ROOM}",
+    ),
     (duckdb.IOException(DUCKDB_FULL), f"{DUCKDB_FULL}; {ROOM}"),
-    (duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"),
-     f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; take fewer workers (TEMPKB_WORKERS=1) or a machine "
-     "with more memory"),
+    (
+        duckdb.OutOfMemoryException(
+            "Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"
+        ),
+        f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; take fewer workers (TEMPKB_WORKERS=1) or a machine "
+        "with more memory",
+    ),
     (sqlite3.OperationalError("database or disk is full"), f"{HOME}: database or disk is full; {ROOM}"),
-    (sqlite3.OperationalError("(sqlite3.OperationalError) database or disk is full\n[SQL: INSERT]"),
-     f"{HOME}: database or disk is full; {ROOM}"),
+    (
+        sqlite3.OperationalError("(sqlite3.OperationalError) database or disk is full\n[SQL: INSERT]"),
+        f"{HOME}: database or disk is full; {ROOM}",
+    ),
     (sqlite3.OperationalError("disk I/O error"), f"{HOME}: disk I/O error; {MOUNT}"),
-    (sqlite3.OperationalError("attempt to write a readonly database"), f"{HOME}: attempt to write a readonly database; {WRITE}"),
-    (sqlite3.DatabaseError("file is not a database"),
-     f"{HOME}: file is not a database; the file is damaged; restore it from a copy"),
-    (chained(sqlite3.OperationalError("unable to open database file")), f"{HOME}: unable to open database file; {WRITE}"),
+    (
+        sqlite3.OperationalError("attempt to write a readonly database"),
+        f"{HOME}: attempt to write a readonly database; {WRITE}",
+    ),
+    (
+        sqlite3.DatabaseError("file is not a database"),
+        f"{HOME}: file is not a database; the file is damaged; restore it from a copy",
+    ),
+    (
+        chained(sqlite3.OperationalError("unable to open database file")),
+        f"{HOME}: unable to open database file; {WRITE}",
+    ),
     (MemoryError(), "memory ran out; take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
-]  # fmt: skip
+]
 OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Error: no table"), AssertionError()]
 
 
@@ -125,10 +148,14 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
         (MACHINE[0][0], 1, f"tempkb: {MACHINE[0][1]}\n"),
         (MACHINE[10][0], 1, f"tempkb: {MACHINE[10][1]}\n"),
         (MACHINE[-2][0], 1, f"tempkb: {MACHINE[-2][1]}\n"),
-        (KeyboardInterrupt(), 130, "tempkb: interrupted; what is finished stays, and the same command goes on from there\n"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "tempkb: interrupted; what is finished stays, and the same command goes on from there\n",
+        ),
     ],
     ids=["system", "duckdb", "sqlite", "Ctrl-C"],
-)  # fmt: skip
+)
 def test_a_command_ends_with_one_line(error, code, line):
     with mock.patch("tempkb.screens.status.open_store", side_effect=error):
         done = CliRunner().invoke(main, ["status"])

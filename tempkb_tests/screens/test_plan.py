@@ -36,9 +36,17 @@ def server():
 def planned(server, home, wiki, **settings):
     """What the command prints for a wiki: (cells of the row, all it said)."""
     done = run_tempkb(
-        home, "plan", "--no-wikidata", check=False, TEMPKB_WIKI=wiki, TEMPKB_MIRROR=server.root, TEMPKB_WORKERS="16",
-        TEMPKB_CONTACT="me@example.org", TEMPKB_FIRST_WINDOW="2016-01-01", **settings,
-    )  # fmt: skip
+        home,
+        "plan",
+        "--no-wikidata",
+        check=False,
+        TEMPKB_WIKI=wiki,
+        TEMPKB_MIRROR=server.root,
+        TEMPKB_WORKERS="16",
+        TEMPKB_CONTACT="me@example.org",
+        TEMPKB_FIRST_WINDOW="2016-01-01",
+        **settings,
+    )
     row = next(line for line in done.stdout.splitlines() if f"{wiki}-20260101" in line)
     return [cell.strip() for cell in row.strip("│\n").split("│")], done
 

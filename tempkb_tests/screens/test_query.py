@@ -65,8 +65,12 @@ def test_what_fits_is_a_table_and_numbers_are_those_that_are_stored(sql):
     _, said, _ = sql("SELECT 1234567 AS id, 'postgres:x:1' AS line, '[bold]' AS \"[b]\", NULL AS none, true AS yes")
     assert [cell.strip() for cell in said.splitlines()[1].split("┃")[1:-1]] == ["id", "line", "[b]", "none", "yes"]
     assert [cell.strip() for cell in said.splitlines()[3].split("│")[1:-1]] == [
-        "1234567", "postgres:x:1", "[bold]", "NULL", "true",
-    ]  # fmt: skip
+        "1234567",
+        "postgres:x:1",
+        "[bold]",
+        "NULL",
+        "true",
+    ]
     assert said.splitlines()[-1] == "1 row"
 
 
@@ -121,7 +125,9 @@ def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, word
     assert len(error.splitlines()) == 1
     assert words in error
     line = error[error.index("duckdb -readonly ") : error.index("; Python: ")]
-    quoted = subprocess.run(["sh", "-c", f"printf %s {line.removeprefix('duckdb -readonly ')}"], capture_output=True, text=True, check=True)  # fmt: skip
+    quoted = subprocess.run(
+        ["sh", "-c", f"printf %s {line.removeprefix('duckdb -readonly ')}"], capture_output=True, text=True, check=True
+    )
     assert quoted.stdout == str(demo_home / "tempkb.duckdb")
     python = error.split("Python: ")[1].strip()
     with eval(python, {"duckdb": duckdb}) as shell:  # noqa: S307 - the line that a person is told to type
@@ -180,9 +186,11 @@ def test_a_parquet_file_is_written_whole_or_not_at_all(sql, demo_home, tmp_path)
     assert target.read_bytes() == before
     inside = demo_home / "lake" / "x.parquet"
     for where, words in (
-        (tmp_path / "no" / "x.parquet", "there is no folder"), (tmp_path, "is a folder; name a file in it"),
-        (inside, "keeps its own files"), (demo_home / "tempkb.duckdb", "keeps its own files"),
-    ):  # fmt: skip
+        (tmp_path / "no" / "x.parquet", "there is no folder"),
+        (tmp_path, "is a folder; name a file in it"),
+        (inside, "keeps its own files"),
+        (demo_home / "tempkb.duckdb", "keeps its own files"),
+    ):
         code, _, error = sql("SELECT 1", "--parquet", where)
         assert (code, words in error, len(error.splitlines())) == (1, True, 1)
     code, _, error = sql("SELECT 1 AS a, 2 AS a", "--parquet", target)

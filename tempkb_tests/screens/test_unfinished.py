@@ -49,8 +49,9 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
         releases.keep(home, releases.create(home, "small", make_design("small", [date(2022, 1, 1)]), name))
     store = open_store()
     store.publish()
-    places = [(name, f"{release}.2022-01-01") for release in ("mine", "whole")
-              for name in ("tempel_plans", "tempel_filters")]  # fmt: skip
+    places = [
+        (name, f"{release}.2022-01-01") for release in ("mine", "whole") for name in ("tempel_plans", "tempel_filters")
+    ]
     for table, key in places:
         store.write(store.tables[table], key, [store.tables[table].schema.empty_table()], Provenance({}, {}))
     mark_built(home, "whole", {})

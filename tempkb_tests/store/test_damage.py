@@ -66,10 +66,16 @@ def test_every_flipped_byte_of_a_small_partition_is_noticed(store):
 @pytest.mark.parametrize(
     "written",
     [
-        "", "{", "[]", "null", '"text"', "{}", '{"version": 1}',
+        "",
+        "{",
+        "[]",
+        "null",
+        '"text"',
+        "{}",
+        '{"version": 1}',
         '{"table": "towns", "partition": "north", "version": "a", "rows": 1, "schema": "s", "files": [{"name": "../x"}]}',
     ],
-)  # fmt: skip
+)
 def test_a_pointer_that_tempkb_did_not_write_is_no_pointer(store, written):
     version = write(store)
     pointer(version).write_text(written)
@@ -386,15 +392,20 @@ def test_a_note_of_damage_to_a_file_that_was_replaced_since_says_nothing(store):
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (duckdb.IOException("IO Error: Could not set lock on file: Conflicting lock is held in PID 1"), "is open in another"),
+        (
+            duckdb.IOException("IO Error: Could not set lock on file: Conflicting lock is held in PID 1"),
+            "is open in another",
+        ),
         (duckdb.IOException("IO Error: Cannot open file: Permission denied"), "cannot be opened: IO Error"),
         (duckdb.IOException("IO Error: Could not read from file: Input/output error"), "cannot be opened: IO Error"),
         (
-            duckdb.IOException("IO Error: Trying to read a database file with version number 99, but we can only read 64"),
+            duckdb.IOException(
+                "IO Error: Trying to read a database file with version number 99, but we can only read 64"
+            ),
             "this DuckDB does not read .* tempkb leaves it as it is",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_opened_for_another_reason_stays(store, error, said):
     path = with_notes(store)
     with mock.patch("duckdb.connect", side_effect=error):

@@ -67,8 +67,9 @@ def test_side_tables_follow_their_partition(store):
     write(store, "north", 1)
     store.publish()
     assert query(store, "SELECT role, name, version <> '' FROM manifest ORDER BY role") == [
-        ("input", "x", True), ("output", "part-00000.parquet", True),
-    ]  # fmt: skip
+        ("input", "x", True),
+        ("output", "part-00000.parquet", True),
+    ]
     store.lake.remove("towns", "north")
     store.publish()
     assert query(store, "SELECT count(*) FROM manifest") == [(0,)]
@@ -142,8 +143,9 @@ def test_a_view_over_files_of_an_earlier_declaration_has_the_later_columns_too(s
     grown = with_table(store, later)
     assert grown.publish().left == 0
     assert query(grown, "SELECT name, n_people, holes FROM towns ORDER BY town_id") == [
-        ("Town 0", 1, None), ("Town 1", 1, None),
-    ]  # fmt: skip
+        ("Town 0", 1, None),
+        ("Town 1", 1, None),
+    ]
 
 
 def test_a_changed_declaration_rebuilds_the_table_from_the_lake(store):
@@ -169,8 +171,10 @@ def test_an_analysts_open_connection_fails_nothing_and_the_partition_arrives_lat
     store.publish()
     reader = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(READER), str(store.database.path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert reader.stdout.readline() == "3\n"
         write(store, "south", 2)
@@ -219,8 +223,13 @@ def test_lists_and_structs_come_in_whole(home_folder):
 
     answer = pa.struct([("name", pa.string()), ("others", pa.list_(pa.string()))])
     table = dataclasses.replace(
-        TOWNS, columns=(*TOWNS.columns, Column("rivers", pa.list_(pa.string()), "r"), Column("answers", pa.list_(answer), "a"))
-    )  # fmt: skip
+        TOWNS,
+        columns=(
+            *TOWNS.columns,
+            Column("rivers", pa.list_(pa.string()), "r"),
+            Column("answers", pa.list_(answer), "a"),
+        ),
+    )
     rows = towns("north", 1)
     rows = rows.append_column("rivers", pa.array([["Aa", "Bee"]], pa.list_(pa.string())))
     rows = rows.append_column("answers", pa.array([[{"name": "Ada", "others": ["A."]}]], pa.list_(answer)))

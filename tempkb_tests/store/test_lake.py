@@ -105,9 +105,15 @@ def test_exclusions_and_manifest_are_tables(store):
     lost = [Exclusion("too_small", 3, "Town 9"), Exclusion("none", 0, "")]
     store.write(TOWNS, "north", [towns("north", 2)], Provenance({"towns.xml": "ab12"}, {"region": "north"}), lost)
     assert store.read("exclusions").to_pylist() == [
-        {"table_name": "towns", "partition": "north", "reason": "too_small", "n": 3, "example": "Town 9",
-         "recorded_in": "towns"},
-    ]  # fmt: skip
+        {
+            "table_name": "towns",
+            "partition": "north",
+            "reason": "too_small",
+            "n": 3,
+            "example": "Town 9",
+            "recorded_in": "towns",
+        },
+    ]
     manifest = store.read("manifest").to_pylist()
     assert [(row["role"], row["name"]) for row in manifest] == [
         ("input", "towns.xml"),

@@ -10,11 +10,31 @@ from markdown_it import MarkdownIt
 from tempkb.store.materialise import markdown
 
 TITLES = [
-    "![x](http://example.org/spy.png)", "![x](//example.org/spy.png)", "![x][y]", '<img src="http://example.org/spy.png">',
-    "<script>alert(1)</script>", "[click](javascript:alert)", "<b>bold</b>", "a|b", "a\\|b", "\\", "`code`", "``x`|`",
-    "**b** _i_ __s__ a_b __x__y snake_case _x", "&lt;", "~~gone~~", "http://example.org/`x`|y", "me@example.org",
-    "www.example.org", "<!-- c -->", "$x$", "# head", "'''x''' [[y|z]] {{t}}", "postgres:x:1", "10% [x] é",
-]  # fmt: skip
+    "![x](http://example.org/spy.png)",
+    "![x](//example.org/spy.png)",
+    "![x][y]",
+    '<img src="http://example.org/spy.png">',
+    "<script>alert(1)</script>",
+    "[click](javascript:alert)",
+    "<b>bold</b>",
+    "a|b",
+    "a\\|b",
+    "\\",
+    "`code`",
+    "``x`|`",
+    "**b** _i_ __s__ a_b __x__y snake_case _x",
+    "&lt;",
+    "~~gone~~",
+    "http://example.org/`x`|y",
+    "me@example.org",
+    "www.example.org",
+    "<!-- c -->",
+    "$x$",
+    "# head",
+    "'''x''' [[y|z]] {{t}}",
+    "postgres:x:1",
+    "10% [x] é",
+]
 
 
 @pytest.mark.parametrize("title", TITLES)

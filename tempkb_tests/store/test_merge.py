@@ -40,10 +40,7 @@ def listed(tables):
 
 def runs_of(lists, size=4):
     firsts = [some[0] if some else (15, "a") for some in lists]
-    return [
-        SortedRun(first, lambda n=number: pieces(lists[n], size, tag=n))
-        for number, first in enumerate(firsts)
-    ]  # fmt: skip
+    return [SortedRun(first, lambda n=number: pieces(lists[n], size, tag=n)) for number, first in enumerate(firsts)]
 
 
 def sorted_plainly(lists):

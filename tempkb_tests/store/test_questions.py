@@ -73,7 +73,16 @@ def test_what_reads_runs(asked, query, first):
     assert ask(asked, query)[0] == first
 
 
-@pytest.mark.parametrize("query", ["EXPLAIN FROM villages", "EXPLAIN ANALYZE SELECT 1", "EXPLAIN (FORMAT JSON) (FROM towns)", "EXPLAIN PIVOT towns ON town_id USING count(*)", "SUMMARIZE towns"])  # fmt: skip
+@pytest.mark.parametrize(
+    "query",
+    [
+        "EXPLAIN FROM villages",
+        "EXPLAIN ANALYZE SELECT 1",
+        "EXPLAIN (FORMAT JSON) (FROM towns)",
+        "EXPLAIN PIVOT towns ON town_id USING count(*)",
+        "SUMMARIZE towns",
+    ],
+)
 def test_what_explains_runs(asked, query):
     assert ask(asked, query)
 

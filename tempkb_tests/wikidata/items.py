@@ -23,8 +23,13 @@ def time(text, precision=None, calendar=GREGORIAN):
 
 
 def item_value(name):
-    return {"snaktype": "value", "datavalue": {"type": "wikibase-entityid",
-            "value": {"entity-type": "item", "numeric-id": int(name[1:]), "id": name}}}  # fmt: skip
+    return {
+        "snaktype": "value",
+        "datavalue": {
+            "type": "wikibase-entityid",
+            "value": {"entity-type": "item", "numeric-id": int(name[1:]), "id": name},
+        },
+    }
 
 
 def said(guid, value, start=(), end=(), point=(), rank="normal"):
@@ -43,10 +48,13 @@ def item(name, label="", page="", aliases=(), links=None, **claims):
     label = {"en": label} if isinstance(label, str) and label else label or {}
     sites = {"xwiki": {"title": page}} if page else {}
     return {
-        "type": "item", "id": name, "labels": {code: {"language": code, "value": text} for code, text in label.items()} or [],
+        "type": "item",
+        "id": name,
+        "labels": {code: {"language": code, "value": text} for code, text in label.items()} or [],
         "aliases": {"en": [{"language": "en", "value": text} for text in aliases]} if aliases else [],
-        "claims": claims or [], "sitelinks": {**sites, **(links or {})} or [],
-    }  # fmt: skip
+        "claims": claims or [],
+        "sitelinks": {**sites, **(links or {})} or [],
+    }
 
 
 def write_lines(path, entities):

@@ -20,14 +20,32 @@ def classes(*names):
 
 
 WORLD = [
-    item("Q1", "Ada", "Ada Lane", aliases=("A. Lane", "Lady Ada"), links={"ywiki": {"title": "Ada"}},
-         P31=classes("Q5"), P570=[said("Q1$d", time("2019-06"))],
-         P54=[said("Q1$1", "Q2", "2018", "2019"), said("Q1$2", "Q3", "2019-02-01", rank="deprecated"),
-              said("Q1$3", "Q3"), said("Q1$4", "Q2"), said("Q1$5", {"snaktype": "somevalue"}, "2018")],
-         P69=[said("Q1$6", "Q2")]),
-    item("Q2", {"mul": "Reed", "fr": "Roseau"}, "Reed",
-         P31=classes("Q11"), P571=[said("Q2$a", time("2015"), rank="normal"), said("Q2$b", time("2014-05-01"), rank="preferred")],
-         P580=[said("Q2$c", time("2013"), rank="deprecated")], P577=[said("Q2$e", time("2012-01-01"))]),
+    item(
+        "Q1",
+        "Ada",
+        "Ada Lane",
+        aliases=("A. Lane", "Lady Ada"),
+        links={"ywiki": {"title": "Ada"}},
+        P31=classes("Q5"),
+        P570=[said("Q1$d", time("2019-06"))],
+        P54=[
+            said("Q1$1", "Q2", "2018", "2019"),
+            said("Q1$2", "Q3", "2019-02-01", rank="deprecated"),
+            said("Q1$3", "Q3"),
+            said("Q1$4", "Q2"),
+            said("Q1$5", {"snaktype": "somevalue"}, "2018"),
+        ],
+        P69=[said("Q1$6", "Q2")],
+    ),
+    item(
+        "Q2",
+        {"mul": "Reed", "fr": "Roseau"},
+        "Reed",
+        P31=classes("Q11"),
+        P571=[said("Q2$a", time("2015"), rank="normal"), said("Q2$b", time("2014-05-01"), rank="preferred")],
+        P580=[said("Q2$c", time("2013"), rank="deprecated")],
+        P577=[said("Q2$e", time("2012-01-01"))],
+    ),
     item("Q3", "", "Nameless", P31=classes("Q5", "Q12"), P571=[said("Q3$a", time("+1900-00-00T00:00:00Z", 7))]),
     item("Q4", "No page", P31=classes("Q5"), P54=[said("Q4$1", "Q2", "2018")]),
     # Clubs are organisations; organisations and groups are above one another.
@@ -35,7 +53,7 @@ WORLD = [
     item("Q12", "organisation", P279=classes("Q13")),
     item("Q13", "group", P279=classes("Q12", "Q14")),
     {"type": "property", "id": "P54", "labels": {}, "claims": []},
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -75,8 +93,18 @@ def test_undated_statements_are_told_beside_dated_ones(store):
 
 
 def test_origins_are_the_earliest_of_the_best_rank(store):
-    found = rows(store, "entity_origins", "entity_id", "origin_from", "origin_precision", "origin_property",
-                 "n_candidate_dates", "earliest_any_rank_from", "extended_from", "extended_property")  # fmt: skip
+    found = rows(
+        store,
+        "entity_origins",
+        "entity_id",
+        "origin_from",
+        "origin_precision",
+        "origin_property",
+        "n_candidate_dates",
+        "earliest_any_rank_from",
+        "extended_from",
+        "extended_property",
+    )
     # The deprecated start never counts; the century is too coarse to tell an origin.
     assert found == [("Q2", date(2014, 5, 1), "day", "P571", 1, date(2014, 5, 1), date(2012, 1, 1), "P577")]
 
@@ -85,9 +113,13 @@ def test_classes_are_closed_upward_as_far_as_asked(store):
     found = rows(store, "entity_classes", "entity_id", "class_id", "depth")
     assert found == [
         ("Q1", "Q5", 0),
-        ("Q2", "Q11", 0), ("Q2", "Q12", 1), ("Q2", "Q14", 3),
-        ("Q3", "Q12", 0), ("Q3", "Q14", 2), ("Q3", "Q5", 0),
-    ]  # fmt: skip
+        ("Q2", "Q11", 0),
+        ("Q2", "Q12", 1),
+        ("Q2", "Q14", 3),
+        ("Q3", "Q12", 0),
+        ("Q3", "Q14", 2),
+        ("Q3", "Q5", 0),
+    ]
 
 
 def test_what_is_left_out_is_counted(store):
@@ -119,8 +151,9 @@ def test_names_in_several_languages(tmp_path, monkeypatch):
     found = rows(store, "wikidata_entities", "entity_id", "label", "labels")
     assert [(name, label) for name, label, _ in found] == [("Q1", None), ("Q2", "Roseau"), ("Q3", None)]
     assert found[1][2] == [
-        {"language": "fr", "label": "Roseau", "aliases": []}, {"language": "mul", "label": "Reed", "aliases": []},
-    ]  # fmt: skip
+        {"language": "fr", "label": "Roseau", "aliases": []},
+        {"language": "mul", "label": "Reed", "aliases": []},
+    ]
 
 
 def test_an_item_that_comes_twice_counts_once(tmp_path, monkeypatch):
@@ -202,10 +235,17 @@ def test_versions_tell_since_when_and_until_when_a_fact_was_known(twice):
 
 def test_late_edits_compare_with_the_first_dump_after_a_window(twice):
     found = {
-        row["window_start"]: (row["first_dump_date"].isoformat(), row["n_facts_then"], row["n_facts_now"], row["n_added"],
-                              row["n_removed"], row["n_changed"], row["is_provisional"])
+        row["window_start"]: (
+            row["first_dump_date"].isoformat(),
+            row["n_facts_then"],
+            row["n_facts_now"],
+            row["n_added"],
+            row["n_removed"],
+            row["n_changed"],
+            row["is_provisional"],
+        )
         for row in twice.read("late_edits", dump_id="wikidatawiki-20200401").to_pylist()
-    }  # fmt: skip
+    }
     # Early in 2018 nobody's fact holds but the one that goes; at the end of 2019 one came and one went.
     assert found[date(2018, 1, 1)] == ("2020-01-01", 1, 0, 0, 1, 0, False)
     assert found[date(2019, 10, 1)] == ("2020-01-01", 3, 3, 1, 1, 0, False)

@@ -25,10 +25,12 @@ def late(tmp_path, monkeypatch):
         store = read_home(tmp_path, monkeypatch, dumps, **settings)
         rows = store.read("late_edits", dump_id=f"wikidatawiki-{days[-1].replace('-', '')}").to_pylist()
         return {
-            str(row["window_start"]): tuple(row[name] for name in
-                ("n_facts_then", "n_facts_now", "n_added", "n_removed", "n_changed", "late_edit_rate"))
+            str(row["window_start"]): tuple(
+                row[name]
+                for name in ("n_facts_then", "n_facts_now", "n_added", "n_removed", "n_changed", "late_edit_rate")
+            )
             for row in rows
-        }  # fmt: skip
+        }
 
     return of
 
@@ -138,8 +140,10 @@ def within(told, window):
 
 
 def expected(before, now, window):
-    pairs = [(within(before[guid], window) if guid in before else None, within(now[guid], window) if guid in now else None)
-             for guid in sorted({*before, *now})]  # fmt: skip
+    pairs = [
+        (within(before[guid], window) if guid in before else None, within(now[guid], window) if guid in now else None)
+        for guid in sorted({*before, *now})
+    ]
     added = [new for old, new in pairs if new and not old]
     removed = [old for old, new in pairs if old and not new]
     for one in list(added):
@@ -166,8 +170,13 @@ def test_random_statements_against_an_oracle_over_days(late, seed):
         if chance.random() < 0.5:
             now[guid + "x"] = ({**statement, "id": guid + "x"}, told)
     days = ("2020-02-17", "2020-03-16")
-    found = late([one for one, _ in before.values()], [one for one, _ in now.values()], days,
-                 granularity="week", first_window="2019-12-02")  # fmt: skip
+    found = late(
+        [one for one, _ in before.values()],
+        [one for one, _ in now.values()],
+        days,
+        granularity="week",
+        first_window="2019-12-02",
+    )
     windows = list(windows_between(date(2019, 12, 2), date(2020, 2, 17), Granularity.WEEK))
     assert len(windows) == 11
     for window in windows:

@@ -91,6 +91,8 @@ def test_known_by_a_dump():
             "CREATE TABLE v AS SELECT * FROM (VALUES ('always', NULL, NULL), ('until', NULL, DATE '2020-04-01'), "
             "('since', DATE '2020-04-01', NULL)) AS v(name, known_from, known_to)"
         )
-        known = {day: [row[0] for row in connection.execute(f"SELECT name FROM v WHERE {known_by(day)}").fetchall()]
-                 for day in ("DATE '2020-01-01'", "DATE '2020-04-01'")}  # fmt: skip
+        known = {
+            day: [row[0] for row in connection.execute(f"SELECT name FROM v WHERE {known_by(day)}").fetchall()]
+            for day in ("DATE '2020-01-01'", "DATE '2020-04-01'")
+        }
     assert list(known.values()) == [["always", "until"], ["always", "since"]]

@@ -111,8 +111,13 @@ def test_a_cut_file_keeps_what_is_whole_and_says_where_it_breaks(tmp_path, pack,
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(b"", "is empty"), (b"<mediawiki>", "expected Wikidata's JSON"), (b'{"a": 1}', "no JSON of Wikidata"), (b"[1, 2]", "no JSON of Wikidata")],
-)  # fmt: skip
+    [
+        (b"", "is empty"),
+        (b"<mediawiki>", "expected Wikidata's JSON"),
+        (b'{"a": 1}', "no JSON of Wikidata"),
+        (b"[1, 2]", "no JSON of Wikidata"),
+    ],
+)
 def test_what_is_no_dump_is_refused_by_name(tmp_path, data, why):
     path = tmp_path / "other.json"
     path.write_bytes(data)

@@ -16,20 +16,30 @@ def told(start=(), end=(), point=()):
     read = msgspec.json.decode(msgspec.json.encode(qualifiers), type=Qualifiers)
     unreadable: list[str] = []
     return [
-        (*(None if day is None else day_text(day) for day in (one.valid_from, one.valid_to, one.certain_from, one.certain_to)),
-         one.start.kind, one.end.kind)
+        (
+            *(
+                None if day is None else day_text(day)
+                for day in (one.valid_from, one.valid_to, one.certain_from, one.certain_to)
+            ),
+            one.start.kind,
+            one.end.kind,
+        )
         for one in intervals_of(read, unreadable)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         # The last day counts: it ended on some day of 2020, the earliest being 1 January.
-        ({"start": ["2019-05-03"], "end": ["2020"]},
-         [("2019-05-03", "2021-01-01", "2019-05-03", "2020-01-02", "value", "value")]),
-        ({"start": ["2019"], "end": ["2020-02-29"]},
-         [("2019-01-01", "2020-03-01", "2019-12-31", "2020-03-01", "value", "value")]),
+        (
+            {"start": ["2019-05-03"], "end": ["2020"]},
+            [("2019-05-03", "2021-01-01", "2019-05-03", "2020-01-02", "value", "value")],
+        ),
+        (
+            {"start": ["2019"], "end": ["2020-02-29"]},
+            [("2019-01-01", "2020-03-01", "2019-12-31", "2020-03-01", "value", "value")],
+        ),
         ({"start": ["2019-05"]}, [("2019-05-01", None, "2019-05-31", None, "value", "absent")]),
         ({"end": ["2019-05"]}, [(None, "2019-06-01", None, "2019-05-02", "absent", "value")]),
         ({"start": ["2019"], "end": ["somevalue"]}, [("2019-01-01", None, "2019-12-31", None, "value", "somevalue")]),
@@ -39,25 +49,39 @@ def told(start=(), end=(), point=()):
         ({"point": ["2019"]}, [("2019-01-01", "2020-01-01", "2019-12-31", "2019-01-02", "value", "value")]),
         ({"point": ["2019"], "end": ["2020"]}, [(None, "2021-01-01", None, "2020-01-02", "absent", "value")]),
         # Two starts and two ends are two stretches, however they are written down.
-        ({"start": ["2015", "2010"], "end": ["2012", "2017"]},
-         [("2010-01-01", "2013-01-01", "2010-12-31", "2012-01-02", "value", "value"),
-          ("2015-01-01", "2018-01-01", "2015-12-31", "2017-01-02", "value", "value")]),
+        (
+            {"start": ["2015", "2010"], "end": ["2012", "2017"]},
+            [
+                ("2010-01-01", "2013-01-01", "2010-12-31", "2012-01-02", "value", "value"),
+                ("2015-01-01", "2018-01-01", "2015-12-31", "2017-01-02", "value", "value"),
+            ],
+        ),
         # Two starts, one end: the first ended before the second began, nobody knows when.
-        ({"start": ["2010", "2015"], "end": ["2017"]},
-         [("2010-01-01", "2016-01-01", "2010-12-31", None, "value", "somevalue"),
-          ("2015-01-01", "2018-01-01", "2015-12-31", "2017-01-02", "value", "value")]),
+        (
+            {"start": ["2010", "2015"], "end": ["2017"]},
+            [
+                ("2010-01-01", "2016-01-01", "2010-12-31", None, "value", "somevalue"),
+                ("2015-01-01", "2018-01-01", "2015-12-31", "2017-01-02", "value", "value"),
+            ],
+        ),
         # One start, two ends: of what ended second nobody knows the start.
-        ({"start": ["2010"], "end": ["2012", "2017"]},
-         [("2010-01-01", "2013-01-01", "2010-12-31", "2012-01-02", "value", "value"),
-          (None, "2018-01-01", None, "2017-01-02", "absent", "value")]),
+        (
+            {"start": ["2010"], "end": ["2012", "2017"]},
+            [
+                ("2010-01-01", "2013-01-01", "2010-12-31", "2012-01-02", "value", "value"),
+                (None, "2018-01-01", None, "2017-01-02", "absent", "value"),
+            ],
+        ),
         # The same date twice is one date.
         ({"start": ["2010", "2010"]}, [("2010-01-01", None, "2010-12-31", None, "value", "absent")]),
         # A start after the end is kept as it is said; who uses it decides.
-        ({"start": ["2012"], "end": ["2010"]},
-         [("2012-01-01", "2011-01-01", "2012-12-31", "2010-01-02", "value", "value")]),
+        (
+            {"start": ["2012"], "end": ["2010"]},
+            [("2012-01-01", "2011-01-01", "2012-12-31", "2010-01-02", "value", "value")],
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_qualifiers_tell_stretches(given, expected):
     assert told(**given) == expected
 

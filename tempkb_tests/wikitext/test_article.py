@@ -36,9 +36,11 @@ def test_spans_of_sections_and_paragraphs():
     article = read_article("Lead [[a]].\n\nMore.\n== One ==\nx\n=== Two ===\n* y\n== Three ==\nz", ENGLISH)
     assert article.text == "Lead a.\nMore.\nOne\nx\nTwo\ny\nThree\nz"
     assert article.sections == (
-        Section(0, "", 0, 0, 14), Section(2, "One", 14, 18, 26), Section(3, "Two", 20, 24, 26),
+        Section(0, "", 0, 0, 14),
+        Section(2, "One", 14, 18, 26),
+        Section(3, "Two", 20, 24, 26),
         Section(2, "Three", 26, 32, 33),
-    )  # fmt: skip
+    )
     told = [(one.kind, article.text[one.start : one.end]) for one in article.paragraphs]
     assert told == [("prose", "Lead a."), ("prose", "More."), ("prose", "x"), ("list", "y"), ("prose", "z")]
 
@@ -74,12 +76,14 @@ def test_unbalanced_markup_is_counted():
     assert read_article("a {{b|c\n\nd [[e f", ENGLISH).unbalanced == 2
 
 
-MARKUP = st.sampled_from([
-    "[[", "]]", "{{", "}}", "{{{", "}}}", "{|", "|}", "|-", "|", "''", "'''", "'''''", "<ref>", "</ref>", "<!--", "-->", "==",
-    "\n", "\n*", "\n{|", "\n|}", " ", "a", "File:", "Category:", "<nowiki>", "</nowiki>", "&amp;", "&#1;", "\x00", "\x001\x00",
-    "http://", "[http://a ", "]", "[", "#", ":", "(", ")", ",", "{{convert|", "5", "|km", "{{birth date|", "~~~~", "__TOC__", "é",
-    "{{odd}}", "<math>x</math>", "<math>\\int</math>", "[[File:a.png|20px]]", "\x01", "\x010\x01", "{{nowrap|", "word", " .",
-])  # fmt: skip
+PIECES = """
+    [[ ]] {{ }} {{{ }}} {| |} |- | '' ''' ''''' <ref> </ref> <!-- --> == a File: Category: <nowiki> </nowiki> &amp; &#1; http:// ]
+    [ # : ( ) , {{convert| 5 |km {{birth·date| ~~~~ __TOC__ é {{odd}} <math>x</math> <math>\\int</math> [[File:a.png|20px]]
+    {{nowrap| word [http://a· ·.
+"""
+# A raised dot stands for a blank inside a piece.
+VISIBLE = [piece.replace("·", " ") for piece in PIECES.split()]
+MARKUP = st.sampled_from([*VISIBLE, " ", "\n", "\n*", "\n{|", "\n|}", "\x00", "\x001\x00", "\x01", "\x010\x01"])
 
 
 @settings(max_examples=600, deadline=None)

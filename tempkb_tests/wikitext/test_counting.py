@@ -46,8 +46,16 @@ def test_texts_with_blanks_have_the_words_that_blanks_part():
 
 @pytest.mark.parametrize(
     ("left", "right", "language", "may"),
-    [("京", "は", "", True), ("T", "は", "", True), ("カ", "ン", "", False), ("e", "r", "", False),
-     ("林", "在", "zh", True), ("語", "学", "ja", False), ("語", "の", "ja", True), ("ป", "\u0e47", "th", False)],
-)  # fmt: skip
+    [
+        ("京", "は", "", True),
+        ("T", "は", "", True),
+        ("カ", "ン", "", False),
+        ("e", "r", "", False),
+        ("林", "在", "zh", True),
+        ("語", "学", "ja", False),
+        ("語", "の", "ja", True),
+        ("ป", "\u0e47", "th", False),
+    ],
+)
 def test_where_names_may_end(left, right, language, may):
     assert may_part(left, right, language) == may

@@ -8,17 +8,38 @@ from tempkb.store.memory import in_memory
 from tempkb.wikitext.list_titles import list_title_pattern
 
 LISTS = [
-    ("en", "List of bridges in Varland"), ("en", "Timeline of Varl"), ("de", "Liste der Brücken in Varland"),
-    ("de", "Liste bedeutender Seen"), ("fr", "Liste d'îles de Varlande"), ("es", "Anexo:Puentes de Varlandia"),
-    ("it", "Lista dei ponti"), ("pt", "Lista de pontes"), ("ru", "Список мостов"), ("ja", "橋の一覧"), ("ja", "橋の一覧 (A-B)"),
-    ("zh", "桥梁列表"), ("zh", "橋樑一覽表"), ("ar", "قائمة الجسور"), ("ko", "다리 목록"), ("tr", "Köprüler listesi"),
-    ("fi", "Siltojen luettelo"), ("nl", "Lijst van bruggen"),
-]  # fmt: skip
+    ("en", "List of bridges in Varland"),
+    ("en", "Timeline of Varl"),
+    ("de", "Liste der Brücken in Varland"),
+    ("de", "Liste bedeutender Seen"),
+    ("fr", "Liste d'îles de Varlande"),
+    ("es", "Anexo:Puentes de Varlandia"),
+    ("it", "Lista dei ponti"),
+    ("pt", "Lista de pontes"),
+    ("ru", "Список мостов"),
+    ("ja", "橋の一覧"),
+    ("ja", "橋の一覧 (A-B)"),
+    ("zh", "桥梁列表"),
+    ("zh", "橋樑一覽表"),
+    ("ar", "قائمة الجسور"),
+    ("ko", "다리 목록"),
+    ("tr", "Köprüler listesi"),
+    ("fi", "Siltojen luettelo"),
+    ("nl", "Lijst van bruggen"),
+]
 NONE = [
-    ("en", "Lists"), ("en", "Franz List"), ("de", "Liste (Programmierung)"), ("de", "Listenhund"), ("fr", "Listeria"),
-    ("es", "Listados"), ("ja", "一覧性"), ("de", "List of bridges"), ("ja", "List of bridges"), ("xx", "List of bridges"),
+    ("en", "Lists"),
+    ("en", "Franz List"),
+    ("de", "Liste (Programmierung)"),
+    ("de", "Listenhund"),
+    ("fr", "Listeria"),
+    ("es", "Listados"),
+    ("ja", "一覧性"),
+    ("de", "List of bridges"),
+    ("ja", "List of bridges"),
+    ("xx", "List of bridges"),
     ("xx", ""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(

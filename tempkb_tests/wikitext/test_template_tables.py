@@ -69,10 +69,16 @@ def test_names_are_written_as_they_are_looked_up_and_stand_in_one_row(language):
 @pytest.mark.parametrize(
     ("name", "language", "expected"),
     [
-        ("citation needed", "en", True), ("infobox person", "en", True), ("cite web", "ja", True), ("sfn", "de", True),
-        ("see also", "en", True), ("convert", "en", False), ("inflation", "en", False), ("", "en", False),
+        ("citation needed", "en", True),
+        ("infobox person", "en", True),
+        ("cite web", "ja", True),
+        ("sfn", "de", True),
+        ("see also", "en", True),
+        ("convert", "en", False),
+        ("inflation", "en", False),
+        ("", "en", False),
     ],
-)  # fmt: skip
+)
 def test_silent_names(name, language, expected):
     assert is_silent(name, language) is expected
 

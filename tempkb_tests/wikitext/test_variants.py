@@ -7,19 +7,24 @@ from tempkb.wikitext.article import read_article
 from tempkb.wikitext.variants import settle_variants
 
 
-@pytest.mark.parametrize(("written", "shown"), [
-    pytest.param("十六个-{zh-hans:联邦州; zh-hant:邦}-之一", "十六个联邦州之一", id="simplified before traditional"),
-    pytest.param("-{zh-tw:乙; zh-hk:丙;}-", "乙", id="the first where none is preferred"),
-    pytest.param("-{sr-el: reka; sr-ec: река}-", "река", id="Cyrillic"),
-    pytest.param("-{zh-hans:一&nbsp;二; zh-hant:三}-", "一&nbsp;二", id="the semicolon of an entity parts nothing"),
-    pytest.param("-{Spree}-", "Spree", id="words that are not to be converted"),
-    pytest.param("-{R|Spree}-", "Spree", id="the same with a flag"),
-    pytest.param("-{A|zh-hans:一; zh-hant:二}-", "一", id="a rule that is also shown"),
-    pytest.param("-{H|zh-hans:一; zh-hant:二}-三", "三", id="a hidden rule"),
-    pytest.param("甲-{zh-hans;zh-hant|乙}-丁", "甲乙丁", id="words for readers of some scripts"),
-    pytest.param("-{T|zh:一}-三", "三", id="a rule for the title"),
-    pytest.param("a-{b", "a-{b", id="never closed"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        pytest.param(
+            "十六个-{zh-hans:联邦州; zh-hant:邦}-之一", "十六个联邦州之一", id="simplified before traditional"
+        ),
+        pytest.param("-{zh-tw:乙; zh-hk:丙;}-", "乙", id="the first where none is preferred"),
+        pytest.param("-{sr-el: reka; sr-ec: река}-", "река", id="Cyrillic"),
+        pytest.param("-{zh-hans:一&nbsp;二; zh-hant:三}-", "一&nbsp;二", id="the semicolon of an entity parts nothing"),
+        pytest.param("-{Spree}-", "Spree", id="words that are not to be converted"),
+        pytest.param("-{R|Spree}-", "Spree", id="the same with a flag"),
+        pytest.param("-{A|zh-hans:一; zh-hant:二}-", "一", id="a rule that is also shown"),
+        pytest.param("-{H|zh-hans:一; zh-hant:二}-三", "三", id="a hidden rule"),
+        pytest.param("甲-{zh-hans;zh-hant|乙}-丁", "甲乙丁", id="words for readers of some scripts"),
+        pytest.param("-{T|zh:一}-三", "三", id="a rule for the title"),
+        pytest.param("a-{b", "a-{b", id="never closed"),
+    ],
+)
 def test_shows_one_form(written, shown):
     assert settle_variants(written, "zh") == shown
 

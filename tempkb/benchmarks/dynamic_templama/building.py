@@ -101,10 +101,18 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         len(one.ids) for one in read.encode_batch([f" {label}" for _, label, _ in answers], add_special_tokens=False)
     ]
     rows = [
-        {"wiki": store.home.wiki, "dump_id": dump_id, "release": release.name, "tokenizer": name,
-         "tokenizer_sha256": digest, "object_id": one, "label": label, "n_tokens": n}
+        {
+            "wiki": store.home.wiki,
+            "dump_id": dump_id,
+            "release": release.name,
+            "tokenizer": name,
+            "tokenizer_sha256": digest,
+            "object_id": one,
+            "label": label,
+            "n_tokens": n,
+        }
         for (one, label, dump_id), n in zip(answers, counts, strict=True)
-    ]  # fmt: skip
+    ]
     told = iter([pa.Table.from_pylist(rows, ANSWER_TOKENS.schema)])
     inputs = {f"{spells.table} {spells.partition}": spells.version, f"tokenizer {name}": digest}
     return store.add(ANSWER_TOKENS, release.name, told, Provenance(inputs), prefer="new")
@@ -137,13 +145,22 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
         rows.setdefault(
             key,
             {
-                "wiki": row["wiki"], "dump_id": row["dump_id"], "release": release.name,
+                "wiki": row["wiki"],
+                "dump_id": row["dump_id"],
+                "release": release.name,
                 "window_start": window.start,
-                "subject_id": key[0], "relation": key[1], "object_id": key[2], "change": change, "change_detail": None,
-                "role": None, "paired_object_id": None, "paired_window_start": None,
-                "previous_object_ids": previous.get(key[:2], []), "granularity": row["granularity"],
+                "subject_id": key[0],
+                "relation": key[1],
+                "object_id": key[2],
+                "change": change,
+                "change_detail": None,
+                "role": None,
+                "paired_object_id": None,
+                "paired_window_start": None,
+                "previous_object_ids": previous.get(key[:2], []),
+                "granularity": row["granularity"],
             },
-        )  # fmt: skip
+        )
     told = [{**rows[key], "n_times": counted[key]} for key in sorted(rows)]
     return pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)
 

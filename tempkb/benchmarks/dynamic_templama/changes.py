@@ -27,13 +27,39 @@ from tempkb.benchmarks.fact_queries.study import Numbers, Study
 from tempkb.windows import Window
 
 _WORDS = pa.array(
-    ["unchanged", "undatable", "updated", "new", "deleted", None, "returning", "appeared", "vanished", "replaced",
-     "extended", "reduced", "arriving", "leaving"]
-)  # fmt: skip
+    [
+        "unchanged",
+        "undatable",
+        "updated",
+        "new",
+        "deleted",
+        None,
+        "returning",
+        "appeared",
+        "vanished",
+        "replaced",
+        "extended",
+        "reduced",
+        "arriving",
+        "leaving",
+    ]
+)
 (
-    _UNCHANGED, _UNDATABLE, _UPDATED, _NEW, _DELETED, _NOTHING, _RETURNING, _APPEARED, _VANISHED, _REPLACED, _EXTENDED,
-    _REDUCED, _ARRIVING, _LEAVING,
-) = range(len(_WORDS))  # fmt: skip
+    _UNCHANGED,
+    _UNDATABLE,
+    _UPDATED,
+    _NEW,
+    _DELETED,
+    _NOTHING,
+    _RETURNING,
+    _APPEARED,
+    _VANISHED,
+    _REPLACED,
+    _EXTENDED,
+    _REDUCED,
+    _ARRIVING,
+    _LEAVING,
+) = range(len(_WORDS))
 
 
 class _Judged(NamedTuple):
@@ -80,11 +106,17 @@ def make_changes(
     else:
         judged = _by_handovers(handovers, window, things, came, went)
     detail = np.select(
-        [was & is_now, came & _stood_earlier(study, before)[things], came & ~of.any(was), went & ~of.any(is_now),
-         of.any(came) & of.any(went), came],
+        [
+            was & is_now,
+            came & _stood_earlier(study, before)[things],
+            came & ~of.any(was),
+            went & ~of.any(is_now),
+            of.any(came) & of.any(went),
+            came,
+        ],
         [_NOTHING, _RETURNING, _APPEARED, _VANISHED, _REPLACED, _EXTENDED],
         _REDUCED,
-    )  # fmt: skip
+    )
     return _rows(study, release, window, things, judged, detail, held_before)
 
 
@@ -165,19 +197,26 @@ def _rows(
     is_alone = partner < 0
     days = first_days(judged.partner_window[told], release.design.granularity).astype("datetime64[D]")
     return DYNAMIC_TEMPLAMA_CHANGES.conform(
-        pa.table({
-            "wiki": about["wiki"], "dump_id": about["dump_id"], "release": about["release"],
-            "window_start": pa.repeat(pa.scalar(window.start), n), "subject_id": about["subject_id"],
-            "relation": about["relation"], "object_id": study.object_of_thing.take(pa.array(things)),
-            "change": _words(judged.change[told]), "change_detail": _words(detail[told]),
-            "role": _words(judged.role[told]),
-            "paired_object_id": study.object_of_thing.take(pa.array(partner, mask=is_alone)),
-            "paired_window_start": pa.array(days, mask=is_alone),
-            "previous_object_ids": _answers_before(study, held).take(pa.array(pairs)),
-            "granularity": pa.repeat(str(release.design.granularity), n),
-            "n_times": pa.repeat(pa.scalar(1, pa.int32()), n),
-        })
-    )  # fmt: skip
+        pa.table(
+            {
+                "wiki": about["wiki"],
+                "dump_id": about["dump_id"],
+                "release": about["release"],
+                "window_start": pa.repeat(pa.scalar(window.start), n),
+                "subject_id": about["subject_id"],
+                "relation": about["relation"],
+                "object_id": study.object_of_thing.take(pa.array(things)),
+                "change": _words(judged.change[told]),
+                "change_detail": _words(detail[told]),
+                "role": _words(judged.role[told]),
+                "paired_object_id": study.object_of_thing.take(pa.array(partner, mask=is_alone)),
+                "paired_window_start": pa.array(days, mask=is_alone),
+                "previous_object_ids": _answers_before(study, held).take(pa.array(pairs)),
+                "granularity": pa.repeat(str(release.design.granularity), n),
+                "n_times": pa.repeat(pa.scalar(1, pa.int32()), n),
+            }
+        )
+    )
 
 
 def _words(codes: Numbers) -> pa.Array:

@@ -62,9 +62,14 @@ def find_handovers(study: Study, design: Design) -> Handovers:
     stays = find_stays(study, design)
     arriving, leaving = _candidates(stays, study.pair_of_thing[stays.thing])
     rank = np.lexsort(
-        (stays.last[leaving], stays.first[arriving], study.number_of_thing[stays.thing[leaving]],
-         study.number_of_thing[stays.thing[arriving]], _days_between(stays, arriving, leaving))
-    )  # fmt: skip
+        (
+            stays.last[leaving],
+            stays.first[arriving],
+            study.number_of_thing[stays.thing[leaving]],
+            study.number_of_thing[stays.thing[arriving]],
+            _days_between(stays, arriving, leaving),
+        )
+    )
     took_from, gave_to = (np.full(len(stays.thing), -1, np.int64) for _ in range(2))
     for came, left in _best_first(arriving[rank], leaving[rank], len(stays.thing)):
         took_from[came], gave_to[left] = left, came

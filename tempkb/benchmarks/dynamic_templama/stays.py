@@ -61,11 +61,15 @@ def find_stays(study: Study, design: Design) -> Stays:
     ends = _readings_of_ends(study.ends[closing], study.end_fineness[closing])
     needed = NEEDED[granularity]
     return Stays(
-        thing[heads], first[heads], until, starts, ends,
+        thing[heads],
+        first[heads],
+        until,
+        starts,
+        ends,
         (study.start_fineness[opening] >= needed)
         & (number_windows(study.begins[opening], granularity) == first[heads]),
         (study.end_fineness[closing] >= needed) & (number_windows(study.ends[closing] - 1, granularity) == until),
-    )  # fmt: skip
+    )
 
 
 def number_windows(days: Numbers, granularity: Granularity) -> Numbers:

@@ -72,14 +72,20 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
     partitioned_by=_OF_WINDOW,
     partition_columns=("release", "window_start"),
     rules=(
-        Rule("known_words", "changes and details are known ones",
-             f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS}) OR role NOT IN ({_ROLES})"),
-        Rule("pairs_are_whole", "a role, a paired object and its window are there together, and of an update only",
-             "(role IS NULL) <> (paired_object_id IS NULL) OR (role IS NULL) <> (paired_window_start IS NULL) "
-             "OR (role IS NOT NULL AND change <> 'updated') OR paired_object_id = object_id"),
+        Rule(
+            "known_words",
+            "changes and details are known ones",
+            f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS}) OR role NOT IN ({_ROLES})",
+        ),
+        Rule(
+            "pairs_are_whole",
+            "a role, a paired object and its window are there together, and of an update only",
+            "(role IS NULL) <> (paired_object_id IS NULL) OR (role IS NULL) <> (paired_window_start IS NULL) "
+            "OR (role IS NOT NULL AND change <> 'updated') OR paired_object_id = object_id",
+        ),
     ),
     code_version="2",
-)  # fmt: skip
+)
 
 ANSWER_TOKENS = Table(
     name="answer_tokens",

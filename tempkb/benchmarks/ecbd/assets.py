@@ -107,9 +107,7 @@ def _write_down(context: dg.AssetExecutionContext, config: EcbdReleaseConfig, st
     """Write down a release that is asked for by the run's configuration."""
     name = context.partition_key
     with forgetting_withdrawn(context, store, name):
-        design = make_design(
-            config.preset, config.windows, config.cut, config.dump_id, config.popular, config.changes
-        )  # fmt: skip
+        design = make_design(config.preset, config.windows, config.cut, config.dump_id, config.popular, config.changes)
         releases.keep(store.home, releases.create(store.home, config.preset, design, name))
 
 

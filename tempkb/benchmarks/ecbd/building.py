@@ -6,9 +6,7 @@ release has two chunkers.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
@@ -18,15 +16,18 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from tempkb.benchmarks.ecbd.articles import Sighting
 from tempkb.benchmarks.ecbd.checking import PROMISES
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
 from tempkb.benchmarks.ecbd.matching import NameFinder
 from tempkb.benchmarks.ecbd.names import KINDS, RELEASED_KINDS, Name, names_of
+from tempkb.benchmarks.ecbd.released_mentions import released_filters
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.risk import count_elsewhere, is_risky
 from tempkb.benchmarks.ecbd.selection import select_items
+from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, is_whole, sentencex_splitter
 from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_lead_to, view_sources
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
@@ -36,6 +37,7 @@ from tempkb.benchmarks.promises import require
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
+from tempkb.filtering import Chain, LeftOut
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
@@ -50,26 +52,6 @@ Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 14
 _LEAST_WORDS_OF_DEFINITION = 5
 _NO_DEFINITION = "no definition that is a whole sentence"
-
-
-@dataclass
-class _LeftOut:
-    """Counts of what was seen but not kept, by table and reason."""
-
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def add(self, table: Table, reason: str, n: int, example: str) -> None:
-        if n:
-            self.counts[table.name, reason] += n
-            self.examples.setdefault((table.name, reason), example)
-
-    def of(self, table: Table) -> list[Exclusion]:
-        return [
-            Exclusion(reason, n, self.examples[name, reason])
-            for (name, reason), n in sorted(self.counts.items())
-            if name == table.name
-        ]
 
 
 def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[str, Version]:
@@ -112,7 +94,7 @@ class _Builder:
         self.store, self.release, self.design = store, release, release.design
         self.folder, self.connection = folder, connection
         self._log, self._warn = log, warn
-        self._left_out = _LeftOut()
+        self._left_out = {table.name: LeftOut() for table in TABLES}
         self._language = language_of_wiki(store.home.wiki)
 
     def build(self) -> dict[str, Version]:
@@ -121,7 +103,7 @@ class _Builder:
         chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
         sources = view_sources(self.store, self.design, self.connection)
         for one in choose_entities(self.connection, self.design, self._language):
-            self._left_out.add(ECBD_ENTITIES, one.reason, one.n, one.example)
+            self._left_out[ECBD_ENTITIES.name].add(one.reason, one.example, one.n)
         finder, names = self._name_entities()
         self._harvest(finder, names)
         self._parse(chunker)
@@ -149,11 +131,19 @@ class _Builder:
             for name in list(own.values()):
                 elsewhere = counts.get((page, name.text), 0)
                 risky = is_risky(name, elsewhere, n, self.design.risky_share)
-                told.append({"page_id": page, "name": name.text, "kind": name.kind,
-                             "n_articles_elsewhere": elsewhere, "is_risky": risky})  # fmt: skip
+                told.append(
+                    {
+                        "page_id": page,
+                        "name": name.text,
+                        "kind": name.kind,
+                        "n_articles_elsewhere": elsewhere,
+                        "is_risky": risky,
+                    }
+                )
                 if risky and self.design.risky_aliases == "drop":
                     del own[name.text]
-                    self._left_out.add(ECBD_SENTENCES, "risky alias, not looked for", 1, f"{name.text} (page {page})")
+                    left_out = self._left_out[ECBD_SENTENCES.name]
+                    left_out.add("risky alias, not looked for", f"{name.text} (page {page})")
         with self._staged("names", _NAMES) as staged:
             staged.extend(told)
         return finder, names
@@ -161,10 +151,7 @@ class _Builder:
     def _harvest(self, finder: NameFinder, names: Mapping[int, Mapping[str, Name]]) -> None:
         """Read every article; stage its definition and the sentences that are kept."""
         design = self.design
-        harvester = Harvester(
-            finder, self._splitter(), design.min_sentence_words, design.lists, design.rules, self._language,
-            design.strict_answers,
-        )  # fmt: skip
+        harvester = Harvester(finder, self._splitter(), self._filters(), design.lists, design.rules)
         (earliest,) = self.connection.execute("SELECT min(window_start) FROM snapshots").fetchall()[0]
         (total,) = self.connection.execute(
             "SELECT coalesce(sum(n_chars), 0) FROM texts SEMI JOIN chosen USING (page_id, revision_id)"
@@ -180,15 +167,24 @@ class _Builder:
                 done += len(article.text)
                 meter.at(done)
                 if not _is_definition(found.definition):
-                    self._left_out.add(ECBD_ENTITIES, _NO_DEFINITION, 1, f"{article.title} (page {article.page_id})")
+                    example = f"{article.title} (page {article.page_id})"
+                    self._left_out[ECBD_ENTITIES.name].add(_NO_DEFINITION, example)
                     continue
-                for reason, n in found.left_out.items():
-                    self._left_out.add(ECBD_SENTENCES, reason, n, found.examples[reason])
+                self._left_out[ECBD_SENTENCES.name].merge(found.left_out)
                 entities.append(
-                    {"page_id": article.page_id, "definition": found.definition[0],
-                     "definition_sentences": found.definition}
-                )  # fmt: skip
+                    {
+                        "page_id": article.page_id,
+                        "definition": found.definition[0],
+                        "definition_sentences": found.definition,
+                    }
+                )
                 sentences.extend(_sentence_rows(article.page_id, found, earlier, earliest))
+
+    def _filters(self) -> Chain[Sighting]:
+        design = self.design
+        if design.rules == "released":
+            return released_filters(design.min_sentence_words)
+        return filters_of(design.min_sentence_words, self._language, strict=design.strict_answers)
 
     def _splitter(self) -> Splitter:
         if self.design.sentences == "spacy":
@@ -223,11 +219,11 @@ class _Builder:
             for page_id, own in groupby(rows, key=itemgetter("page_id")):
                 found = [span for row in own for span in spans_of(row, self.design, self._language)]
                 kept, n_over = within_caps(found, self.design)
-                self._left_out.add(ECBD_CLOZE, "beyond max_spans_per_entity", n_over, f"page {page_id}")
+                self._left_out[ECBD_CLOZE.name].add("beyond max_spans_per_entity", f"page {page_id}", n_over)
                 staged.extend(kept)
 
     def _note_items(self, reason: str, n: int, example: str) -> None:
-        self._left_out.add(ECBD_CLOZE, reason, n, example)
+        self._left_out[ECBD_CLOZE.name].add(reason, example, n)
 
     def _refuse_nothing(self) -> None:
         (n,) = self.connection.execute("SELECT count(*) FROM items").fetchall()[0]
@@ -238,7 +234,8 @@ class _Builder:
             )
 
     def _reasons(self) -> str:
-        return "; ".join(f"{n} x {reason}" for (_, reason), n in self._left_out.counts.items()) or "no article at all"
+        counted = [pair for one in self._left_out.values() for pair in one.counts.items()]
+        return "; ".join(f"{n} x {reason}" for reason, n in counted) or "no article at all"
 
     def _write(self, sources: Sources, chunker: Chunker) -> dict[str, Version]:
         provenance = Provenance(sources.inputs, {**self.design.to_json(), "chunker": chunker.name})
@@ -246,16 +243,22 @@ class _Builder:
         written = {}
         for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
             rows = self._rows(table, query, values)
-            left_out = self._left_out.of(table)
+            left_out = [Exclusion(*row) for row in self._left_out[table.name].rows()]
             written[table.name] = self.store.write(table, self.release.name, rows, provenance, left_out)
         dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
         row = {
-            "wiki": self.store.home.wiki, "release": self.release.name, "preset": self.release.preset,
-            "cut": self.design.cut, "study_from": self.design.first, "study_to": self.design.end,
-            "wikidata_dump_id": self.design.dump_id or None, "dump_ids": [one for (one,) in dump_ids],
-            "chunker": chunker.name, "n_parsed": chunker.n_parsed,
+            "wiki": self.store.home.wiki,
+            "release": self.release.name,
+            "preset": self.release.preset,
+            "cut": self.design.cut,
+            "study_from": self.design.first,
+            "study_to": self.design.end,
+            "wikidata_dump_id": self.design.dump_id or None,
+            "dump_ids": [one for (one,) in dump_ids],
+            "chunker": chunker.name,
+            "n_parsed": chunker.n_parsed,
             "design": json.dumps(self.design.to_json(), sort_keys=True),
-        }  # fmt: skip
+        }
         own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
         require(self.store, PROMISES, self.release.name, {"releases": own_row})
         written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
@@ -275,9 +278,14 @@ class _Builder:
 
 
 _NAMES = pa.schema(
-    [("page_id", pa.int64()), ("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()),
-     ("is_risky", pa.bool_())]
-)  # fmt: skip
+    [
+        ("page_id", pa.int64()),
+        ("name", pa.string()),
+        ("kind", pa.string()),
+        ("n_articles_elsewhere", pa.int32()),
+        ("is_risky", pa.bool_()),
+    ]
+)
 
 
 def _is_definition(sentences: list[str]) -> bool:
@@ -296,11 +304,17 @@ def _sentence_rows(
     since = first_seen([one.text for one in found.kept], earlier)
     for one, day in zip(found.kept, since, strict=True):
         yield {
-            "page_id": page_id, "sentence_start_char": one.place.start, "sentence_end_char": one.place.end,
-            "sentence": one.text, "sentence_since": day, "is_since_first_window": day == earliest,
-            "mention": one.text[one.mention.start : one.mention.end], "mention_start_char": one.mention.start,
-            "mention_end_char": one.mention.end, "mention_kind": one.kind,
-        }  # fmt: skip
+            "page_id": page_id,
+            "sentence_start_char": one.place.start,
+            "sentence_end_char": one.place.end,
+            "sentence": one.text,
+            "sentence_since": day,
+            "is_since_first_window": day == earliest,
+            "mention": one.text[one.mention.start : one.mention.end],
+            "mention_start_char": one.mention.start,
+            "mention_end_char": one.mention.end,
+            "mention_kind": one.kind,
+        }
 
 
 _ENTITIES = """

@@ -167,9 +167,12 @@ def _of_parse(parsed: Any) -> list[Chunk]:
         for span in (chunk, parsed[root.left_edge.i : root.right_edge.i + 1]):
             tags = [token.pos_ for token in span]
             found[span.start_char, span.end_char] = Chunk(
-                span.start_char, span.end_char, _is_proper(tags), all(tag == "PRON" for tag in tags),
+                span.start_char,
+                span.end_char,
+                _is_proper(tags),
+                all(tag == "PRON" for tag in tags),
                 is_cut(tokens, span.start, span.end),
-            )  # fmt: skip
+            )
     return [found[key] for key in sorted(found)]
 
 
@@ -216,9 +219,7 @@ class TextBlobChunker:
                 raise ContractError(
                     f"textblob: gave {len(tagged)} tags for the {len(tokens)} tokens of {sentence!r}; expected one each"
                 )
-            universal = [
-                Token(token[0], _universal(tagged, at), token.start()) for at, token in enumerate(tokens)
-            ]  # fmt: skip
+            universal = [Token(token[0], _universal(tagged, at), token.start()) for at, token in enumerate(tokens)]
             yield [_chunk(universal, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
 
 
@@ -299,17 +300,38 @@ def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iter
 def _chunk(tokens: Sequence[Token], tags: Sequence[str], first: int, behind: int) -> Chunk:
     own = tags[first:behind]
     return Chunk(
-        tokens[first].start, tokens[behind - 1].end, own[-1].startswith("NNP"), all(tag in _PRONOUNS for tag in own),
+        tokens[first].start,
+        tokens[behind - 1].end,
+        own[-1].startswith("NNP"),
+        all(tag in _PRONOUNS for tag in own),
         is_cut(tokens, first, behind),
-    )  # fmt: skip
+    )
 
 
 # Penn's tags by their first letters, and what they are among the universal ones.
 _UNIVERSAL = (
-    ("NNP", "PROPN"), ("NN", "NOUN"), ("JJ", "ADJ"), ("RB", "ADV"), ("WRB", "ADV"), ("VB", "VERB"), ("MD", "VERB"),
-    ("CD", "NUM"), ("DT", "DET"), ("PDT", "DET"), ("PRP$", "DET"), ("WDT", "PRON"), ("PRP", "PRON"), ("WP", "PRON"),
-    ("EX", "PRON"), ("IN", "ADP"), ("TO", "ADP"), ("CC", "CCONJ"), ("POS", "PART"), ("RP", "PART"), ("SYM", "SYM"),
-)  # fmt: skip
+    ("NNP", "PROPN"),
+    ("NN", "NOUN"),
+    ("JJ", "ADJ"),
+    ("RB", "ADV"),
+    ("WRB", "ADV"),
+    ("VB", "VERB"),
+    ("MD", "VERB"),
+    ("CD", "NUM"),
+    ("DT", "DET"),
+    ("PDT", "DET"),
+    ("PRP$", "DET"),
+    ("WDT", "PRON"),
+    ("PRP", "PRON"),
+    ("WP", "PRON"),
+    ("EX", "PRON"),
+    ("IN", "ADP"),
+    ("TO", "ADP"),
+    ("CC", "CCONJ"),
+    ("POS", "PART"),
+    ("RP", "PART"),
+    ("SYM", "SYM"),
+)
 
 
 def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:

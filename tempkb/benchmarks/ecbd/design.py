@@ -27,9 +27,17 @@ _CHOICES = {
 }
 _MOST_YEARS = 1_000
 _LEAST = {
-    "max_span_words": 1, "max_distance": 1, "max_spans_per_entity": 1, "alias_sample": 1, "min_sentence_words": 1,
-    "min_words": 0, "popular": 0, "n_random_spans": 0, "max_spans_per_window": 0, "suspect_years": 0,
-}  # fmt: skip
+    "max_span_words": 1,
+    "max_distance": 1,
+    "max_spans_per_entity": 1,
+    "alias_sample": 1,
+    "min_sentence_words": 1,
+    "min_words": 0,
+    "popular": 0,
+    "n_random_spans": 0,
+    "max_spans_per_window": 0,
+    "suspect_years": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -145,9 +153,13 @@ class Design:
     def to_json(self) -> dict[str, Any]:
         """The design as plain values, for files and for the release's row."""
         return {
-            **asdict(self), "cut": self.cut.isoformat(), "first": self.first.isoformat(), "end": self.end.isoformat(),
-            "origin_granularity": str(self.origin_granularity), "popular_pages": list(self.popular_pages),
-        }  # fmt: skip
+            **asdict(self),
+            "cut": self.cut.isoformat(),
+            "first": self.first.isoformat(),
+            "end": self.end.isoformat(),
+            "origin_granularity": str(self.origin_granularity),
+            "popular_pages": list(self.popular_pages),
+        }
 
     def name(self) -> str:
         """The release's name: benchmark, study, cut, and a hash of the whole design."""
@@ -166,9 +178,12 @@ def from_json(values: Mapping[str, Any]) -> Design:
 
 
 _PAPER: Mapping[str, Any] = {
-    "origin_granularity": Granularity.YEAR, "risky_aliases": "keep", "max_spans_per_window": 2_000,
-    "strict_answers": False, "balance_kinds": False,
-}  # fmt: skip
+    "origin_granularity": Granularity.YEAR,
+    "risky_aliases": "keep",
+    "max_spans_per_window": 2_000,
+    "strict_answers": False,
+    "balance_kinds": False,
+}
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "tempkb": {},
     # As the final paper has it; and as its earlier version, with spans on either side of the mention.
@@ -176,10 +191,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "paper_2021": {**_PAPER, "after_mention": False},
     # As the released data show it.
     "ecbd_compat": {
-        **_PAPER, "rules": "released", "caps": "separate", "lists": True, "min_sentence_words": 6,
+        **_PAPER,
+        "rules": "released",
+        "caps": "separate",
+        "lists": True,
+        "min_sentence_words": 6,
     },
     "small": {"min_words": 100, "popular": 3},
-}  # fmt: skip
+}
 
 
 def make_design(

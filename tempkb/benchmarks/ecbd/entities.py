@@ -153,10 +153,13 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
         LEFT JOIN origin_windows AS w USING (origin_from, origin_to)
         """,
         {
-            "first": design.first, "end": design.end, "suspect_years": design.suspect_years,
-            "drop_suspects": design.suspects == "drop", "min_words": design.min_words,
+            "first": design.first,
+            "end": design.end,
+            "suspect_years": design.suspect_years,
+            "drop_suspects": design.suspects == "drop",
+            "min_words": design.min_words,
         },
-    )  # fmt: skip
+    )
 
 
 def _make_windows(connection: duckdb.DuckDBPyConnection, design: Design) -> None:

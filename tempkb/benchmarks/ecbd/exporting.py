@@ -159,9 +159,15 @@ def _cloze_records(built: dict[str, Version], year: str, kind: str, split: str) 
         tokens = Tokens(row["sentence"]).around(row["mention_start_char"], row["mention_end_char"])
         span_type = f"NP-{row['np_type']}" if kind == NP else "RANDOM"
         yield ClozeRecord(
-            _ex_id(row), row["masked_sentence"], row["answer"], span_type, tuple(row["definition_sentences"]), year,
-            row["mention"], tokens,
-        )  # fmt: skip
+            _ex_id(row),
+            row["masked_sentence"],
+            row["answer"],
+            span_type,
+            tuple(row["definition_sentences"]),
+            year,
+            row["mention"],
+            tokens,
+        )
 
 
 def _probe_records(built: dict[str, Version], release: Release, kind: str, split: str) -> Iterator[ProbeRecord]:
@@ -177,9 +183,16 @@ def _probe_records(built: dict[str, Version], release: Release, kind: str, split
                 "conceptnet": [],
             }
             yield ProbeRecord(
-                _ex_id(row), masked[0][0], masked[0][1], row["category"], classes, row["mention"],
-                row["masked_sentence"], row["answer"], further,
-            )  # fmt: skip
+                _ex_id(row),
+                masked[0][0],
+                masked[0][1],
+                row["category"],
+                classes,
+                row["mention"],
+                row["masked_sentence"],
+                row["answer"],
+                further,
+            )
 
 
 def _class(one: dict[str, str | None]) -> str:
@@ -214,9 +227,19 @@ def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
     dump_ids = [*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])]
     files = [one for dump_id in dump_ids for one in plain_rows(store.read(DUMP_FILES.name, dump_id=dump_id))]
     return _CARD.format(
-        name=release.name, version=tempkb.__version__, n_items=built[ECBD_CLOZE.name].rows, n_entities=n_entities,
-        study_from=row["study_from"], study_to=row["study_to"], wiki=row["wiki"], cut=row["cut"],
-        popular=f", and {n_popular:,} popular ones" if n_popular else "", years=years,
-        statistics=statistics, categories=categories, preset=row["preset"], chunker=row["chunker"],
+        name=release.name,
+        version=tempkb.__version__,
+        n_items=built[ECBD_CLOZE.name].rows,
+        n_entities=n_entities,
+        study_from=row["study_from"],
+        study_to=row["study_to"],
+        wiki=row["wiki"],
+        cut=row["cut"],
+        popular=f", and {n_popular:,} popular ones" if n_popular else "",
+        years=years,
+        statistics=statistics,
+        categories=categories,
+        preset=row["preset"],
+        chunker=row["chunker"],
         files="\n".join(f"| {one['dump_id']} | {escaped(one['file_name'])} | {one['checksum']} |" for one in files),
-    )  # fmt: skip
+    )

@@ -1,48 +1,24 @@
 """From an article to its definition and the sentences that mention its entity once. Pure.
 
-By the rules of tempkb, or by those of the released code (`ecbd_compat`).
+Mentions are found by the rules of tempkb, or by those of the released code
+(`ecbd_compat`). Which sentences are asked about is for their filters to say
+(`sentence_filters.py`, `released_mentions.py`); what they leave out is counted.
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder, longest
-from tempkb.benchmarks.ecbd.names import Name
-from tempkb.benchmarks.ecbd.released_mentions import released_mention
-from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph, why_not
+from tempkb.benchmarks.ecbd.released_mentions import released_mentions
+from tempkb.benchmarks.ecbd.sentences import Place, Splitter, clean_definition, split_paragraph
+from tempkb.filtering import Chain, LeftOut
 from tempkb.wikitext.counting import count_words
-from tempkb.wikitext.holes import count_inside
 
 # The definition's paragraph has more words than this, as in the released code.
 _MORE_WORDS_THAN = 5
-
-
-@dataclass(frozen=True)
-class Article:
-    """An article as it is harvested.
-
-    Attributes:
-        page_id: its number.
-        title: its title.
-        text: clean text.
-        paragraphs: (kind, start, end), prose or list.
-        links: (start, end, target title) of those to other articles.
-        own_titles: titles that lead to it.
-        names: what its entity may be called.
-        holes: offsets at which something that readers see was left out of the text.
-    """
-
-    page_id: int
-    title: str
-    text: str
-    paragraphs: Sequence[tuple[str, int, int]]
-    links: Sequence[tuple[int, int, str]]
-    own_titles: frozenset[str]
-    names: Mapping[str, Name]
-    holes: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -69,21 +45,12 @@ class Harvest:
     Attributes:
         definition: sentences of its first paragraph; empty if it has none that is whole.
         kept: sentences to ask about.
-        left_out: reason -> how many sentences.
-        examples: reason -> one of them.
-        seen: texts of what is kept.
+        left_out: sentences that are not asked about, by reason.
     """
 
     definition: list[str] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
-    seen: set[str] = field(default_factory=set)
-
-    def leave_out(self, reason: str, sentence: str) -> None:
-        """Count a sentence that is not asked about."""
-        self.left_out[reason] += 1
-        self.examples.setdefault(reason, sentence)
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 @dataclass(frozen=True)
@@ -93,20 +60,16 @@ class Harvester:
     Attributes:
         finder: of the names of all entities.
         split: parts paragraphs.
-        min_words: of a sentence.
+        filters: of sentences.
         lists: are items of lists sentences, too?
-        rules: `tempkb` or `released`.
-        language: of the articles.
-        strict: does the mention in another form (plural, possessive, other capitals) count as a second one?
+        rules: `tempkb` or `released`, how mentions are found.
     """
 
     finder: NameFinder
     split: Splitter
-    min_words: int
+    filters: Chain[Sighting]
     lists: bool
     rules: str
-    language: str
-    strict: bool
 
     def harvest(self, article: Article) -> Harvest:
         """Return an article's definition and sentences."""
@@ -116,6 +79,7 @@ class Harvester:
         if first == len(prose):
             return found
         found.definition = self._definition(article.text, prose[first])
+        texts: set[str] = set()
         matches = sorted(self.finder.find(article.text))
         starts = [one.start for one in matches]
         for paragraph in prose[first + 1 :]:
@@ -124,7 +88,7 @@ class Harvester:
                 for place in split_paragraph(article.text, paragraph, self.split):
                     within = [one for one in inside if one.start >= place.start and one.end <= place.end]
                     if self._may_mention(article, place, within):
-                        self._judge(article, place, within, found)
+                        self._judge(self._sighting(article, place, within, texts), texts, found)
         return found
 
     def _may_mention(self, article: Article, place: Place, matches: Sequence[Match]) -> bool:
@@ -142,40 +106,24 @@ class Harvester:
     def _names(self, article: Article, matches: Iterable[Match]) -> list[Match]:
         return [one for one in matches if self.finder.names[one.name] in article.names]
 
-    def _judge(self, article: Article, place: Place, matches: Sequence[Match], found: Harvest) -> None:
+    def _sighting(self, article: Article, place: Place, matches: Sequence[Match], kept: Set[str]) -> Sighting:
+        """A sentence with the mentions of its entity."""
         sentence = article.text[place.start : place.end]
         if self.rules == "released":
-            mention, reason = released_mention(sentence, list(article.names), self.min_words)
+            mentions = released_mentions(sentence, article.names)
         else:
-            mention, reason = self._mention(article, place, matches)
-            if not reason and count_inside(article.text, article.holes, *place):
-                reason = "a template, formula or picture was left out of it"
-        if not reason and sentence in found.seen:
-            reason = "stands more than once in the article"
-        if reason or mention is None:
-            found.leave_out(reason, sentence)
+            own = longest(self._names(article, matches))
+            mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
+        return Sighting(article, place, sentence, mentions, matches, kept)
+
+    def _judge(self, sighting: Sighting, texts: set[str], found: Harvest) -> None:
+        """Keep a sentence, or count why it is left out."""
+        if reason := self.filters.reason(sighting):
+            found.left_out.add(reason, sighting.sentence)
         else:
-            found.seen.add(sentence)
-            kind = article.names[sentence[mention.start : mention.end]].kind
-            found.kept.append(Kept(place, sentence, mention, kind))
-
-    def _mention(self, article: Article, place: Place, matches: Sequence[Match]) -> tuple[Place | None, str]:
-        """The one mention of a sentence, or why there is none."""
-        sentence = article.text[place.start : place.end]
-        own = longest(self._names(article, matches))
-        mentions = [Place(one.start - place.start, one.end - place.start) for one in own]
-        reason = why_not(sentence, mentions, self.min_words, self.language, forms=self.strict)
-        if not reason and own[0] not in longest(matches):
-            reason = "inside a longer name"
-        if not reason and self._leads_elsewhere(article, own[0]):
-            reason = "inside a link to another article"
-        return (None, reason) if reason else (mentions[0], "")
-
-    def _leads_elsewhere(self, article: Article, match: Match) -> bool:
-        return any(
-            start < match.end and match.start < end and target not in article.own_titles
-            for start, end, target in article.links
-        )
+            texts.add(sighting.sentence)
+            kind = sighting.article.names[sighting.surface].kind
+            found.kept.append(Kept(sighting.place, sighting.sentence, sighting.mention, kind))
 
 
 def _within(matches: Sequence[Match], starts: Sequence[int], place: Place) -> list[Match]:

@@ -47,10 +47,16 @@ class ClozeRecord:
     def to_json(self) -> dict[str, Any]:
         """The record with the released names, in their order."""
         return {
-            "ex_id": self.ex_id, "masked_sentence": self.masked_sentence, "answer_str": _target(self.answer),
-            "answer_d": {MASK: self.answer}, "span_type": self.span_type, "definition": list(self.definition),
-            "year": self.year, "entity_span_str": self.mention, "entity_span_loc": list(self.mention_tokens),
-        }  # fmt: skip
+            "ex_id": self.ex_id,
+            "masked_sentence": self.masked_sentence,
+            "answer_str": _target(self.answer),
+            "answer_d": {MASK: self.answer},
+            "span_type": self.span_type,
+            "definition": list(self.definition),
+            "year": self.year,
+            "entity_span_str": self.mention,
+            "entity_span_loc": list(self.mention_tokens),
+        }
 
 
 def cloze_record(said: Mapping[str, Any]) -> ClozeRecord:
@@ -64,9 +70,15 @@ def cloze_record(said: Mapping[str, Any]) -> ClozeRecord:
         raise ValueError(f"answer_str is {said['answer_str']!r}; expected {_target(answer)!r}, as answer_d says")
     first, behind = said["entity_span_loc"]
     return ClozeRecord(
-        said["ex_id"], said["masked_sentence"], answer, said["span_type"], tuple(said["definition"]), said["year"],
-        said["entity_span_str"], (first, behind),
-    )  # fmt: skip
+        said["ex_id"],
+        said["masked_sentence"],
+        answer,
+        said["span_type"],
+        tuple(said["definition"]),
+        said["year"],
+        said["entity_span_str"],
+        (first, behind),
+    )
 
 
 @dataclass(frozen=True)
@@ -100,10 +112,13 @@ class ProbeRecord:
         one = isinstance(self.labels, str)
         label = {"label": _target(str(self.labels))} if one else {"labels": [_target(each) for each in self.labels]}
         own = {
-            "ex_id": self.ex_id, "definition": self.definition, "def_target": _target(self.definition_answer),
-            "category": self.category, "qid": self.classes if isinstance(self.classes, str) else list(self.classes),
+            "ex_id": self.ex_id,
+            "definition": self.definition,
+            "def_target": _target(self.definition_answer),
+            "category": self.category,
+            "qid": self.classes if isinstance(self.classes, str) else list(self.classes),
             "ent_str": self.mention,
-        }  # fmt: skip
+        }
         return own | dict(self.further) | {"probe_sentences": {"template_0": {"probe_sentence": self.probe, **label}}}
 
 
@@ -122,10 +137,16 @@ def probe_record(said: Mapping[str, Any]) -> ProbeRecord:
     labels = _answer(probe["label"]) if "label" in probe else tuple(_answer(one) for one in probe["labels"])
     classes = said["qid"]
     return ProbeRecord(
-        said["ex_id"], said["definition"], _answer(said["def_target"]), said["category"],
-        classes if isinstance(classes, str) else tuple(classes), said["ent_str"], probe["probe_sentence"], labels,
+        said["ex_id"],
+        said["definition"],
+        _answer(said["def_target"]),
+        said["category"],
+        classes if isinstance(classes, str) else tuple(classes),
+        said["ent_str"],
+        probe["probe_sentence"],
+        labels,
         {name: value for name, value in said.items() if name not in _OWN},
-    )  # fmt: skip
+    )
 
 
 _Record = TypeVar("_Record", ClozeRecord, ProbeRecord)

@@ -1,12 +1,8 @@
-"""Sentences of an article, and which of them are asked about. Pure."""
+"""Sentences: where they stand in a paragraph, and what they look like when they are whole. Pure."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
-
-from tempkb.benchmarks.ecbd.forms import count_forms
-from tempkb.benchmarks.ecbd.quotes import quoted_spans
-from tempkb.wikitext.counting import count_words, is_unspaced
 
 Splitter = Callable[[str], list[tuple[int, int]]]
 """From a paragraph to its sentences' spans."""
@@ -90,51 +86,6 @@ def is_whole(sentence: str, mention: Place) -> bool:
     first = sentence.lstrip(_OPENING)[:1]
     begins = first.isupper() or first.isdigit() or mention.start == 0 or not _has_case(first)
     return begins and bool(_END.search(sentence)) and is_balanced(sentence)
-
-
-def why_not(
-    sentence: str, mentions: Sequence[Place], least_words: int, language: str = "en", *, forms: bool = True
-) -> str:
-    """Return why a sentence is not asked about; empty if it is.
-
-    Args:
-        sentence: its text.
-        mentions: of the entity, in the sentence.
-        least_words: words it must have.
-        language: of the sentence.
-        forms: does the mention in the plural, the possessive or with other capitals count as a second one?
-    """
-    if len(mentions) != 1 or _times(sentence, mentions[0]) != 1:
-        return "mentions the entity more than once"
-    if forms and count_forms(sentence, sentence[mentions[0].start : mentions[0].end], language) != 1:
-        return "mentions the entity again in another form"
-    if count_words(sentence) < least_words:
-        return f"fewer than {least_words} words"
-    if MASK in sentence:
-        return "holds the mask's own sign"
-    mention = mentions[0]
-    if any(start < mention.end and mention.start < end for start, end in quoted_spans(sentence)):
-        return "mention in quotation marks"
-    if not is_whole(sentence, mention):
-        return "no whole sentence"
-    if _goes_on(sentence, mention):
-        return "inside a longer name"
-    return ""
-
-
-def _goes_on(sentence: str, mention: Place) -> bool:
-    """Does a name go on behind the mention, as in "Graham Bell Gardens" and "Albert Speer: The End of a Myth"?"""
-    last = re.split(r"[\s-]", sentence[mention.start : mention.end])[-1]
-    behind = re.match(r":? (\w)", sentence[mention.end :])
-    return last[:1].isupper() and behind is not None and behind[1].isupper()
-
-
-def _times(sentence: str, mention: Place) -> int:
-    """How often the mention's text stands in a sentence as a word, in compounds (GPT-2) too."""
-    text = sentence[mention.start : mention.end]
-    before = "" if is_unspaced(text[0]) else r"(?<![^\W_])"
-    behind = "" if is_unspaced(text[-1]) else r"(?![^\W_])"
-    return len(re.findall(f"{before}{re.escape(text)}{behind}", sentence))
 
 
 def _has_case(sign: str) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
+from tempkb.benchmarks.ecbd.articles import Article
 from tempkb.benchmarks.ecbd.design import Design
-from tempkb.benchmarks.ecbd.harvest import Article
 from tempkb.benchmarks.ecbd.names import Name
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners, is_current
@@ -26,8 +26,11 @@ from tempkb.windows import Window, window_ending
 _OF_CUT = {"snapshot": STABLE_SNAPSHOTS, "mentions": MENTIONS, "popularity": ENTITY_POPULARITY}
 _OF_TEXTS = {"texts": PAGE_TEXTS, "links": PAGE_LINKS}
 _OF_DUMP = {
-    "entities": WIKIDATA_ENTITIES, "origins": ENTITY_ORIGINS, "classes": ENTITY_CLASSES, "subclass_edges": SUBCLASSES,
-}  # fmt: skip
+    "entities": WIKIDATA_ENTITIES,
+    "origins": ENTITY_ORIGINS,
+    "classes": ENTITY_CLASSES,
+    "subclass_edges": SUBCLASSES,
+}
 # Articles whose texts are in memory at a time.
 _ARTICLES = 200
 
@@ -87,9 +90,12 @@ def _held(store: Store, table: Table, partitions: list[str]) -> list[Version]:
 
 
 def _view(
-    connection: duckdb.DuckDBPyConnection, sources: Sources, name: str, versions: list[Version],
+    connection: duckdb.DuckDBPyConnection,
+    sources: Sources,
+    name: str,
+    versions: list[Version],
     table: Table | None = None,
-) -> None:  # fmt: skip
+) -> None:
     schema = table.schema if table else None
     view_files(connection, name, [path for one in versions for path in one.paths()], schema)
     sources.versions += [one for one in versions if one not in sources.versions]

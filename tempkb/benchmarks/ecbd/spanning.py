@@ -29,22 +29,30 @@ def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[
     key = (row["page_id"], sentence)
     if design.rules == "released":
         tokens = Tokens(sentence, language)
-        spans = [*released_noun_spans(tokens, mention, chunks),
-                 *released_random_spans(tokens, mention, design.seed, *key)]  # fmt: skip
+        spans = [
+            *released_noun_spans(tokens, mention, chunks),
+            *released_random_spans(tokens, mention, design.seed, *key),
+        ]
     else:
         reach = Reach(sentence, mention, design.limits, language)
         spans = [*noun_spans(reach, chunks), *random_spans(reach, design.seed, *key)]
     around = _chunk_around(mention, chunks)
     for span in spans:
         yield {
-            "page_id": row["page_id"], "sentence_start_char": row["sentence_start_char"],
-            "cloze_id": cloze_id(row["page_id"], sentence, span), "span_kind": span.kind,
-            "np_type": span.np_type, "n_span_words": span.n_words, "n_words_after_mention": span.distance,
-            "span_start_char": span.start, "span_end_char": span.end, "answer": sentence[span.start : span.end],
+            "page_id": row["page_id"],
+            "sentence_start_char": row["sentence_start_char"],
+            "cloze_id": cloze_id(row["page_id"], sentence, span),
+            "span_kind": span.kind,
+            "np_type": span.np_type,
+            "n_span_words": span.n_words,
+            "n_words_after_mention": span.distance,
+            "span_start_char": span.start,
+            "span_end_char": span.end,
+            "answer": sentence[span.start : span.end],
             "mention_chunk_start_char": around.start if around else None,
             "mention_chunk_end_char": around.end if around else None,
             "rank_hash": draw(design.seed, "span", row["page_id"], sentence, span.kind, span.start, span.end),
-        }  # fmt: skip
+        }
 
 
 def cloze_id(page_id: int, sentence: str, span: Span) -> str:

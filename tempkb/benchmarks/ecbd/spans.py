@@ -16,12 +16,11 @@ from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
 NP, RANDOM = "np", "random"
-_PRONOUNS = frozenset((
-    "i", "me", "my", "mine", "we", "us", "our", "ours", "you", "your", "yours", "he", "him", "his", "she",
-    "her", "hers", "it", "its", "they", "them", "their", "theirs", "this", "that", "these", "those", "which",
-    "who", "whom", "whose", "what", "there", "himself", "herself", "itself", "themselves", "each", "other",
-    "one", "another", "such",
-))  # fmt: skip
+_WORDS_OF_PRONOUNS = """
+    i me my mine we us our ours you your yours he him his she her hers it its they them their theirs this that these
+    those which who whom whose what there himself herself itself themselves each other one another such
+"""
+_PRONOUNS = frozenset(_WORDS_OF_PRONOUNS.split())
 _ARTICLES = frozenset(("the", "a", "an"))
 
 

@@ -15,23 +15,46 @@ STAGED_ENTITIES = pa.schema(
     [("page_id", pa.int64()), ("definition", pa.string()), ("definition_sentences", pa.list_(pa.string()))]
 )
 STAGED_SENTENCES = pa.schema(
-    [("page_id", pa.int64()), ("sentence_start_char", pa.int32()), ("sentence_end_char", pa.int32()),
-     ("sentence", pa.string()), ("sentence_since", pa.date32()), ("is_since_first_window", pa.bool_()),
-     ("mention", pa.string()), ("mention_start_char", pa.int32()), ("mention_end_char", pa.int32()),
-     ("mention_kind", pa.string())]
-)  # fmt: skip
+    [
+        ("page_id", pa.int64()),
+        ("sentence_start_char", pa.int32()),
+        ("sentence_end_char", pa.int32()),
+        ("sentence", pa.string()),
+        ("sentence_since", pa.date32()),
+        ("is_since_first_window", pa.bool_()),
+        ("mention", pa.string()),
+        ("mention_start_char", pa.int32()),
+        ("mention_end_char", pa.int32()),
+        ("mention_kind", pa.string()),
+    ]
+)
 _CHUNK = pa.struct(
-    [("start", pa.int32()), ("end", pa.int32()), ("is_proper", pa.bool_()),
-     ("is_pronoun", pa.bool_()), ("is_cut", pa.bool_())]
-)  # fmt: skip
+    [
+        ("start", pa.int32()),
+        ("end", pa.int32()),
+        ("is_proper", pa.bool_()),
+        ("is_pronoun", pa.bool_()),
+        ("is_cut", pa.bool_()),
+    ]
+)
 STAGED_PHRASES = pa.schema([("sentence", pa.string()), ("chunks", pa.list_(_CHUNK))])
 STAGED_SPANS = pa.schema(
-    [("page_id", pa.int64()), ("sentence_start_char", pa.int32()), ("cloze_id", pa.string()),
-     ("span_kind", pa.string()),
-     ("np_type", pa.string()), ("n_span_words", pa.int32()), ("n_words_after_mention", pa.int32()),
-     ("span_start_char", pa.int32()), ("span_end_char", pa.int32()), ("answer", pa.string()),
-     ("mention_chunk_start_char", pa.int32()), ("mention_chunk_end_char", pa.int32()), ("rank_hash", pa.uint64())]
-)  # fmt: skip
+    [
+        ("page_id", pa.int64()),
+        ("sentence_start_char", pa.int32()),
+        ("cloze_id", pa.string()),
+        ("span_kind", pa.string()),
+        ("np_type", pa.string()),
+        ("n_span_words", pa.int32()),
+        ("n_words_after_mention", pa.int32()),
+        ("span_start_char", pa.int32()),
+        ("span_end_char", pa.int32()),
+        ("answer", pa.string()),
+        ("mention_chunk_start_char", pa.int32()),
+        ("mention_chunk_end_char", pa.int32()),
+        ("rank_hash", pa.uint64()),
+    ]
+)
 
 
 class Staged:

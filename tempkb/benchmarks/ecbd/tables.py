@@ -13,14 +13,17 @@ _ENTITY = Column("entity_id", pa.string(), "Wikidata item (QID); null for a popu
 _TITLE = Column("title", pa.string(), "the article's title at the cut")
 _SUBSET = Column("subset", pa.string(), "odie (indexed by its origin's date) or popular")
 _ORIGIN = (
-    Column("origin_window", pa.string(), "finest window that contains the origin: 2021, 2021-Q2, 2021-05 or 2021-W17; "
-           "null for popular entities"),
+    Column(
+        "origin_window",
+        pa.string(),
+        "finest window that contains the origin: 2021, 2021-Q2, 2021-05 or 2021-W17; null for popular entities",
+    ),
     Column("origin_granularity", pa.string(), "how long that window is: week, month, quarter or year"),
     Column("origin_from", pa.date32(), "first day on which it may have begun; null: not known"),
     Column("origin_to", pa.date32(), "the day after the last such day"),
     Column("origin_precision", pa.string(), "how exactly that is known: day, month or year"),
     Column("origin_property", pa.string(), "property that tells, such as P571 (inception)"),
-)  # fmt: skip
+)
 _CATEGORY = Column("category", pa.string(), "category of the paper's Table 1; Misc. where no class is known")
 _SPLIT = Column("split", pa.string(), "dev or test: by the entity, so that none is in both; null without any span")
 _SUSPECT = Column(
@@ -111,12 +114,18 @@ ECBD_ENTITIES = Table(
     partition_columns=("release",),
     rules=(
         Rule("known_subset", "the subset is odie or popular", "subset NOT IN ('odie', 'popular')"),
-        Rule("indexed_by_origin", "an entity of odie has an origin in its window",
-             "subset = 'odie' AND (origin_window IS NULL OR origin_from >= origin_to)"),
-        Rule("split_goes_with_items", "there is a split where there are items",
-             "(split IS NULL AND n_np_spans + n_random_spans > 0) OR split NOT IN ('dev', 'test')"),
+        Rule(
+            "indexed_by_origin",
+            "an entity of odie has an origin in its window",
+            "subset = 'odie' AND (origin_window IS NULL OR origin_from >= origin_to)",
+        ),
+        Rule(
+            "split_goes_with_items",
+            "there is a split where there are items",
+            "(split IS NULL AND n_np_spans + n_random_spans > 0) OR split NOT IN ('dev', 'test')",
+        ),
     ),
-)  # fmt: skip
+)
 
 ECBD_SENTENCES = Table(
     name="ecbd_sentences",
@@ -137,20 +146,30 @@ ECBD_SENTENCES = Table(
         *_MENTION,
         Column("mention_kind", pa.string(), "kind of the name: title, lower, base, label, alias or redirect"),
         _CHUNKER,
-        Column("chunks", pa.list_(CHUNK), "its noun phrases, of whatever length and place; is_cut: looks like a "
-               "part of a larger phrase, or like none"),
+        Column(
+            "chunks",
+            pa.list_(CHUNK),
+            "its noun phrases, of whatever length and place; is_cut: looks like a "
+            "part of a larger phrase, or like none",
+        ),
     ),
     key=("page_id", "sentence_start_char"),
     family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
     rules=(
-        Rule("mention_is_there", "the mention stands where it is said to",
-             "substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention"),
-        Rule("as_long_as_its_span", "a sentence is as long as its span",
-             "length(sentence) <> sentence_end_char - sentence_start_char"),
+        Rule(
+            "mention_is_there",
+            "the mention stands where it is said to",
+            "substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention",
+        ),
+        Rule(
+            "as_long_as_its_span",
+            "a sentence is as long as its span",
+            "length(sentence) <> sentence_end_char - sentence_start_char",
+        ),
     ),
-)  # fmt: skip
+)
 
 ECBD_CLOZE = Table(
     name="ecbd_cloze",
@@ -183,8 +202,12 @@ ECBD_CLOZE = Table(
         *_MENTION_CHUNK,
         Column("span_start_char", pa.int32(), "where the span begins in the sentence"),
         Column("span_end_char", pa.int32(), "first code point behind it"),
-        Column("n_words_after_mention", pa.int32(), "words from the mention to the span's first, 1 for the next; below "
-               "zero before it. In compatible releases the released code's distance"),
+        Column(
+            "n_words_after_mention",
+            pa.int32(),
+            "words from the mention to the span's first, 1 for the next; below "
+            "zero before it. In compatible releases the released code's distance",
+        ),
         Column("answer_in_definition", pa.bool_(), "does the definition hold the answer (ECBD-EASY)?"),
         Column("definition", pa.string(), "first sentence of the entity's article"),
         Column("random_definition", pa.string(), "that of another entity of the window and split; null: there is none"),
@@ -198,14 +221,23 @@ ECBD_CLOZE = Table(
     partitioned_by="release",
     partition_columns=("release", "cut"),
     rules=(
-        Rule("known_kind", "kinds and splits are known ones",
-             "span_kind NOT IN ('np', 'random') OR split NOT IN ('dev', 'test')"),
-        Rule("answer_is_there", "the answer stands where it is said to",
-             "substring(sentence, span_start_char + 1, span_end_char - span_start_char) <> answer"),
-        Rule("apart", "span and mention do not overlap",
-             "span_start_char < mention_end_char AND mention_start_char < span_end_char"),
+        Rule(
+            "known_kind",
+            "kinds and splits are known ones",
+            "span_kind NOT IN ('np', 'random') OR split NOT IN ('dev', 'test')",
+        ),
+        Rule(
+            "answer_is_there",
+            "the answer stands where it is said to",
+            "substring(sentence, span_start_char + 1, span_end_char - span_start_char) <> answer",
+        ),
+        Rule(
+            "apart",
+            "span and mention do not overlap",
+            "span_start_char < mention_end_char AND mention_start_char < span_end_char",
+        ),
         Rule("other_definition", "a random definition is another entity's", "random_definition_page_id = page_id"),
     ),
-)  # fmt: skip
+)
 
 TABLES = (ECBD_ENTITIES, ECBD_SENTENCES, ECBD_CLOZE, ECBD_RELEASES)

@@ -7,8 +7,13 @@ from tempkb.benchmarks.ecbd.sentences import MASK, Place
 
 Variant = Literal["original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition"]
 VARIANTS: tuple[Variant, ...] = (
-    "original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition",
-)  # fmt: skip
+    "original",
+    "no_ent",
+    "no_ent_released",
+    "no_ent_chunk",
+    "definition",
+    "random_definition",
+)
 _ARTICLES = ("the ", "a ", "an ")
 _OPENING = "\"'\u201c\u2018\u00ab("
 

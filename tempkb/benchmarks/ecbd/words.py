@@ -34,9 +34,7 @@ _AROUND = (
     "\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e"
 )
 # A full stop that belongs to the word: of an abbreviation with points inside, and of a few without.
-_WITH_POINT = re.compile(
-    r"(?:(?:\w\.)+\w|Inc|Jr|Sr|Co|Corp|Ltd|St|Dr|Mr|Mrs|Ms|No|vs|etc)\Z", re.IGNORECASE
-)  # fmt: skip
+_WITH_POINT = re.compile(r"(?:(?:\w\.)+\w|Inc|Jr|Sr|Co|Corp|Ltd|St|Dr|Mr|Mrs|Ms|No|vs|etc)\Z", re.IGNORECASE)
 
 
 def words_of(sentence: str) -> list[Word]:

@@ -37,8 +37,12 @@ def told_of_queries(versions: Sequence[Version]) -> Told:
         counted = connection.execute(
             "SELECT relation, date, count(*) FROM queries WHERE template_no = 1 GROUP BY ALL ORDER BY ALL"
         ).fetchall()
-        dates = [row[0] for row in connection.execute(
-            "SELECT date FROM queries GROUP BY date ORDER BY min(window_start)").fetchall()]  # fmt: skip
+        dates = [
+            row[0]
+            for row in connection.execute(
+                "SELECT date FROM queries GROUP BY date ORDER BY min(window_start)"
+            ).fetchall()
+        ]
         table = connection.sql(
             """
             SELECT relation, count(*) AS queries, count(DISTINCT subject_id) AS subjects,

@@ -63,9 +63,11 @@ def shown_of_queries(versions: Sequence[Version]) -> dict[str, dg.MetadataValue]
     """Return what the UI shows of the queries of a release."""
     told = told_of_queries(versions)
     return {
-        "by_relation": table_of(told.by_relation), "glance": glance_of(told.dates, {"queries": told.by_date}),
-        "picture": dg.MetadataValue.md(told.picture), "sample": table_of(told.sample),
-    }  # fmt: skip
+        "by_relation": table_of(told.by_relation),
+        "glance": glance_of(told.dates, {"queries": told.by_date}),
+        "picture": dg.MetadataValue.md(told.picture),
+        "sample": table_of(told.sample),
+    }
 
 
 _OF_DUMP = [
@@ -131,9 +133,14 @@ def _write_down(context: dg.AssetExecutionContext, config: FactReleaseConfig, st
     name = context.partition_key
     with forgetting_withdrawn(context, store, name):
         design = make_design(
-            config.benchmark, config.preset, config.dump_id, config.windows, config.granularity, config.templates,
+            config.benchmark,
+            config.preset,
+            config.dump_id,
+            config.windows,
+            config.granularity,
+            config.templates,
             config.changes,
-        )  # fmt: skip
+        )
         releases.keep(store.home, releases.create(store.home, config.benchmark, config.preset, design, name))
 
 

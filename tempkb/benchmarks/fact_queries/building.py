@@ -82,10 +82,17 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
             rows = _rows(connection, query, table, release.name)
             standing[table.name] = store.write(table, release.name, rows, provenance, left_out)
     row = {
-        "wiki": store.home.wiki, "release": release.name, "benchmark": release.benchmark, "preset": release.preset,
-        "granularity": str(design.granularity), "study_from": design.first, "study_to": design.end,
-        "dump_ids": [design.dump_id], "dump_date": dump_date, "design": json.dumps(design.to_json(), sort_keys=True),
-    }  # fmt: skip
+        "wiki": store.home.wiki,
+        "release": release.name,
+        "benchmark": release.benchmark,
+        "preset": release.preset,
+        "granularity": str(design.granularity),
+        "study_from": design.first,
+        "study_to": design.end,
+        "dump_ids": [design.dump_id],
+        "dump_date": dump_date,
+        "design": json.dumps(design.to_json(), sort_keys=True),
+    }
     told = [pa.Table.from_pylist([row], FACT_RELEASES.schema)]
     standing[FACT_RELEASES.name] = store.write(FACT_RELEASES, release.name, told, provenance)
     return standing
@@ -221,8 +228,9 @@ def _subjects_sql() -> str:
 
 def _spells_sql(design: Design) -> str:
     aliases = "object_aliases" if design.aliases else "[]::VARCHAR[] AS object_aliases"
-    columns = ", ".join(aliases if name == "object_aliases" else name for name in FACT_SPELLS.column_names()
-                        if name != "release")  # fmt: skip
+    columns = ", ".join(
+        aliases if name == "object_aliases" else name for name in FACT_SPELLS.column_names() if name != "release"
+    )
     return f"""
         SELECT $release AS release, {columns} FROM spells SEMI JOIN subjects USING (subject_id, relation)
         ORDER BY subject_id, relation, object_id, spell_no

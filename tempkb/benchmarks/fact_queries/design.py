@@ -151,9 +151,12 @@ class Design:
     def to_json(self) -> dict[str, Any]:
         """The design as plain values, for files and for the release's row."""
         return {
-            **asdict(self), "granularity": str(self.granularity), "first": self.first.isoformat(),
-            "end": self.end.isoformat(), "shares": list(self.shares),
-        }  # fmt: skip
+            **asdict(self),
+            "granularity": str(self.granularity),
+            "first": self.first.isoformat(),
+            "end": self.end.isoformat(),
+            "shares": list(self.shares),
+        }
 
     def name(self, benchmark: str) -> str:
         """The release's name: benchmark, study, and a hash of the whole design."""
@@ -179,15 +182,22 @@ def from_json(values: Mapping[str, Any]) -> Design:
 
 
 _PAPER: Mapping[str, Any] = {
-    "ranks": "all", "close_at_death": False, "max_open_years": "none",
-    "ambiguous": "keep", "aliases": False, "rules": "paper", "changes": "released",
-}  # fmt: skip
+    "ranks": "all",
+    "close_at_death": False,
+    "max_open_years": "none",
+    "ambiguous": "keep",
+    "aliases": False,
+    "rules": "paper",
+    "changes": "released",
+}
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     TEMPLAMA: {"tempkb": {}, "paper": _PAPER, "small": {"max_subjects": 50}},
     DYNAMIC: {
-        "tempkb": {}, "paper": {**_PAPER, "max_subjects": 5_000, "shares": (0.0, 0.0)}, "small": {"max_subjects": 50},
+        "tempkb": {},
+        "paper": {**_PAPER, "max_subjects": 5_000, "shares": (0.0, 0.0)},
+        "small": {"max_subjects": 50},
     },
-}  # fmt: skip
+}
 _TEMPLATES = {TEMPLAMA: "templama", DYNAMIC: "dynamic"}
 
 

@@ -179,18 +179,25 @@ def _card(
         ).fetchall()
     files = plain_rows(store.read(DUMP_FILES.name, dump_id=release.design.dump_id))
     return _CARD.format(
-        name=release.name, title="TempLAMA" if release.benchmark == TEMPLAMA else "DynamicTempLAMA",
-        version=tempkb.__version__, dump_id=release.design.dump_id, dump_date=row["dump_date"],
-        n_queries=sum(one.rows for one in queries), n_subjects=sum(n for _, n, _ in counted),
-        granularity=row["granularity"], study_from=row["study_from"], study_to=row["study_to"],
+        name=release.name,
+        title="TempLAMA" if release.benchmark == TEMPLAMA else "DynamicTempLAMA",
+        version=tempkb.__version__,
+        dump_id=release.design.dump_id,
+        dump_date=row["dump_date"],
+        n_queries=sum(one.rows for one in queries),
+        n_subjects=sum(n for _, n, _ in counted),
+        granularity=row["granularity"],
+        study_from=row["study_from"],
+        study_to=row["study_to"],
         changes=_told_of(changes, release.design.changes),
         relations="\n".join(f"| {relation} | {n:,} | {m:,} |" for relation, n, m in counted),
         files="\n".join(f"| {one['dump_id']} | {escaped(one['file_name'])} | {one['checksum']} |" for one in files),
-        answers="possibly" if release.design.answers == "possible" else "certainly", rules=release.design.rules,
+        answers="possibly" if release.design.answers == "possible" else "certainly",
+        rules=release.design.rules,
         ambiguous={"qualify": "asked for by the titles of their pages", "drop": "left out", "keep": "kept"}[
             release.design.ambiguous
         ],
-    )  # fmt: skip
+    )
 
 
 def _told_of(changes: Sequence[Version], rule: str) -> str:

@@ -59,11 +59,19 @@ def _rows(study: Study, asks: pa.Table, answers: pa.ListArray, release: Release,
     n = asks.num_rows
     ids = pc.binary_join_element_wise(asks["before_date"], pa.scalar(window.label), asks["behind_date"], "")
     columns = {
-        "wiki": about["wiki"], "dump_id": about["dump_id"], "release": about["release"],
-        "window_start": pa.repeat(pa.scalar(window.start), n), "query_id": ids, "template_no": asks["template_no"],
-        "subject_id": about["subject_id"], "relation": about["relation"], "date": pa.repeat(window.label, n),
-        "query": asks["query"], "answers": answers, "split": about["split"],
+        "wiki": about["wiki"],
+        "dump_id": about["dump_id"],
+        "release": about["release"],
+        "window_start": pa.repeat(pa.scalar(window.start), n),
+        "query_id": ids,
+        "template_no": asks["template_no"],
+        "subject_id": about["subject_id"],
+        "relation": about["relation"],
+        "date": pa.repeat(window.label, n),
+        "query": asks["query"],
+        "answers": answers,
+        "split": about["split"],
         "granularity": pa.repeat(str(release.design.granularity), n),
         "is_provisional": pa.repeat(is_provisional(window.end, study.dump_date), n),
-    }  # fmt: skip
+    }
     return pa.table(columns)

@@ -20,10 +20,17 @@ from tempkb.errors import SourceError
 _NEEDED = ("query", "answer", "date", "id", "relation")
 _MOST = ("most_frequent_answer", "most_recent_answer")
 IMPORTED = pa.schema(
-    [("query_id", pa.string()), ("subject_id", pa.string()), ("relation", pa.string()), ("date", pa.string()),
-     ("query", pa.string()), ("answers", pa.list_(ANSWER)), ("most_frequent_answer", ANSWER),
-     ("most_recent_answer", ANSWER)]
-)  # fmt: skip
+    [
+        ("query_id", pa.string()),
+        ("subject_id", pa.string()),
+        ("relation", pa.string()),
+        ("date", pa.string()),
+        ("query", pa.string()),
+        ("answers", pa.list_(ANSWER)),
+        ("most_frequent_answer", ANSWER),
+        ("most_recent_answer", ANSWER),
+    ]
+)
 """What a file holds, as a table: the columns of the query tables, and the two fields about the future."""
 
 
@@ -44,9 +51,11 @@ def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """
     for row in rows:
         record = {
-            "query": row["query"], "answer": [_answer(one) for one in row["answers"]], "date": row["date"],
+            "query": row["query"],
+            "answer": [_answer(one) for one in row["answers"]],
+            "date": row["date"],
             "id": row["query_id"],
-        }  # fmt: skip
+        }
         record |= {name: _answer(row[name]) for name in _MOST if row.get(name)}
         yield {**record, "relation": row["relation"]}
 
@@ -84,10 +93,14 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         # TempLAMA's code, other than its data, writes one answer by itself.
         answers = record["answer"] if isinstance(record["answer"], list) else [record["answer"]]
         return {
-            "query_id": record["id"], "subject_id": record["id"].split("_")[0], "relation": record["relation"],
-            "date": record["date"], "query": record["query"], "answers": [_entity(one) for one in answers],
+            "query_id": record["id"],
+            "subject_id": record["id"].split("_")[0],
+            "relation": record["relation"],
+            "date": record["date"],
+            "query": record["query"],
+            "answers": [_entity(one) for one in answers],
             **{name: _entity(record[name]) if name in record else None for name in _MOST},
-        }  # fmt: skip
+        }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise SourceError(f"{path}, line {number}: no record of TempLAMA ({error!r})") from None
 

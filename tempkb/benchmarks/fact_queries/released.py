@@ -136,13 +136,26 @@ def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benc
 
 
 _SUBJECTS = pa.schema(
-    [("relation", pa.string()), ("subject_id", pa.string()), ("popularity", pa.int64()),
-     ("popularity_rank", pa.int32()), ("n_objects", pa.int32())]
-)  # fmt: skip
+    [
+        ("relation", pa.string()),
+        ("subject_id", pa.string()),
+        ("popularity", pa.int64()),
+        ("popularity_rank", pa.int32()),
+        ("n_objects", pa.int32()),
+    ]
+)
 _SPELLS = pa.schema(
-    [("subject_id", pa.string()), ("relation", pa.string()), ("object_id", pa.string()), ("spell_no", pa.int16()),
-     ("answer_order", pa.int32()), ("valid_from", pa.date32()), ("valid_to", pa.date32()), ("fact_id", pa.string())]
-)  # fmt: skip
+    [
+        ("subject_id", pa.string()),
+        ("relation", pa.string()),
+        ("object_id", pa.string()),
+        ("spell_no", pa.int16()),
+        ("answer_order", pa.int32()),
+        ("valid_from", pa.date32()),
+        ("valid_to", pa.date32()),
+        ("fact_id", pa.string()),
+    ]
+)
 
 
 def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:

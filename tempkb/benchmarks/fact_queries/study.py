@@ -140,12 +140,22 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
     )
     of_thing = objects.take(pa.array(first))
     return Study(
-        pairs, dump_date, pair, thing, _days(told["valid_from"], -_FOREVER), _days(told["valid_to"], _FOREVER),
-        _fineness(told["start_precision"]), _fineness(told["end_precision"]), _knows_start(told),
-        told["answer_order"].to_numpy(), answers,
-        _members(told["members"].combine_chunks()), pair[first], of_thing,
+        pairs,
+        dump_date,
+        pair,
+        thing,
+        _days(told["valid_from"], -_FOREVER),
+        _days(told["valid_to"], _FOREVER),
+        _fineness(told["start_precision"]),
+        _fineness(told["end_precision"]),
+        _knows_start(told),
+        told["answer_order"].to_numpy(),
+        answers,
+        _members(told["members"].combine_chunks()),
+        pair[first],
+        of_thing,
         np.array([int(one[1:]) for one in of_thing.to_pylist()], np.int64),
-    )  # fmt: skip
+    )
 
 
 def _numbers(table: pa.Table, names: Sequence[str]) -> Numbers:

@@ -128,9 +128,12 @@ QUERY_COLUMNS = (
 """Columns of `templama_queries` and `dynamic_templama_queries`."""
 
 QUERY_RULES = (
-    Rule("is_a_question", "a query has one blank and one answer or more",
-         "len(answers) = 0 OR len(string_split(query, '_X_')) <> 2"),
+    Rule(
+        "is_a_question",
+        "a query has one blank and one answer or more",
+        "len(answers) = 0 OR len(string_split(query, '_X_')) <> 2",
+    ),
     Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),
-)  # fmt: skip
+)
 
 TABLES = (FACT_RELEASES, FACT_SUBJECTS, FACT_SPELLS)

@@ -222,13 +222,18 @@ class _Builder:
         )
         snapshots = [self._need(STABLE_SNAPSHOTS, cut) for cut in cuts]
         row = {
-            "wiki": self.wiki, "release": release.name, "made_from": release.made_from or None,
+            "wiki": self.wiki,
+            "release": release.name,
+            "made_from": release.made_from or None,
             "preset": release.preset,
-            "granularity": str(self.store.home.settings.granularity), "cuts": list(cuts),
-            "n_base_cuts": len(self.design.snapshots), "dump_ids": _dump_ids(snapshots),
+            "granularity": str(self.store.home.settings.granularity),
+            "cuts": list(cuts),
+            "n_base_cuts": len(self.design.snapshots),
+            "dump_ids": _dump_ids(snapshots),
             "design": json.dumps(self.design.to_json(), sort_keys=True),
-            "is_equal": lacking == 0 and is_level(plan, cuts), "shortfall": lacking,
-        }  # fmt: skip
+            "is_equal": lacking == 0 and is_level(plan, cuts),
+            "shortfall": lacking,
+        }
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
         own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
         # Texts that were cleaned anew since are others than those that the snapshots before were made from. A snapshot
@@ -311,9 +316,14 @@ class _Builder:
     def _filter_rows(self, cut: date, counts: list[tuple[str, str, int, int]]) -> Iterator[dict[str, object]]:
         for name, how, n, mentions in sorted(counts):
             yield {
-                "wiki": self.wiki, "release": self.release.name, "cut": cut, "filter": name, "applied": how,
-                "n_surfaces": n, "n_mentions": mentions,
-            }  # fmt: skip
+                "wiki": self.wiki,
+                "release": self.release.name,
+                "cut": cut,
+                "filter": name,
+                "applied": how,
+                "n_surfaces": n,
+                "n_mentions": mentions,
+            }
 
     def _write_plan(self, cut: date, plan: Plan) -> None:
         rows = plan_rows(plan, cut, self.release.name, self.wiki)

@@ -71,14 +71,21 @@ def card_of(store: Store, release: Release) -> str:
     row = read_parquet(version.paths()).to_pylist()[0]
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
     figures = read_parquet(numbers.paths()).to_pylist()
-    equal = "All snapshots have as many entities and mentions." if row["is_equal"] else (
-        f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
-    )  # fmt: skip
+    equal = (
+        "All snapshots have as many entities and mentions."
+        if row["is_equal"]
+        else f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
+    )
     return _CARD.format(
-        name=release.name, wiki=row["wiki"], version=tempkb.__version__, equal=equal,
-        days=release.design.stable_interval / 86_400, table=_counts(figures), filters=_filters(figures, release),
+        name=release.name,
+        wiki=row["wiki"],
+        version=tempkb.__version__,
+        equal=equal,
+        days=release.design.stable_interval / 86_400,
+        table=_counts(figures),
+        filters=_filters(figures, release),
         dumps=_dumps(store, row["dump_ids"]),
-    )  # fmt: skip
+    )
 
 
 def _counts(figures: list[dict[str, object]]) -> str:

@@ -16,9 +16,11 @@ CATEGORIES = ("continual", "new")
 
 Rules = Literal["tempkb", "paper"]
 _INTERVALS = {
-    "weekly": Granularity.WEEK, "monthly": Granularity.MONTH, "quarterly": Granularity.QUARTER,
+    "weekly": Granularity.WEEK,
+    "monthly": Granularity.MONTH,
+    "quarterly": Granularity.QUARTER,
     "yearly": Granularity.YEAR,
-}  # fmt: skip
+}
 _DAY = 86_400
 
 
@@ -84,13 +86,26 @@ class Design:
             raise DesignError(
                 f"snapshots: found {_days(self.snapshots)}; expected one day or more, oldest first, none twice"
             )
-        for name in ("min_men_prior", "max_men_prior", "min_ent_prior", "max_ent_prior", "ed_men_title",
-                     "ed_men_subsets", "max_shortfall"):  # fmt: skip
+        for name in (
+            "min_men_prior",
+            "max_men_prior",
+            "min_ent_prior",
+            "max_ent_prior",
+            "ed_men_title",
+            "ed_men_subsets",
+            "max_shortfall",
+        ):
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a number from 0 to 1")
-        for name in ("nr_ct_ents_per_cut", "min_mens_per_ent", "min_men_prior_rank",
-                     "min_nr_distinct_mentions_per_entity", "stable_interval", "context_words",
-                     "target_words"):  # fmt: skip
+        for name in (
+            "nr_ct_ents_per_cut",
+            "min_mens_per_ent",
+            "min_men_prior_rank",
+            "min_nr_distinct_mentions_per_entity",
+            "stable_interval",
+            "context_words",
+            "target_words",
+        ):
             if getattr(self, name) < 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected 1 or more")
         if len(self.max_mens_per_ent) != len(SUBSETS) or min(self.max_mens_per_ent) < 1:
@@ -145,10 +160,14 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "tempkb": {},
     # For small wikis and the demo world: the same rules, lower thresholds.
     "small": {
-        "nr_ct_ents_per_cut": 20, "min_nr_inlinks": 3, "max_mens_per_ent": (50, 5, 5), "min_men_prior_rank": 1,
-        "max_men_prior": 1.0, "context_words": 64,
+        "nr_ct_ents_per_cut": 20,
+        "min_nr_inlinks": 3,
+        "max_mens_per_ent": (50, 5, 5),
+        "min_men_prior_rank": 1,
+        "max_men_prior": 1.0,
+        "context_words": 64,
     },
-}  # fmt: skip
+}
 
 
 def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, str] | None = None) -> Design:

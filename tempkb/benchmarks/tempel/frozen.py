@@ -23,10 +23,17 @@ def plan_rows(plan: Plan, cut: date, release: str, wiki: str) -> Iterator[dict[s
             surfaces = sorted(one for one, where in plan.splits[category][page].items() if where == subset)
             planned = plan.planned[category, subset].get(cut, {}).get(page, 0)
             by_key[page, SUBSETS.index(subset)] = {
-                "wiki": wiki, "release": release, "cut": cut, "page_id": page, "subset": subset,
-                "category": category, "surfaces": surfaces, "n_available": n, "n_planned": planned,
+                "wiki": wiki,
+                "release": release,
+                "cut": cut,
+                "page_id": page,
+                "subset": subset,
+                "category": category,
+                "surfaces": surfaces,
+                "n_available": n,
+                "n_planned": planned,
                 "left_out_because": plan.left_out.get((cut, page)),
-            }  # fmt: skip
+            }
     yield from sorted(by_key.values(), key=lambda row: (row["page_id"], str(row["subset"])))
 
 

@@ -57,8 +57,12 @@ def _filters(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     offered = found.pop("all", {}).get("offered", 0) or 1
     names = [name for name, by_how in found.items() if by_how.get("alone")]
     for offset, how in ((-0.2, "alone"), (0.2, "in_order")):
-        axes.barh([at + offset for at in range(len(names))], [found[name].get(how, 0) / offered for name in names], 0.4,
-                  label=how.replace("_", " "))  # fmt: skip
+        axes.barh(
+            [at + offset for at in range(len(names))],
+            [found[name].get(how, 0) / offered for name in names],
+            0.4,
+            label=how.replace("_", " "),
+        )
     axes.set_yticks(range(len(names)), names, fontsize=7)
     axes.set_title("Share of mentions dropped by filter (fig. 6)", fontsize=10)
     if names:

@@ -84,9 +84,11 @@ def keep(home: Home, release: Release) -> None:
     if held != release.added[: len(held)]:
         raise DesignError(f"release {release.name!r}: was extended by another program meanwhile; type the same again")
     said = {
-        "preset": release.preset, "design": release.design.to_json(),
-        "added": [day.isoformat() for day in release.added], "made_from": release.made_from,
-    }  # fmt: skip
+        "preset": release.preset,
+        "design": release.design.to_json(),
+        "added": [day.isoformat() for day in release.added],
+        "made_from": release.made_from,
+    }
     write_entry(home, BENCHMARK, release.name, said)
 
 

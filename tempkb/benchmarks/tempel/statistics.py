@@ -37,9 +37,14 @@ def figures_of(
 
     def row(figure: str, cut: date, series: str, label: str, value: float) -> Row:
         return {
-            "wiki": wiki, "release": release, "figure": figure, "cut": cut, "series": series, "label": label,
+            "wiki": wiki,
+            "release": release,
+            "figure": figure,
+            "cut": cut,
+            "series": series,
+            "label": label,
             "value": float(value),
-        }  # fmt: skip
+        }
 
     for cut, category, subset, mentions, entities in connection.execute(
         """

@@ -65,8 +65,11 @@ TEMPEL_FILTERS = Table(
         _RELEASE,
         _CUT,
         Column("filter", pa.string(), "a filter of the design; all for what is offered and what all of them keep"),
-        Column("applied", pa.string(), "in_order (to what those before it left), alone, only (kept by all others); "
-               "for all: offered or kept"),
+        Column(
+            "applied",
+            pa.string(),
+            "in_order (to what those before it left), alone, only (kept by all others); for all: offered or kept",
+        ),
         Column("n_surfaces", pa.int64(), "pairs of an entity and a surface that it drops, is offered or keeps"),
         Column("n_mentions", pa.int64(), "mentions of these pairs"),
     ),
@@ -75,10 +78,13 @@ TEMPEL_FILTERS = Table(
     partitioned_by=_OF_CUT,
     partition_columns=("release", "cut"),
     rules=(
-        Rule("known_ways", "a filter is applied in a known way",
-             "applied NOT IN ('in_order', 'alone', 'only', 'offered', 'kept')"),
+        Rule(
+            "known_ways",
+            "a filter is applied in a known way",
+            "applied NOT IN ('in_order', 'alone', 'only', 'offered', 'kept')",
+        ),
     ),
-)  # fmt: skip
+)
 
 TEMPEL_MENTIONS = Table(
     name="tempel_mentions",
@@ -136,12 +142,15 @@ TEMPEL_MENTIONS = Table(
     partition_columns=("release", "cut"),
     rules=(
         Rule("surface_fills_its_span", "a span is as long as its mention", "end_char - start_char <> length(mention)"),
-        Rule("known_values", "subset and category are known ones",
-             "subset NOT IN ('train', 'validation', 'test') OR category NOT IN ('continual', 'new')"),
+        Rule(
+            "known_values",
+            "subset and category are known ones",
+            "subset NOT IN ('train', 'validation', 'test') OR category NOT IN ('continual', 'new')",
+        ),
         Rule("new_is_young", "an entity is as old as its first text as an article", "age_at_cut_days < 0"),
     ),
     code_version="2",
-)  # fmt: skip
+)
 
 TEMPEL_ENTITIES = Table(
     name="tempel_entities",

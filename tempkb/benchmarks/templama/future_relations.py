@@ -19,8 +19,12 @@ def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
     asked = [(query, group) for group in groups for query in group["queries"]]
     return [
         {
-            "wiki": wiki, "release": release, "query_no": number, "query": query,
-            "change_class": group["change_class"], "answer_set": group["answer_set"],
+            "wiki": wiki,
+            "release": release,
+            "query_no": number,
+            "query": query,
+            "change_class": group["change_class"],
+            "answer_set": group["answer_set"],
             "answer_set_source": sets[group["answer_set"]]["source"],
             "answers": [
                 {"entity_id": one["id"], "label": one["name"], "aliases": []}
@@ -28,7 +32,7 @@ def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
             ],
         }
         for number, (query, group) in enumerate(asked, 1)
-    ]  # fmt: skip
+    ]
 
 
 @cache

@@ -36,10 +36,13 @@ FUTURE_RELATION_QUERIES = Table(
     partitioned_by="release",
     partition_columns=("release",),
     rules=(
-        Rule("known_words", "classes and sets are known ones",
-             "change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')"),
+        Rule(
+            "known_words",
+            "classes and sets are known ones",
+            "change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')",
+        ),
         Rule("is_a_question", "a query has one blank", "len(string_split(query, '_X_')) <> 2"),
     ),
-)  # fmt: skip
+)
 
 TABLES = (TEMPLAMA_QUERIES, FUTURE_RELATION_QUERIES)

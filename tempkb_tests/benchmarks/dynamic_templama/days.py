@@ -10,8 +10,11 @@ from tempkb.windows import Granularity, window_of, windows_between
 FIRST_DAY, LAST_DAY = date(1990, 1, 1), date(2024, 12, 31)
 EVERY_DAY = [FIRST_DAY + timedelta(days=n) for n in range((LAST_DAY - FIRST_DAY).days + 1)]
 FINE_ENOUGH = {
-    "week": {"day"}, "month": {"day", "month"}, "quarter": {"day", "month"}, "year": {"day", "month", "year"},
-}  # fmt: skip
+    "week": {"day"},
+    "month": {"day", "month"},
+    "quarter": {"day", "month"},
+    "year": {"day", "month", "year"},
+}
 PRECISIONS = ["day", "month", "year", "decade", ""]
 
 
@@ -138,9 +141,13 @@ def days_between(stops, starts):
 
 def may_hand_over(left, came, fine):
     return (
-        left.who != came.who and came.start_precision in fine and left.stop_precision in fine
-        and abs(came.first - left.last) <= 1 and may_precede(left, came) and not may_precede(came, left)
-    )  # fmt: skip
+        left.who != came.who
+        and came.start_precision in fine
+        and left.stop_precision in fine
+        and abs(came.first - left.last) <= 1
+        and may_precede(left, came)
+        and not may_precede(came, left)
+    )
 
 
 def may_precede(one, other):

@@ -75,10 +75,16 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
 
 
 def test_all_ways_to_come_and_to_go(home):
-    store = home(players(
-        Came=[("Q101", "2019-04-10", "2019-06-20"), ("Q102", "2019-07-05", "2019-08-01")],
-        Back=[("Q101", "2018-01-01", "2019-03-31"), ("Q102", "2019-04-01", "2019-09-30"), ("Q101", "2019-10-01", "")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Came=[("Q101", "2019-04-10", "2019-06-20"), ("Q102", "2019-07-05", "2019-08-01")],
+            Back=[
+                ("Q101", "2018-01-01", "2019-03-31"),
+                ("Q102", "2019-04-01", "2019-09-30"),
+                ("Q101", "2019-10-01", ""),
+            ],
+        )
+    )
     release(store, windows="2019-01-01..2020-01-01", changes="sets")
     of = {row: [] for row in ("Q1", "Q2")}
     for row in store.read("dynamic_templama_changes").to_pylist():
@@ -86,13 +92,15 @@ def test_all_ways_to_come_and_to_go(home):
             (str(row["window_start"]), CLUBS[row["object_id"]], row["change"], row["change_detail"])
         )
     assert of["Q1"] == [
-        ("2019-04-01", "Reed", "new", "appeared"), ("2019-07-01", "Salt", "updated", "replaced"),
+        ("2019-04-01", "Reed", "new", "appeared"),
+        ("2019-07-01", "Salt", "updated", "replaced"),
         ("2019-10-01", "Salt", "deleted", "vanished"),
-    ]  # fmt: skip
+    ]
     assert of["Q2"] == [
-        ("2019-04-01", "Salt", "updated", "replaced"), ("2019-07-01", "Salt", "unchanged", None),
+        ("2019-04-01", "Salt", "updated", "replaced"),
+        ("2019-07-01", "Salt", "unchanged", None),
         ("2019-10-01", "Reed", "updated", "returning"),
-    ]  # fmt: skip
+    ]
 
 
 def test_what_is_known_by_the_year_only_has_no_quarter(home):
@@ -135,13 +143,21 @@ def test_the_released_rule_goes_by_text_and_name():
 
 
 def test_the_paper_preset_counts_as_released(home):
-    store = home(players(
-        Ada=[("Q101", "2019-01-01", "2019-06-30"), ("Q102", "2019-07-01", "2020-12-31")],
-        Aba=[("Q101", "2019-01-01", "2020-12-31"), ("Q102", "2019-02-01", "2020-11-30"), ("Q101", "2019-03-01", "2020-12-31")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Ada=[("Q101", "2019-01-01", "2019-06-30"), ("Q102", "2019-07-01", "2020-12-31")],
+            Aba=[
+                ("Q101", "2019-01-01", "2020-12-31"),
+                ("Q102", "2019-02-01", "2020-11-30"),
+                ("Q101", "2019-03-01", "2020-12-31"),
+            ],
+        )
+    )
     made = release(store, windows="2019-01-01..2020-01-01", preset="paper")
-    found = {(str(row["window_start"])[5:7], row["subject_id"], row["object_id"]): (row["change"], row["n_times"])
-             for row in store.read("dynamic_templama_changes", release=made.name).to_pylist()}  # fmt: skip
+    found = {
+        (str(row["window_start"])[5:7], row["subject_id"], row["object_id"]): (row["change"], row["n_times"])
+        for row in store.read("dynamic_templama_changes", release=made.name).to_pylist()
+    }
     assert found["07", "Q1", "Q102"] == ("updated", 1)
     # Reed, Salt, Reed: the released data lists Reed twice.
     assert found["04", "Q2", "Q101"] == ("unchanged", 2)
@@ -153,23 +169,31 @@ def test_the_paper_preset_counts_as_released(home):
 
 @pytest.fixture
 def built(home):
-    store = home(players(
-        Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")],
-        Ben=[("Q101", "2018", "2019"), ("Q102", "2020-01-01", "")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")],
+            Ben=[("Q101", "2018", "2019"), ("Q102", "2020-01-01", "")],
+        )
+    )
     release(store, changes="sets")
     return store
 
 
 TABLES = {
-    "queries": DYNAMIC_TEMPLAMA_QUERIES, "changes": DYNAMIC_TEMPLAMA_CHANGES, "releases": FACT_RELEASES, "facts": FACTS,
-    "entities": WIKIDATA_ENTITIES, "spells": FACT_SPELLS,
-}  # fmt: skip
+    "queries": DYNAMIC_TEMPLAMA_QUERIES,
+    "changes": DYNAMIC_TEMPLAMA_CHANGES,
+    "releases": FACT_RELEASES,
+    "facts": FACTS,
+    "entities": WIKIDATA_ENTITIES,
+    "spells": FACT_SPELLS,
+}
 USES = {
-    NOT_VALID: ("queries", "releases", "facts", "entities"), IN_TWO_SPLITS: ("queries",),
-    DISAGREEING: ("changes", "queries", "releases"), UNKNOWN_STATEMENTS: ("spells", "facts"),
+    NOT_VALID: ("queries", "releases", "facts", "entities"),
+    IN_TWO_SPLITS: ("queries",),
+    DISAGREEING: ("changes", "queries", "releases"),
+    UNKNOWN_STATEMENTS: ("spells", "facts"),
     TOUCHING_SPELLS: ("spells", "releases"),
-}  # fmt: skip
+}
 
 
 def what_breaks(store, query):

@@ -31,9 +31,11 @@ BEYOND = ("E", "2000-01-01", "")
 def town(name, *terms):
     """A town and its heads: (head, start, end), or (head, day) for a point in time."""
     heads = [
-        said(f"{name}$s{at}", NUMBERS[who], *dates) if len(dates) == 2 else said(f"{name}$s{at}", NUMBERS[who], point=dates[0])
+        said(f"{name}$s{at}", NUMBERS[who], *dates)
+        if len(dates) == 2
+        else said(f"{name}$s{at}", NUMBERS[who], point=dates[0])
         for at, (who, *dates) in enumerate(terms)
-    ]  # fmt: skip
+    ]
     return item(name, f"Town {name}", f"Town {name} (town)", P6=heads)
 
 
@@ -73,8 +75,9 @@ def test_italy_under_the_three_rules(tmp_path, monkeypatch):
         rule: release(store, windows=STUDY, dump_id=DUMP, changes=rule) for rule in ("handover", "sets", "released")
     }
     assert rows(store, made["handover"]) == {
-        ("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B"),
-    }  # fmt: skip
+        ("2021-Q1", "B"): ("updated", "arriving", "A"),
+        ("2021-Q2", "A"): ("updated", "leaving", "B"),
+    }
     assert rows(store, made["sets"]) == {("2021-Q1", "B"): ("new",), ("2021-Q2", "A"): ("deleted",)}
     # The released rule does not see who leaves while another stays.
     assert rows(store, made["released"]) == {("2021-Q1", "B"): ("updated",)}
@@ -92,23 +95,33 @@ def test_italy_under_the_three_rules(tmp_path, monkeypatch):
     ("terms", "expected"),
     [
         # Last day and first day in adjacent windows, on adjacent days.
-        ([("A", "2018-01-01", "2021-03-31"), ("B", "2021-04-01", "")],
-         {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")}),
+        (
+            [("A", "2018-01-01", "2021-03-31"), ("B", "2021-04-01", "")],
+            {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+        ),
         # The same with nobody for five months: still adjacent windows.
-        ([("A", "2018-01-01", "2021-01-05"), ("B", "2021-06-25", ""), BEYOND],
-         {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")}),
+        (
+            [("A", "2018-01-01", "2021-01-05"), ("B", "2021-06-25", ""), BEYOND],
+            {("2021-Q2", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+        ),
         # A whole window without either: nobody took over.
-        ([("A", "2018-01-01", "2021-03-31"), ("B", "2021-07-01", ""), BEYOND],
-         {("2021-Q2", "A"): ("deleted",), ("2021-Q3", "B"): ("new",)}),
+        (
+            [("A", "2018-01-01", "2021-03-31"), ("B", "2021-07-01", ""), BEYOND],
+            {("2021-Q2", "A"): ("deleted",), ("2021-Q3", "B"): ("new",)},
+        ),
         # Both for a while, into the window after.
-        ([("A", "2018-01-01", "2021-05-20"), ("B", "2021-02-10", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q3", "A"): ("updated", "leaving", "B")}),
+        (
+            [("A", "2018-01-01", "2021-05-20"), ("B", "2021-02-10", "")],
+            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q3", "A"): ("updated", "leaving", "B")},
+        ),
         # Both for so long that the windows of arrival and of the last day are not adjacent.
-        ([("A", "2018-01-01", "2021-07-10"), ("B", "2021-01-10", "")],
-         {("2021-Q1", "B"): ("new",), ("2021-Q4", "A"): ("deleted",)}),
+        (
+            [("A", "2018-01-01", "2021-07-10"), ("B", "2021-01-10", "")],
+            {("2021-Q1", "B"): ("new",), ("2021-Q4", "A"): ("deleted",)},
+        ),
     ],
     ids=["next_day", "gap_in_adjacent_windows", "gap_of_a_window", "overlap", "long_overlap"],
-)  # fmt: skip
+)
 def test_at_most_one_window_apart(told, terms, expected):
     assert told(*terms) == expected
 
@@ -117,28 +130,48 @@ def test_at_most_one_window_apart(told, terms, expected):
     ("terms", "expected"),
     [
         # There and back: either side of both handovers.
-        ([("A", "2018-01-01", "2021-02-10"), ("B", "2021-02-10", "2021-08-05"), ("A", "2021-08-05", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B"),
-          ("2021-Q3", "A"): ("updated", "arriving", "B"), ("2021-Q4", "B"): ("updated", "leaving", "A")}),
+        (
+            [("A", "2018-01-01", "2021-02-10"), ("B", "2021-02-10", "2021-08-05"), ("A", "2021-08-05", "")],
+            {
+                ("2021-Q1", "B"): ("updated", "arriving", "A"),
+                ("2021-Q2", "A"): ("updated", "leaving", "B"),
+                ("2021-Q3", "A"): ("updated", "arriving", "B"),
+                ("2021-Q4", "B"): ("updated", "leaving", "A"),
+            },
+        ),
         # Back within the window: A was an answer in all windows, so it neither left nor came.
-        ([("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-03-10"), ("A", "2021-03-10", "")],
-         {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",)}),
+        (
+            [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-03-10"), ("A", "2021-03-10", "")],
+            {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",)},
+        ),
         # Two spells of A, of which the second ends in time.
-        ([("A", "2018-01-01", "2019-03-01"), ("A", "2020-05-01", "2021-02-01"), ("B", "2021-02-02", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")}),
+        (
+            [("A", "2018-01-01", "2019-03-01"), ("A", "2020-05-01", "2021-02-01"), ("B", "2021-02-02", "")],
+            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+        ),
         # B came and went while A stayed, and took over from nobody.
-        ([("A", "2018-01-01", "2021-04-20"), ("B", "2021-02-01", "2021-03-01"), BEYOND],
-         {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",), ("2021-Q3", "A"): ("deleted",)}),
+        (
+            [("A", "2018-01-01", "2021-04-20"), ("B", "2021-02-01", "2021-03-01"), BEYOND],
+            {("2021-Q1", "B"): ("new",), ("2021-Q2", "B"): ("deleted",), ("2021-Q3", "A"): ("deleted",)},
+        ),
         # B was there before A came and after A went.
-        ([("A", "2021-02-01", "2021-03-01"), ("B", "2021-01-05", "")],
-         {("2021-Q1", "A"): ("new",), ("2021-Q1", "B"): ("new",), ("2021-Q2", "A"): ("deleted",)}),
+        (
+            [("A", "2021-02-01", "2021-03-01"), ("B", "2021-01-05", "")],
+            {("2021-Q1", "A"): ("new",), ("2021-Q1", "B"): ("new",), ("2021-Q2", "A"): ("deleted",)},
+        ),
         # B for a fortnight between A and C: a link of a chain, with both its rows.
-        ([("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-02-14"), ("C", "2021-02-15", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q1", "C"): ("updated", "arriving", "B"),
-          ("2021-Q2", "A"): ("updated", "leaving", "B"), ("2021-Q2", "B"): ("updated", "leaving", "C")}),
+        (
+            [("A", "2018-01-01", "2021-02-01"), ("B", "2021-02-01", "2021-02-14"), ("C", "2021-02-15", "")],
+            {
+                ("2021-Q1", "B"): ("updated", "arriving", "A"),
+                ("2021-Q1", "C"): ("updated", "arriving", "B"),
+                ("2021-Q2", "A"): ("updated", "leaving", "B"),
+                ("2021-Q2", "B"): ("updated", "leaving", "C"),
+            },
+        ),
     ],
     ids=["there_and_back", "back_at_once", "two_spells", "nested", "nesting", "chain"],
-)  # fmt: skip
+)
 def test_spells(told, terms, expected):
     assert told(*terms) == expected
 
@@ -147,32 +180,64 @@ def test_spells(told, terms, expected):
     ("terms", "expected"),
     [
         # The nearer of two that come; the other is new.
-        ([("A", "2018-01-01", "2021-02-13"), ("B", "2021-02-20", ""), ("C", "2021-02-14", "")],
-         {("2021-Q1", "B"): ("new",), ("2021-Q1", "C"): ("updated", "arriving", "A"),
-          ("2021-Q2", "A"): ("updated", "leaving", "C")}),
+        (
+            [("A", "2018-01-01", "2021-02-13"), ("B", "2021-02-20", ""), ("C", "2021-02-14", "")],
+            {
+                ("2021-Q1", "B"): ("new",),
+                ("2021-Q1", "C"): ("updated", "arriving", "A"),
+                ("2021-Q2", "A"): ("updated", "leaving", "C"),
+            },
+        ),
         # Of two that come on one day, the smaller number.
-        ([("A", "2018-01-01", "2021-02-13"), ("C", "2021-02-14", ""), ("B", "2021-02-14", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q1", "C"): ("new",),
-          ("2021-Q2", "A"): ("updated", "leaving", "B")}),
+        (
+            [("A", "2018-01-01", "2021-02-13"), ("C", "2021-02-14", ""), ("B", "2021-02-14", "")],
+            {
+                ("2021-Q1", "B"): ("updated", "arriving", "A"),
+                ("2021-Q1", "C"): ("new",),
+                ("2021-Q2", "A"): ("updated", "leaving", "B"),
+            },
+        ),
         # The nearer of two that go; the other is deleted.
-        ([("A", "2018-01-01", "2021-02-10"), ("B", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
-         {("2021-Q1", "C"): ("updated", "arriving", "B"), ("2021-Q2", "A"): ("deleted",),
-          ("2021-Q2", "B"): ("updated", "leaving", "C")}),
+        (
+            [("A", "2018-01-01", "2021-02-10"), ("B", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
+            {
+                ("2021-Q1", "C"): ("updated", "arriving", "B"),
+                ("2021-Q2", "A"): ("deleted",),
+                ("2021-Q2", "B"): ("updated", "leaving", "C"),
+            },
+        ),
         # Of two that go on one day, the smaller number.
-        ([("B", "2018-01-01", "2021-02-12"), ("A", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
-         {("2021-Q1", "C"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "C"),
-          ("2021-Q2", "B"): ("deleted",)}),
+        (
+            [("B", "2018-01-01", "2021-02-12"), ("A", "2018-01-01", "2021-02-12"), ("C", "2021-02-13", "")],
+            {
+                ("2021-Q1", "C"): ("updated", "arriving", "A"),
+                ("2021-Q2", "A"): ("updated", "leaving", "C"),
+                ("2021-Q2", "B"): ("deleted",),
+            },
+        ),
         # Two and two: D on B's last day goes first, so that C, a day from either, is left with A.
-        ([("A", "2018-01-01", "2021-02-10"), ("B", "2018-01-01", "2021-02-12"), ("C", "2021-02-11", ""),
-          ("D", "2021-02-12", "")],
-         {("2021-Q1", "C"): ("updated", "arriving", "A"), ("2021-Q1", "D"): ("updated", "arriving", "B"),
-          ("2021-Q2", "A"): ("updated", "leaving", "C"), ("2021-Q2", "B"): ("updated", "leaving", "D")}),
+        (
+            [
+                ("A", "2018-01-01", "2021-02-10"),
+                ("B", "2018-01-01", "2021-02-12"),
+                ("C", "2021-02-11", ""),
+                ("D", "2021-02-12", ""),
+            ],
+            {
+                ("2021-Q1", "C"): ("updated", "arriving", "A"),
+                ("2021-Q1", "D"): ("updated", "arriving", "B"),
+                ("2021-Q2", "A"): ("updated", "leaving", "C"),
+                ("2021-Q2", "B"): ("updated", "leaving", "D"),
+            },
+        ),
         # Who stays takes no part.
-        ([*ITALY, ("D", "2019-01-01", "")],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")}),
+        (
+            [*ITALY, ("D", "2019-01-01", "")],
+            {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B")},
+        ),
     ],
     ids=["two_come", "two_come_at_once", "two_go", "two_go_at_once", "two_and_two", "unchanged_beside"],
-)  # fmt: skip
+)
 def test_each_is_used_once_the_nearest_first(told, terms, expected):
     assert told(*terms) == expected
 
@@ -181,24 +246,40 @@ def test_each_is_used_once_the_nearest_first(told, terms, expected):
     ("terms", "expected"),
     [
         # A's last quarter is not known, so that it is in no pair.
-        ([("A", "2018-01-01", "2021"), ("B", "2021-02-13", ""), BEYOND],
-         {("2021-Q1", "B"): ("new",), ("2022-Q1", "A"): ("undatable",)}),
-        ([("A", "2018-01-01", "2020-11-30"), ("B", "2021", ""), BEYOND],
-         {("2021-Q1", "A"): ("deleted",), ("2021-Q1", "B"): ("undatable",)}),
+        (
+            [("A", "2018-01-01", "2021"), ("B", "2021-02-13", ""), BEYOND],
+            {("2021-Q1", "B"): ("new",), ("2022-Q1", "A"): ("undatable",)},
+        ),
+        (
+            [("A", "2018-01-01", "2020-11-30"), ("B", "2021", ""), BEYOND],
+            {("2021-Q1", "A"): ("deleted",), ("2021-Q1", "B"): ("undatable",)},
+        ),
         # Months: from any day of February to any, which may be the same, is nearer than five days.
-        ([("A", "2018-01-01", "2021-02"), ("B", "2021-03-05", ""), ("C", "2021-02", "")],
-         {("2021-Q1", "B"): ("new",), ("2021-Q1", "C"): ("updated", "arriving", "A"),
-          ("2021-Q2", "A"): ("updated", "leaving", "C")}),
+        (
+            [("A", "2018-01-01", "2021-02"), ("B", "2021-03-05", ""), ("C", "2021-02", "")],
+            {
+                ("2021-Q1", "B"): ("new",),
+                ("2021-Q1", "C"): ("updated", "arriving", "A"),
+                ("2021-Q2", "A"): ("updated", "leaving", "C"),
+            },
+        ),
         # Nobody knows since when A was; that it was before B is known well enough.
-        ([("A", "", "2021-02-13"), ("B", "2021-02-13", "2021-06-01"), BEYOND],
-         {("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B"),
-          ("2021-Q3", "B"): ("deleted",)}),
+        (
+            [("A", "", "2021-02-13"), ("B", "2021-02-13", "2021-06-01"), BEYOND],
+            {
+                ("2021-Q1", "B"): ("updated", "arriving", "A"),
+                ("2021-Q2", "A"): ("updated", "leaving", "B"),
+                ("2021-Q3", "B"): ("deleted",),
+            },
+        ),
         # Neither an open end nor one that nobody knows is a leaving.
-        ([("A", "2018-01-01", ""), ("C", "2018-01-01", "somevalue"), ("B", "2021-02-13", "")],
-         {("2021-Q1", "B"): ("new",)}),
+        (
+            [("A", "2018-01-01", ""), ("C", "2018-01-01", "somevalue"), ("B", "2021-02-13", "")],
+            {("2021-Q1", "B"): ("new",)},
+        ),
     ],
     ids=["year_of_end", "year_of_start", "months", "open_start", "open_ends"],
-)  # fmt: skip
+)
 def test_dates_as_fine_as_the_window(told, terms, expected):
     assert told(*terms, windows="2020-10-01..2022-04-01") == expected
 
@@ -207,55 +288,76 @@ def test_years_of_a_chain(told):
     """By years all three dates are 2019, and who was between is known from who was there before and after."""
     terms = [("A", "2016", "2019"), ("B", "2019", "2019"), ("C", "2019", "")]
     assert told(*terms, windows="2018-01-01..2021-01-01", granularity="year") == {
-        ("2019", "B"): ("updated", "arriving", "A"), ("2019", "C"): ("updated", "arriving", "B"),
-        ("2020", "A"): ("updated", "leaving", "B"), ("2020", "B"): ("updated", "leaving", "C"),
-    }  # fmt: skip
+        ("2019", "B"): ("updated", "arriving", "A"),
+        ("2019", "C"): ("updated", "arriving", "B"),
+        ("2020", "A"): ("updated", "leaving", "B"),
+        ("2020", "B"): ("updated", "leaving", "C"),
+    }
 
 
 def test_years_that_do_not_say_who_was_first(told):
     terms = [("A", "2019", "2019"), ("B", "2019", "2019"), BEYOND]
     assert told(*terms, windows="2018-01-01..2021-01-01", granularity="year") == {
-        ("2019", "A"): ("new",), ("2019", "B"): ("new",), ("2020", "A"): ("deleted",), ("2020", "B"): ("deleted",),
-    }  # fmt: skip
+        ("2019", "A"): ("new",),
+        ("2019", "B"): ("new",),
+        ("2020", "A"): ("deleted",),
+        ("2020", "B"): ("deleted",),
+    }
 
 
 def test_points_in_time(told):
     terms = [("B", "2021-02-05"), ("A", "2021-01-05"), ("C", "2021-05-05"), ("D", "2021-05-05"), BEYOND]
     assert told(*terms, points_in_time="true") == {
-        ("2021-Q1", "A"): ("new",), ("2021-Q1", "B"): ("updated", "arriving", "A"),
+        ("2021-Q1", "A"): ("new",),
+        ("2021-Q1", "B"): ("updated", "arriving", "A"),
         ("2021-Q2", "A"): ("updated", "leaving", "B"),
         # Of C and D, who are as near to B, the smaller number; of these two neither was first.
-        ("2021-Q2", "B"): ("updated", "leaving", "C"), ("2021-Q2", "C"): ("updated", "arriving", "B"),
-        ("2021-Q2", "D"): ("new",), ("2021-Q3", "C"): ("deleted",), ("2021-Q3", "D"): ("deleted",),
-    }  # fmt: skip
+        ("2021-Q2", "B"): ("updated", "leaving", "C"),
+        ("2021-Q2", "C"): ("updated", "arriving", "B"),
+        ("2021-Q2", "D"): ("new",),
+        ("2021-Q3", "C"): ("deleted",),
+        ("2021-Q3", "D"): ("deleted",),
+    }
 
 
 def test_certain_answers(told):
-    terms = [("A", "2018-06-01", "2021-02-13"), ("B", "2021-02-13", "2021-07-20"), ("C", "2021-07-20", ""),
-             ("E", "2000-01-01", "novalue")]  # fmt: skip
+    terms = [
+        ("A", "2018-06-01", "2021-02-13"),
+        ("B", "2021-02-13", "2021-07-20"),
+        ("C", "2021-07-20", ""),
+        ("E", "2000-01-01", "novalue"),
+    ]
     # C may have left on any day, so that it is no certain answer and takes over from nobody.
     assert told(*terms, answers="certain") == {
-        ("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q2", "A"): ("updated", "leaving", "B"),
+        ("2021-Q1", "B"): ("updated", "arriving", "A"),
+        ("2021-Q2", "A"): ("updated", "leaving", "B"),
         ("2021-Q4", "B"): ("deleted",),
-    }  # fmt: skip
+    }
 
 
 def test_certain_again_in_the_middle_of_a_spell_is_no_arrival(told):
     # Two statements of A that touch: the first ends in some month of 2020, the second begins in a month that is known.
-    terms = [("A", "2018-01-01", "2020"), ("A", "2020-11-05", "2021-08-03"), ("B", "2019-01-01", "2020-09-30"),
-             ("E", "2000-01-01", "novalue")]  # fmt: skip
+    terms = [
+        ("A", "2018-01-01", "2020"),
+        ("A", "2020-11-05", "2021-08-03"),
+        ("B", "2019-01-01", "2020-09-30"),
+        ("E", "2000-01-01", "novalue"),
+    ]
     assert told(*terms, answers="certain", windows="2019-07-01..2022-01-01") == {
         # Last certain in the first quarter of 2020, again in the last: neither by a date that anybody knows.
-        ("2020-Q2", "A"): ("undatable",), ("2020-Q4", "A"): ("undatable",), ("2020-Q4", "B"): ("deleted",),
+        ("2020-Q2", "A"): ("undatable",),
+        ("2020-Q4", "A"): ("undatable",),
+        ("2020-Q4", "B"): ("deleted",),
         ("2021-Q4", "A"): ("deleted",),
-    }  # fmt: skip
+    }
 
 
 def test_weeks_and_months(told):
     # 2021-02-13 is a Saturday of week 6.
     assert told(*ITALY, windows="2021-01-04..2021-03-29", granularity="week") == {
-        ("2021-W06", "B"): ("updated", "arriving", "A"), ("2021-W07", "A"): ("updated", "leaving", "B"),
-    }  # fmt: skip
+        ("2021-W06", "B"): ("updated", "arriving", "A"),
+        ("2021-W07", "A"): ("updated", "leaving", "B"),
+    }
 
 
 def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
@@ -263,17 +365,22 @@ def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
     terms = [*ITALY[:1], ("B", "2021-02-13", "2021-09-02"), ("C", "2021-09-03", "")]
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *terms)]})
     short, long = (
-        release(store, windows=windows, dump_id=DUMP) for windows in ("2021-01-01..2021-10-01", "2020-01-01..2022-01-01")
-    )  # fmt: skip
+        release(store, windows=windows, dump_id=DUMP)
+        for windows in ("2021-01-01..2021-10-01", "2020-01-01..2022-01-01")
+    )
     assert rows(store, short) == {
         # B came in the study's first window, of which there are no changes; who left with C's coming does so after it.
-        ("2021-Q2", "A"): ("updated", "leaving", "B"), ("2021-Q3", "C"): ("updated", "arriving", "B"),
-    }  # fmt: skip
+        ("2021-Q2", "A"): ("updated", "leaving", "B"),
+        ("2021-Q3", "C"): ("updated", "arriving", "B"),
+    }
     columns = ["window_start", "object_id", "change", "role", "paired_object_id", "paired_window_start"]
     of_short, of_long = (
-        [{name: row[name] for name in columns} for row in store.read("dynamic_templama_changes", release=one.name).to_pylist()]
+        [
+            {name: row[name] for name in columns}
+            for row in store.read("dynamic_templama_changes", release=one.name).to_pylist()
+        ]
         for one in (short, long)
-    )  # fmt: skip
+    )
     assert [row["paired_window_start"] for row in of_short if row["role"]] == [date(2021, 1, 1), date(2021, 10, 1)]
     shared = (date(2021, 4, 1), date(2021, 7, 1))
     assert of_short == [row for row in of_long if row["window_start"] in shared]
@@ -289,12 +396,16 @@ def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
 def test_an_update_is_counted_once(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *ITALY)]})
     release(store, windows=STUDY, dump_id=DUMP)
-    sizes = {str(row["window_start"]): (row["n_unchanged"], row["n_updated"], row["n_new"], row["n_deleted"], row["n_total"])
-             for row in store.read("dynamic_templama_split_sizes").to_pylist()}  # fmt: skip
+    sizes = {
+        str(row["window_start"]): (row["n_unchanged"], row["n_updated"], row["n_new"], row["n_deleted"], row["n_total"])
+        for row in store.read("dynamic_templama_split_sizes").to_pylist()
+    }
     assert sizes == {
-        "2021-01-01": (1, 1, 0, 0, 2), "2021-04-01": (1, 0, 0, 0, 1), "2021-07-01": (1, 0, 0, 0, 1),
+        "2021-01-01": (1, 1, 0, 0, 2),
+        "2021-04-01": (1, 0, 0, 0, 1),
+        "2021-07-01": (1, 0, 0, 0, 1),
         "2021-10-01": (1, 0, 0, 0, 1),
-    }  # fmt: skip
+    }
 
 
 # Towns of chance against a brute force over days.
@@ -329,10 +440,14 @@ def generated(tmp_path_factory):
     chance = random.Random(20)
     towns = {f"Q{1000 + n}": some_terms(chance) for n in range(500)}
     with pytest.MonkeyPatch.context() as patch:
-        yield read_home(
-            tmp_path_factory.mktemp("towns"), patch,
-            {DAY: [*people(), *(town(name, *terms) for name, terms in towns.items())]},
-        ), towns  # fmt: skip
+        yield (
+            read_home(
+                tmp_path_factory.mktemp("towns"),
+                patch,
+                {DAY: [*people(), *(town(name, *terms) for name, terms in towns.items())]},
+            ),
+            towns,
+        )
 
 
 @pytest.mark.parametrize("granularity", ["quarter", "year", "month", "week"])
@@ -343,9 +458,12 @@ def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity
     found = {}
     for row in store.read("dynamic_templama_changes", release=made.name).to_pylist():
         found.setdefault(row["subject_id"], {})[row["window_start"], NAMES[row["object_id"]]] = (
-            row["change"], row["role"], NAMES.get(row["paired_object_id"]), row["paired_window_start"],
+            row["change"],
+            row["role"],
+            NAMES.get(row["paired_object_id"]),
+            row["paired_window_start"],
             [NAMES[one] for one in row["previous_object_ids"]],
-        )  # fmt: skip
+        )
     within = {window.start for window in made.design.windows()[1:]}
     expected = {}
     for name, terms in towns.items():
@@ -363,13 +481,16 @@ def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity
 # Checks
 
 TABLES = {
-    "changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES,
+    "changes": DYNAMIC_TEMPLAMA_CHANGES,
+    "queries": DYNAMIC_TEMPLAMA_QUERIES,
+    "releases": FACT_RELEASES,
     "spells": FACT_SPELLS,
-}  # fmt: skip
+}
 CHECKS = {
-    DISAGREEING: ("changes", "queries", "releases"), HALF_PAIRS: ("changes", "releases"),
+    DISAGREEING: ("changes", "queries", "releases"),
+    HALF_PAIRS: ("changes", "releases"),
     NOT_NEAREST: ("changes", "spells", "releases"),
-}  # fmt: skip
+}
 
 
 def what_breaks(store, query):
@@ -382,9 +503,11 @@ def built(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *terms)]})
     made = release(store, windows=STUDY, dump_id=DUMP)
     assert rows(store, made) == {
-        ("2021-Q1", "B"): ("updated", "arriving", "A"), ("2021-Q1", "C"): ("updated", "arriving", "D"),
-        ("2021-Q2", "A"): ("updated", "leaving", "B"), ("2021-Q2", "D"): ("updated", "leaving", "C"),
-    }  # fmt: skip
+        ("2021-Q1", "B"): ("updated", "arriving", "A"),
+        ("2021-Q1", "C"): ("updated", "arriving", "D"),
+        ("2021-Q2", "A"): ("updated", "leaving", "B"),
+        ("2021-Q2", "D"): ("updated", "leaving", "C"),
+    }
     return store, made
 
 
@@ -396,9 +519,11 @@ def rewrite(store, made, changed):
             when = window_of(row["window_start"], made.design.granularity).label
             row.update(changed.get((when, NAMES[row["object_id"]]), {}))
         store.write(
-            DYNAMIC_TEMPLAMA_CHANGES, version.partition,
-            [pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)], Provenance(),
-        )  # fmt: skip
+            DYNAMIC_TEMPLAMA_CHANGES,
+            version.partition,
+            [pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)],
+            Provenance(),
+        )
 
 
 ALONE = {"role": None, "paired_object_id": None, "paired_window_start": None}
@@ -411,18 +536,27 @@ def test_a_pair_told_on_one_side_only_is_noticed(built):
 
 
 def test_pairs_that_are_not_the_nearest_are_noticed(built):
-    rewrite(*built, {
-        ("2021-Q1", "B"): {"paired_object_id": "Q14"}, ("2021-Q1", "C"): {"paired_object_id": "Q11"},
-        ("2021-Q2", "A"): {"paired_object_id": "Q13"}, ("2021-Q2", "D"): {"paired_object_id": "Q12"},
-    })  # fmt: skip
+    rewrite(
+        *built,
+        {
+            ("2021-Q1", "B"): {"paired_object_id": "Q14"},
+            ("2021-Q1", "C"): {"paired_object_id": "Q11"},
+            ("2021-Q2", "A"): {"paired_object_id": "Q13"},
+            ("2021-Q2", "D"): {"paired_object_id": "Q12"},
+        },
+    )
     assert what_breaks(built[0], HALF_PAIRS) == []
     assert what_breaks(built[0], NOT_NEAREST) == [(built[1].name, "Q1", "P6", "Q12", "Q11")]
 
 
 def test_a_handover_that_is_not_told_is_noticed(built):
-    rewrite(*built, {
-        ("2021-Q1", "C"): {"change": "new", **ALONE}, ("2021-Q2", "D"): {"change": "deleted", **ALONE},
-    })  # fmt: skip
+    rewrite(
+        *built,
+        {
+            ("2021-Q1", "C"): {"change": "new", **ALONE},
+            ("2021-Q2", "D"): {"change": "deleted", **ALONE},
+        },
+    )
     assert (what_breaks(built[0], HALF_PAIRS), what_breaks(built[0], DISAGREEING)) == ([], [])
     assert what_breaks(built[0], NOT_NEAREST) == [(built[1].name, "Q1", "P6", "Q13", "Q14")]
 

@@ -54,8 +54,10 @@ def rows(store, view):
 
 
 def test_table_5_counts_queries(store):
-    found = {str(row["window_start"]): [row[f"n_{one}"] for one in ("unchanged", "updated", "deleted", "new", "total")]
-             for row in rows(store, "dynamic_templama_split_sizes")}  # fmt: skip
+    found = {
+        str(row["window_start"]): [row[f"n_{one}"] for one in ("unchanged", "updated", "deleted", "new", "total")]
+        for row in rows(store, "dynamic_templama_split_sizes")
+    }
     # A query counts as often as its answers differ: Ben's of October is unchanged in one, new in another.
     assert found == {"2019-04-01": [2, 0, 0, 0, 2], "2019-07-01": [1, 1, 0, 0, 2], "2019-10-01": [2, 0, 0, 1, 3]}
 
@@ -92,10 +94,25 @@ def test_table_8_and_shares_of_splits(store):
 def test_facts_told_from_both_sides_in_two_splits(tmp_path, monkeypatch):
     from tempkb_tests.wikidata.items import item, said
 
-    clubs = [item(f"Q9{n}", f"Club {n}", f"Club {n}", P286=[said(f"Q9{n}${at}", f"Q{n}{at}", f"{2018 + at}-03-01", f"{2019 + at}-02-01")
-             for at in (1, 2)]) for n in range(1, 9)]  # fmt: skip
-    coaches = [item(f"Q{n}{at}", f"Coach {n}{at}", f"Coach {n}{at}", P54=[said(f"Q{n}{at}$1", f"Q9{n}", f"{2018 + at}-03-01"),
-               said(f"Q{n}{at}$2", "Q91", "2018")]) for n in range(2, 9) for at in (1, 2)]  # fmt: skip
+    clubs = [
+        item(
+            f"Q9{n}",
+            f"Club {n}",
+            f"Club {n}",
+            P286=[said(f"Q9{n}${at}", f"Q{n}{at}", f"{2018 + at}-03-01", f"{2019 + at}-02-01") for at in (1, 2)],
+        )
+        for n in range(1, 9)
+    ]
+    coaches = [
+        item(
+            f"Q{n}{at}",
+            f"Coach {n}{at}",
+            f"Coach {n}{at}",
+            P54=[said(f"Q{n}{at}$1", f"Q9{n}", f"{2018 + at}-03-01"), said(f"Q{n}{at}$2", "Q91", "2018")],
+        )
+        for n in range(2, 9)
+        for at in (1, 2)
+    ]
     store = read_home(
         tmp_path, monkeypatch, {DAY: [*clubs, *coaches, *(item(f"Q1{at}", f"C{at}", f"C{at}") for at in (1, 2))]}
     )
@@ -104,9 +121,10 @@ def test_facts_told_from_both_sides_in_two_splits(tmp_path, monkeypatch):
     found = {(row["subject_id"], row["object_id"]) for row in rows(store, "inverse_facts")}
     expected = {
         (min((coach, club), key=split.get), max((coach, club), key=split.get))
-        for club in (f"Q9{n}" for n in range(2, 9)) for coach in (f"Q{club[2]}1", f"Q{club[2]}2")
+        for club in (f"Q9{n}" for n in range(2, 9))
+        for coach in (f"Q{club[2]}1", f"Q{club[2]}2")
         if split.get(coach) and split.get(club) and split[coach] != split[club]
-    }  # fmt: skip
+    }
     assert expected
     assert found == expected
 
@@ -128,8 +146,15 @@ def test_tokens_and_what_they_lose(store, tmp_path):
     found = [(row["tokenizer"], row["label"], row["n_tokens"]) for row in store.read("answer_tokens").to_pylist()]
     # With the blank before it, as within a sentence.
     assert found == [("words", "Reed", 1), ("words", "Old Salt Works", 3), ("words", "Moss", 1)]
-    losses = {str(row["window_start"]): (row["n_any_length"], row["n_multi_token"], row["n_single_token"], row["percent_lost"])
-              for row in rows(store, "dynamic_templama_token_losses")}  # fmt: skip
+    losses = {
+        str(row["window_start"]): (
+            row["n_any_length"],
+            row["n_multi_token"],
+            row["n_single_token"],
+            row["percent_lost"],
+        )
+        for row in rows(store, "dynamic_templama_token_losses")
+    }
     assert losses == {
         "2019-04-01": (2, 2, 2, 0.0),
         "2019-07-01": (2, 2, 1, 50.0),

@@ -2,14 +2,16 @@
 
 import pytest
 
+from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.forms import count_forms
 from tempkb.benchmarks.ecbd.function_words import says_nothing
-from tempkb.benchmarks.ecbd.harvest import NameFinder
+from tempkb.benchmarks.ecbd.matching import Match, NameFinder
 from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
 from tempkb.benchmarks.ecbd.selection import _cap
-from tempkb.benchmarks.ecbd.sentences import Place, why_not
+from tempkb.benchmarks.ecbd.sentence_filters import filters_of
+from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.spanning import within_caps
 from tempkb.benchmarks.ecbd.spans import Limits, Reach, noun_spans, random_spans
 from tempkb.benchmarks.ecbd.words import words_of
@@ -59,16 +61,29 @@ def test_other_forms_of_a_mention_count(sentence, mention, n):
 
 def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_is_the_papers():
     sentence = "The Ferry was the first of the ferries that crossed."
-    mention = [Place(4, 9)]
-    assert why_not(sentence, mention, 5) == "mentions the entity again in another form"
-    assert why_not(sentence, mention, 5, forms=False) == ""
+    article = Article(1, "Ferry", sentence, [], [], frozenset(("Ferry",)), {})
+    sighting = Sighting(article, Place(0, len(sentence)), sentence, [Place(4, 9)], [Match(4, 9, 0)])
+    assert filters_of(5, "en", strict=True).reason(sighting) == "mentions the entity again in another form"
+    assert filters_of(5, "en", strict=False).reason(sighting) == ""
 
 
 @pytest.mark.parametrize(
     ("answer", "nothing"),
-    [("of", True), ("that is", True), ("to his", True), ("it's not", True), ("in the sea", False), ("May", False), ("may", True),
-     ("e.g.", True), ("US", False), ("Will", False), ("which of these", True), ("two", False)],
-)  # fmt: skip
+    [
+        ("of", True),
+        ("that is", True),
+        ("to his", True),
+        ("it's not", True),
+        ("in the sea", False),
+        ("May", False),
+        ("may", True),
+        ("e.g.", True),
+        ("US", False),
+        ("Will", False),
+        ("which of these", True),
+        ("two", False),
+    ],
+)
 def test_function_words_say_nothing(answer, nothing):
     assert says_nothing(answer.split(), "en") == nothing
     assert not says_nothing(answer.split(), "xx")
@@ -173,8 +188,19 @@ def test_names_and_spans_in_scripts_without_blanks():
     assert len(NameFinder(["柏林"], "zh").find("现時柏林在施普雷河。")) == 1
     sentence = "2021年に日本（にほん）の首都で。"
     assert [sentence[one.start : one.end] for one in words_of(sentence)] == [
-        "2021", "年", "に", "日", "本", "に", "ほ", "ん", "の", "首", "都", "で",
-    ]  # fmt: skip
+        "2021",
+        "年",
+        "に",
+        "日",
+        "本",
+        "に",
+        "ほ",
+        "ん",
+        "の",
+        "首",
+        "都",
+        "で",
+    ]
     reach = Reach("東京は日本の首都である。", Place(0, 2), Limits(n_random=20), "ja")
     found = list(random_spans(reach, 3, "x"))
     assert found

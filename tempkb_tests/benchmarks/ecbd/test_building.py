@@ -26,9 +26,11 @@ NAME = "demo-cloze"
 STUDY = "2021-01-01..2024-01-01"
 # How the world says why a sentence is not to be kept, and how the room counts it.
 REASONS = {
-    "in quotes": "mention in quotation marks", "twice": "mentions the entity more than once",
-    "short": "fewer than 5 words", "other name": "inside a longer name",
-}  # fmt: skip
+    "in quotes": "mention in quotation marks",
+    "twice": "mentions the entity more than once",
+    "short": "fewer than 5 words",
+    "other name": "inside a longer name",
+}
 
 
 @pytest.fixture
@@ -75,8 +77,12 @@ def test_what_is_left_out_is_counted(read):
     }
     del counted["article without a date of origin"]
     assert counted == {
-        "human": 1, "list": 1, "disambiguation": 1, "fewer words than min_words": 1, "origin outside the study": 1,
-    }  # fmt: skip
+        "human": 1,
+        "list": 1,
+        "disambiguation": 1,
+        "fewer words than min_words": 1,
+        "origin outside the study": 1,
+    }
 
 
 def test_the_sentences_are_those_that_the_world_says(rows, read, world):
@@ -204,9 +210,10 @@ def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
     monkeypatch.setattr(building, "open_chunker", lambda *_args: _Shouting())
     make(store, "other")
     chunkers = {
-        row["chunker"] for name in ("ecbd_sentences", "ecbd_cloze", "ecbd_releases")
+        row["chunker"]
+        for name in ("ecbd_sentences", "ecbd_cloze", "ecbd_releases")
         for row in store.read(name, release="other").to_pylist()
-    }  # fmt: skip
+    }
     assert chunkers == {"shouting 1"}
 
 
@@ -279,7 +286,7 @@ def test_a_later_cut_asks_about_more_and_about_the_same_items_in_the_same_words(
         ({"noun_chunker": "spacy", "spacy_model": "nobodys"}, SettingsError, "python -m spacy download nobodys"),
         ({"sentences": "spacy", "spacy_model": "nobodys"}, SettingsError, "'nobodys' is not installed"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_built_is_refused_and_leaves_nothing(store, changes, error, told):
     with pytest.raises(error, match=told):
         make(store, "bad", **changes)
@@ -303,8 +310,14 @@ def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
     assert Counter(one.probe for one in probes) == Counter(row["masked_sentence"] for row in items)
     assert {name.split("/")[0] for name in files if "_spans_" in name} == {"2021", "2022", "2023", "popular"}
     by_file = list(read_records(target / "2021/np_spans_test.json", cloze_record))
-    wanted = [row for row in items if row["span_kind"] == "np" and row["split"] == "test" and row["subset"] == "odie"
-              and row["origin_from"].year == 2021]  # fmt: skip
+    wanted = [
+        row
+        for row in items
+        if row["span_kind"] == "np"
+        and row["split"] == "test"
+        and row["subset"] == "odie"
+        and row["origin_from"].year == 2021
+    ]
     assert len(by_file) == len(wanted) > 0
     for one in by_file:
         assert one.year == "2021"

@@ -105,7 +105,7 @@ def test_a_spacy_pipeline_is_loaded_and_gives_chunks_and_what_hangs_on_them(pipe
         {"The ferry": (False, False), "the wide river": (False, False)},
         {"Ida": (True, False), "a map": (False, False), "a map of Varland": (True, False), "Varland": (True, False)},
         {"She": (False, True), "the river": (False, False)},
-    ]  # fmt: skip
+    ]
     assert chunker.n_parsed == 3
 
 

@@ -64,7 +64,7 @@ def test_changes_are_read_by_kind():
         ({"suspect_years": "99999"}, "suspect_years: found 99999; expected 1000 or fewer"),
         ({"origin_granularity": "day"}, "origin_granularity: found 'day'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_meant_is_refused(changes, told):
     with pytest.raises(DesignError, match=told):
         design(**changes)
@@ -115,12 +115,19 @@ DECADE = (date(2020, 1, 1), date(2030, 1, 1))
 @pytest.mark.parametrize(
     ("origin", "finest", "window"),
     [
-        (DAY, "week", "2021-W18"), (DAY, "month", "2021-05"), (DAY, "quarter", "2021-Q2"), (DAY, "year", "2021"),
-        (MONTH, "week", "2021-05"), (MONTH, "quarter", "2021-Q2"), (MONTH, "year", "2021"),
-        (YEAR, "week", "2021"), (YEAR, "quarter", "2021"), (YEAR, "year", "2021"),
+        (DAY, "week", "2021-W18"),
+        (DAY, "month", "2021-05"),
+        (DAY, "quarter", "2021-Q2"),
+        (DAY, "year", "2021"),
+        (MONTH, "week", "2021-05"),
+        (MONTH, "quarter", "2021-Q2"),
+        (MONTH, "year", "2021"),
+        (YEAR, "week", "2021"),
+        (YEAR, "quarter", "2021"),
+        (YEAR, "year", "2021"),
         (DECADE, "year", None),
     ],
-)  # fmt: skip
+)
 def test_an_origin_lies_in_the_finest_window_that_contains_it(origin, finest, window):
     found = origin_window(*origin, Granularity(finest))
     assert (found[0] if found else None) == window

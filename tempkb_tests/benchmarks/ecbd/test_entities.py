@@ -19,17 +19,36 @@ from tempkb.store.memory import in_memory
 
 CLASSES = pa.schema([("entity_id", pa.string()), ("class_id", pa.string()), ("depth", pa.int16())])
 EDGES = pa.schema([("class_id", pa.string()), ("above_id", pa.string())])
-SNAPSHOT = pa.schema([
-    ("wiki", pa.string()), ("dump_id", pa.string()), ("page_id", pa.int64()), ("revision_id", pa.int64()),
-    ("namespace", pa.int32()), ("title", pa.string()), ("entity_id", pa.string()),
-    ("page_created_at", pa.timestamp("us", tz="UTC")), ("is_disambiguation", pa.bool_()), ("is_blank", pa.bool_()),
-    ("redirect_title", pa.string()), ("redirect_namespace", pa.int32()), ("n_contributors", pa.int64()),
-])  # fmt: skip
-ORIGINS = pa.schema([
-    ("entity_id", pa.string()), ("origin_from", pa.date32()), ("origin_to", pa.date32()),
-    ("origin_precision", pa.string()), ("origin_property", pa.string()), ("extended_from", pa.date32()),
-    ("extended_to", pa.date32()), ("extended_precision", pa.string()), ("extended_property", pa.string()),
-])  # fmt: skip
+SNAPSHOT = pa.schema(
+    [
+        ("wiki", pa.string()),
+        ("dump_id", pa.string()),
+        ("page_id", pa.int64()),
+        ("revision_id", pa.int64()),
+        ("namespace", pa.int32()),
+        ("title", pa.string()),
+        ("entity_id", pa.string()),
+        ("page_created_at", pa.timestamp("us", tz="UTC")),
+        ("is_disambiguation", pa.bool_()),
+        ("is_blank", pa.bool_()),
+        ("redirect_title", pa.string()),
+        ("redirect_namespace", pa.int32()),
+        ("n_contributors", pa.int64()),
+    ]
+)
+ORIGINS = pa.schema(
+    [
+        ("entity_id", pa.string()),
+        ("origin_from", pa.date32()),
+        ("origin_to", pa.date32()),
+        ("origin_precision", pa.string()),
+        ("origin_property", pa.string()),
+        ("extended_from", pa.date32()),
+        ("extended_to", pa.date32()),
+        ("extended_precision", pa.string()),
+        ("extended_property", pa.string()),
+    ]
+)
 
 
 @pytest.fixture
@@ -54,8 +73,16 @@ def kinds(connection, classes, edges):
 
 def test_the_table_of_classes_has_the_nine_categories_and_no_class_twice():
     assert category_names() == (
-        "Sports", "Media", "Infrastructure", "Natural Risks", "Products", "Businesses", "Organizations", "Other Events", "Misc.",
-    )  # fmt: skip
+        "Sports",
+        "Media",
+        "Infrastructure",
+        "Natural Risks",
+        "Products",
+        "Businesses",
+        "Organizations",
+        "Other Events",
+        "Misc.",
+    )
     assert all(one[0] == "Q" and one[1:].isdigit() for one in (*category_classes(), *excluded_classes()))
     assert not category_classes().keys() & excluded_classes().keys()
     text = Path(categories.__file__).with_suffix(".toml").read_text("utf-8")
@@ -67,16 +94,34 @@ def test_the_nearest_class_decides_and_then_the_order_of_table_1(connection):
     category, excluded = kinds(
         connection,
         [
-            ("film", "Q11424"), ("club", "Q990"), ("firm", "Q991"), ("both", "Q43229"), ("both", "Q11424"),
-            ("riddle", "Q999"), ("loop", "Q992"), ("ada", "Q5"), ("list", "Q994"),
+            ("film", "Q11424"),
+            ("club", "Q990"),
+            ("firm", "Q991"),
+            ("both", "Q43229"),
+            ("both", "Q11424"),
+            ("riddle", "Q999"),
+            ("loop", "Q992"),
+            ("ada", "Q5"),
+            ("list", "Q994"),
         ],
         # 990 is a club of a sport; 991 a business that is an organization; 992 and 993 lie below one another.
-        [("Q990", "Q476028"), ("Q991", "Q4830453"), ("Q4830453", "Q43229"), ("Q992", "Q993"), ("Q993", "Q992"),
-         ("Q993", "Q1656682"), ("Q994", "Q13406463")],
-    )  # fmt: skip
+        [
+            ("Q990", "Q476028"),
+            ("Q991", "Q4830453"),
+            ("Q4830453", "Q43229"),
+            ("Q992", "Q993"),
+            ("Q993", "Q992"),
+            ("Q993", "Q1656682"),
+            ("Q994", "Q13406463"),
+        ],
+    )
     assert category == {
-        "film": "Media", "club": "Sports", "firm": "Businesses", "both": "Media", "loop": "Other Events",
-    }  # fmt: skip
+        "film": "Media",
+        "club": "Sports",
+        "firm": "Businesses",
+        "both": "Media",
+        "loop": "Other Events",
+    }
     assert excluded == {"ada": "human", "list": "list"}
 
 
@@ -85,8 +130,21 @@ NEW = datetime(2021, 6, 1, tzinfo=UTC)
 
 
 def page(number, entity, *, created=NEW, is_disambiguation=False, redirect=None, blank=False, contributors=1):
-    return ("w", "d", number, number * 10, 0, f"Page {number}", entity, created, is_disambiguation, blank, redirect,
-            0 if redirect else None, contributors)  # fmt: skip
+    return (
+        "w",
+        "d",
+        number,
+        number * 10,
+        0,
+        f"Page {number}",
+        entity,
+        created,
+        is_disambiguation,
+        blank,
+        redirect,
+        0 if redirect else None,
+        contributors,
+    )
 
 
 def born(entity, first, last, precision="day", *, extended=None):
@@ -98,19 +156,35 @@ def world(connection, pages, origins, *, words=None, inlinks=None, classes=()):
     fill(connection, ORIGINS, "origins", origins)
     fill(connection, CLASSES, "classes", classes)
     fill(connection, EDGES, "subclass_edges", [])
-    connection.register("entities", pa.table({
-        "entity_id": ["Q1"], "label": ["One"], "aliases": pa.array([["I"]], pa.list_(pa.string()))}))  # fmt: skip
+    connection.register(
+        "entities",
+        pa.table({"entity_id": ["Q1"], "label": ["One"], "aliases": pa.array([["I"]], pa.list_(pa.string()))}),
+    )
 
 
 def wiki(connection, pages, words, inlinks):
     fill(connection, SNAPSHOT, "snapshot", pages)
-    connection.register("texts", pa.table({
-        "page_id": [row[2] for row in pages], "revision_id": [row[3] for row in pages],
-        "n_words": pa.array([words.get(row[2], 600) for row in pages], pa.int32()),
-        "text": [f"Text {row[2]}" for row in pages]}))  # fmt: skip
-    connection.register("popularity", pa.table({
-        "page_id": [row[2] for row in pages], "n_inlinks": [inlinks.get(row[2], 0) for row in pages],
-        "n_contributors": [row[12] for row in pages]}))  # fmt: skip
+    connection.register(
+        "texts",
+        pa.table(
+            {
+                "page_id": [row[2] for row in pages],
+                "revision_id": [row[3] for row in pages],
+                "n_words": pa.array([words.get(row[2], 600) for row in pages], pa.int32()),
+                "text": [f"Text {row[2]}" for row in pages],
+            }
+        ),
+    )
+    connection.register(
+        "popularity",
+        pa.table(
+            {
+                "page_id": [row[2] for row in pages],
+                "n_inlinks": [inlinks.get(row[2], 0) for row in pages],
+                "n_contributors": [row[12] for row in pages],
+            }
+        ),
+    )
 
 
 STUDY = {"cut": date(2024, 1, 1), "first": date(2021, 1, 1), "end": date(2023, 1, 1), "dump_id": "wd"}
@@ -140,26 +214,46 @@ def test_each_reason_to_leave_an_item_out(connection):
     world(
         connection,
         [
-            page(1, "Q1"), page(2, "Q2"), page(3, "Q3", is_disambiguation=True), page(4, "Q4"), page(5, "Q5"),
-            page(6, "Q6"), page(7, "Q7", created=OLD), page(8, "Q8", redirect="Page 1"), page(9, "Q9", blank=True),
-            page(10, "Q10"), page(11, "Q1"), page(12, None),
+            page(1, "Q1"),
+            page(2, "Q2"),
+            page(3, "Q3", is_disambiguation=True),
+            page(4, "Q4"),
+            page(5, "Q5"),
+            page(6, "Q6"),
+            page(7, "Q7", created=OLD),
+            page(8, "Q8", redirect="Page 1"),
+            page(9, "Q9", blank=True),
+            page(10, "Q10"),
+            page(11, "Q1"),
+            page(12, None),
         ],
         [
-            born("Q1", *day), born("Q2", *day), born("Q3", *day), born("Q4", date(1999, 1, 1), date(1999, 1, 2)),
-            born("Q5", date(2022, 1, 1), date(2024, 1, 1), "year"), born("Q6", *day),
-            born("Q7", date(2021, 1, 1), date(2022, 1, 1), "year"), born("Q8", *day), born("Q9", *day),
+            born("Q1", *day),
+            born("Q2", *day),
+            born("Q3", *day),
+            born("Q4", date(1999, 1, 1), date(1999, 1, 2)),
+            born("Q5", date(2022, 1, 1), date(2024, 1, 1), "year"),
+            born("Q6", *day),
+            born("Q7", date(2021, 1, 1), date(2022, 1, 1), "year"),
+            born("Q8", *day),
+            born("Q9", *day),
             born("Q77", *day),
         ],
         words={6: 499},
         classes=[("Q2", "Q5", 0)],
-    )  # fmt: skip
+    )
     rows, left_out = chosen(connection)
     assert rows == [(1, "odie", "2021-Q2"), (7, "odie", "2021")]
     assert left_out == {
-        "human": 1, "disambiguation": 1, "origin outside the study": 1, "origin on an edge of the study": 1,
-        "fewer words than min_words": 1, "no article at the cut": 3, "second article about the item": 1,
+        "human": 1,
+        "disambiguation": 1,
+        "origin outside the study": 1,
+        "origin on an edge of the study": 1,
+        "fewer words than min_words": 1,
+        "no article at the cut": 3,
+        "second article about the item": 1,
         "article without a date of origin": 2,
-    }  # fmt: skip
+    }
     (suspect,) = connection.execute("SELECT list(page_id) FROM chosen WHERE suspect_old_entity").fetchall()[0]
     assert suspect == [7]
     assert chosen(connection, suspects="drop")[0] == [(1, "odie", "2021-Q2")]
@@ -176,18 +270,23 @@ def test_the_extended_properties_move_an_origin(connection):
 def test_popular_articles_are_those_of_most_people_and_mentions(connection):
     pages = [page(n, f"Q{n}", contributors=c) for n, c in ((1, 9), (2, 8), (3, 7), (4, 1), (5, 99))]
     world(
-        connection, pages, [born("Q5", date(2021, 5, 4), date(2021, 5, 5))],
-        inlinks={1: 1, 2: 7, 3: 6, 4: 2, 5: 99}, words={}, classes=[("Q2", "Q5", 0), ("Q3", "Q13406463", 0)],
-    )  # fmt: skip
+        connection,
+        pages,
+        [born("Q5", date(2021, 5, 4), date(2021, 5, 5))],
+        inlinks={1: 1, 2: 7, 3: 6, 4: 2, 5: 99},
+        words={},
+        classes=[("Q2", "Q5", 0), ("Q3", "Q13406463", 0)],
+    )
     # Sums of ranks: page 1: 2 + 5, page 2 (a person): 3 + 2, page 4: 5 + 4. Page 3 is a list, page 5 has an origin.
     rows, _ = chosen(connection, popular=2)
     assert rows == [(1, "popular", None), (2, "popular", None), (5, "odie", "2021-Q2")]
     rows, left_out = chosen(connection, popular_pages=(4, 5, 77, 3))
     assert rows == [(4, "popular", None), (5, "odie", "2021-Q2")]
     assert {reason: n for reason, n in left_out.items() if reason.startswith("listed")} == {
-        "listed page that is no article at the cut": 1, "listed page that is asked about by its origin": 1,
+        "listed page that is no article at the cut": 1,
+        "listed page that is asked about by its origin": 1,
         "listed page with too few words, or no entity": 1,
-    }  # fmt: skip
+    }
 
 
 def test_no_item_is_asked_about_by_its_origin_and_as_a_popular_one(connection):

@@ -14,22 +14,41 @@ from tempkb.benchmarks.ecbd.records import (
 from tempkb.errors import SourceError
 
 NINE = {
-    "ex_id": "Night_Ferry_12_3_0", "masked_sentence": "The Ferry has <extra_id_0>.",
-    "answer_str": "<extra_id_0> two bells <extra_id_1>", "answer_d": {"<extra_id_0>": "two bells"},
-    "span_type": "NP-COMMON", "definition": ["The Ferry is a boat.", "It is new."], "year": "2021",
-    "entity_span_str": "Ferry", "entity_span_loc": [1, 2],
-}  # fmt: skip
+    "ex_id": "Night_Ferry_12_3_0",
+    "masked_sentence": "The Ferry has <extra_id_0>.",
+    "answer_str": "<extra_id_0> two bells <extra_id_1>",
+    "answer_d": {"<extra_id_0>": "two bells"},
+    "span_type": "NP-COMMON",
+    "definition": ["The Ferry is a boat.", "It is new."],
+    "year": "2021",
+    "entity_span_str": "Ferry",
+    "entity_span_loc": [1, 2],
+}
 PROBE = {
-    "ex_id": "Night_Ferry_12_3_0", "definition": "The Ferry is <extra_id_0>.", "def_target": "<extra_id_0> a boat <extra_id_1>",
-    "category": "tv_show", "qid": ["boat (Q35872)"], "ent_str": "Ferry", "attribute": "n/a",
-    "additional_sentences": [["The <extra_id_0> a boat.", "<extra_id_0> Ferry is <extra_id_1>"]], "conceptnet": [],
-    "probe_sentences": {"template_0": {"probe_sentence": "The Ferry has <extra_id_0>.", "label": "<extra_id_0> two bells <extra_id_1>"}},
-}  # fmt: skip
+    "ex_id": "Night_Ferry_12_3_0",
+    "definition": "The Ferry is <extra_id_0>.",
+    "def_target": "<extra_id_0> a boat <extra_id_1>",
+    "category": "tv_show",
+    "qid": ["boat (Q35872)"],
+    "ent_str": "Ferry",
+    "attribute": "n/a",
+    "additional_sentences": [["The <extra_id_0> a boat.", "<extra_id_0> Ferry is <extra_id_1>"]],
+    "conceptnet": [],
+    "probe_sentences": {
+        "template_0": {"probe_sentence": "The Ferry has <extra_id_0>.", "label": "<extra_id_0> two bells <extra_id_1>"}
+    },
+}
 CHOICE = {
-    **PROBE, "qid": "boat (Q35872)", "label": "bells",
-    "probe_sentences": {"template_0": {"probe_sentence": "It has <extra_id_0>.", "labels": [
-        "<extra_id_0> bells <extra_id_1>", "<extra_id_0> sails <extra_id_1>"]}},
-}  # fmt: skip
+    **PROBE,
+    "qid": "boat (Q35872)",
+    "label": "bells",
+    "probe_sentences": {
+        "template_0": {
+            "probe_sentence": "It has <extra_id_0>.",
+            "labels": ["<extra_id_0> bells <extra_id_1>", "<extra_id_0> sails <extra_id_1>"],
+        }
+    },
+}
 
 
 def test_nine_fields_there_and_back():

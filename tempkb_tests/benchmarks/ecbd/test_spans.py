@@ -63,8 +63,9 @@ def test_a_span_is_told_once_and_knows_its_kind():
     reach = Reach(SENTENCE, place("Lamp of Varl"), Limits())
     some = [chunk("some oil", is_proper=True), chunk("(with some oil)")]
     assert [(one.kind, one.np_type, one.n_words) for one in noun_spans(reach, [*some, *some])] == [
-        ("np", "PROPER", 2), ("np", "COMMON", 3),
-    ]  # fmt: skip
+        ("np", "PROPER", 2),
+        ("np", "COMMON", 3),
+    ]
 
 
 def independent(sentence: str, mention: Place, start: int, end: int) -> tuple[int, int]:

@@ -85,8 +85,11 @@ def test_without_another_entity_there_is_no_random_definition():
     assert set(VARIANTS) >= {"original", "no_ent", "definition", "random_definition"}
 
 
-entities = st.lists(st.tuples(st.integers(1, 500), st.sampled_from(["2021", "2022-Q1", "popular"])),
-                    max_size=60, unique_by=lambda one: one[0])  # fmt: skip
+entities = st.lists(
+    st.tuples(st.integers(1, 500), st.sampled_from(["2021", "2022-Q1", "popular"])),
+    max_size=60,
+    unique_by=lambda one: one[0],
+)
 
 
 @given(entities, st.floats(0, 1), st.integers(0, 5))

@@ -34,8 +34,16 @@ def printed_entities():
         for split, n in zip(("dev", "test"), counts, strict=True):
             for _ in range(n):
                 number += 1
-                yield {"release": "r", "page_id": number, "subset": "odie", "split": split, "category": "Media", "n_np_spans": 1, "n_random_spans": 0,
-                       "origin_from": date(year, 3, 1)}  # fmt: skip
+                yield {
+                    "release": "r",
+                    "page_id": number,
+                    "subset": "odie",
+                    "split": split,
+                    "category": "Media",
+                    "n_np_spans": 1,
+                    "n_random_spans": 0,
+                    "origin_from": date(year, 3, 1),
+                }
 
 
 def test_the_printed_counts_of_table_1_give_the_corrected_totals():
@@ -95,25 +103,53 @@ def test_categories_are_per_cent_of_a_year():
 
 
 ITEM = {
-    "release": "r", "cloze_id": "1-np-a", "page_id": 1, "subset": "odie", "split": "dev", "span_kind": "np", "np_type": "PROPER",
-    "sentence": "Ida hit the Lamp Street twice.", "masked_sentence": "Ida hit <extra_id_0> twice.",
-    "answer": "the Lamp Street", "mention": "Ida", "mention_start_char": 0, "mention_end_char": 3, "span_start_char": 8,
-    "span_end_char": 23, "n_span_words": 3, "n_words_after_mention": 2, "sentence_start_char": 40, "origin_window": "2021",
-    "origin_from": date(2021, 1, 1), "origin_to": date(2022, 1, 1), "chunker": "c", "random_definition": "Rye is a grain.",
+    "release": "r",
+    "cloze_id": "1-np-a",
+    "page_id": 1,
+    "subset": "odie",
+    "split": "dev",
+    "span_kind": "np",
+    "np_type": "PROPER",
+    "sentence": "Ida hit the Lamp Street twice.",
+    "masked_sentence": "Ida hit <extra_id_0> twice.",
+    "answer": "the Lamp Street",
+    "mention": "Ida",
+    "mention_start_char": 0,
+    "mention_end_char": 3,
+    "span_start_char": 8,
+    "span_end_char": 23,
+    "n_span_words": 3,
+    "n_words_after_mention": 2,
+    "sentence_start_char": 40,
+    "origin_window": "2021",
+    "origin_from": date(2021, 1, 1),
+    "origin_to": date(2022, 1, 1),
+    "chunker": "c",
+    "random_definition": "Rye is a grain.",
     "random_definition_page_id": 2,
-}  # fmt: skip
+}
 RELEASE = {
-    "release": "r", "chunker": "c", "study_from": date(2021, 1, 1), "study_to": date(2022, 1, 1),
+    "release": "r",
+    "chunker": "c",
+    "study_from": date(2021, 1, 1),
+    "study_to": date(2022, 1, 1),
     "design": '{"rules": "tempkb", "max_span_words": 5, "max_distance": 10, "after_mention": true, "caps": "together",'
     ' "strict_answers": true, "balance_kinds": true,'
     ' "max_spans_per_entity": 2, "max_spans_per_window": 0}',
-}  # fmt: skip
+}
 ENTITIES = [
     {"release": "r", "page_id": 1, "split": "dev", "origin_window": "2021"},
     {"release": "r", "page_id": 2, "split": "dev", "origin_window": "2021"},
 ]
-SENTENCE = {"release": "r", "page_id": 1, "revision_id": 7, "sentence_start_char": 3, "sentence": ITEM["sentence"],
-            "mention": "Ida", "chunker": "c"}  # fmt: skip
+SENTENCE = {
+    "release": "r",
+    "page_id": 1,
+    "revision_id": 7,
+    "sentence_start_char": 3,
+    "sentence": ITEM["sentence"],
+    "mention": "Ida",
+    "chunker": "c",
+}
 
 
 def test_table_2_counts_items_entities_words_and_vocabulary():
@@ -145,8 +181,17 @@ def broken(query, cloze=(ITEM,), sentences=(SENTENCE,), releases=(RELEASE,), ent
         return connection.execute(query).fetchall()
 
 
-QUERIES = ("MENTIONED_OFTEN", "NOT_IN_PLACE", "NOT_IN_TEXT", "BEYOND_LIMITS", "IN_BOTH_SPLITS", "BEYOND_CAPS",
-           "OUT_OF_WINDOW", "SEVERAL_CHUNKERS", "BY_FALLBACK")  # fmt: skip
+QUERIES = (
+    "MENTIONED_OFTEN",
+    "NOT_IN_PLACE",
+    "NOT_IN_TEXT",
+    "BEYOND_LIMITS",
+    "IN_BOTH_SPLITS",
+    "BEYOND_CAPS",
+    "OUT_OF_WINDOW",
+    "SEVERAL_CHUNKERS",
+    "BY_FALLBACK",
+)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -171,8 +216,15 @@ def design(**changes):
 
 
 BEFORE = "Oil of one two three four five six seven eight nine went to Ida."
-FAR_BEFORE = {**ITEM, "sentence": BEFORE, "answer": "Oil", "span_start_char": 0, "span_end_char": 3,
-              "mention_start_char": BEFORE.index("Ida"), "mention_end_char": BEFORE.index("Ida") + 3}  # fmt: skip
+FAR_BEFORE = {
+    **ITEM,
+    "sentence": BEFORE,
+    "answer": "Oil",
+    "span_start_char": 0,
+    "span_end_char": 3,
+    "mention_start_char": BEFORE.index("Ida"),
+    "mention_end_char": BEFORE.index("Ida") + 3,
+}
 FAR = "Ida hit one two three four five six seven eight nine ten oil."
 
 

@@ -14,12 +14,21 @@ from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, 
 from tempkb_tests.wikidata.items import read_home
 
 YEARLY = {
-    "query": "Ada plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {"wikidata_id": "Q102", "name": "Sält"}],
-    "date": "2019", "id": "Q1_P54_2019", "most_frequent_answer": {"wikidata_id": "Q102", "name": "Sält"},
-    "most_recent_answer": {"wikidata_id": "Q102", "name": "Sält"}, "relation": "P54",
-}  # fmt: skip
-QUARTERLY = {"query": "Ada plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}], "date": "2019-Q1",
-             "id": "Q1_P54_2019-Q1", "relation": "P54"}  # fmt: skip
+    "query": "Ada plays for _X_.",
+    "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {"wikidata_id": "Q102", "name": "Sält"}],
+    "date": "2019",
+    "id": "Q1_P54_2019",
+    "most_frequent_answer": {"wikidata_id": "Q102", "name": "Sält"},
+    "most_recent_answer": {"wikidata_id": "Q102", "name": "Sält"},
+    "relation": "P54",
+}
+QUARTERLY = {
+    "query": "Ada plays for _X_.",
+    "answer": [{"wikidata_id": "Q101", "name": "Reed"}],
+    "date": "2019-Q1",
+    "id": "Q1_P54_2019-Q1",
+    "relation": "P54",
+}
 
 
 def test_released_files_are_read_and_written_back(tmp_path):
@@ -32,9 +41,13 @@ def test_released_files_are_read_and_written_back(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "why"),
-    [("{", "no record"), ('{"query": "x"}', "has no answer, date, id, relation"), ("[1]", "has no query"),
-     (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id")],
-)  # fmt: skip
+    [
+        ("{", "no record"),
+        ('{"query": "x"}', "has no answer, date, id, relation"),
+        ("[1]", "has no query"),
+        (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id"),
+    ],
+)
 def test_a_line_that_is_no_record_is_named(tmp_path, line, why):
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(YEARLY) + "\n" + line + "\n")
@@ -70,10 +83,14 @@ def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
     (row,) = [one for one in records_of(read.to_pylist()) if one["id"] == "Q1_P54_2019"]
     salt = {"wikidata_id": "Q102", "name": "Salt"}
     assert row == {
-        "query": "P1 plays for _X_.", "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {**salt, "aliases": ["The Salts"]}],
-        "date": "2019", "id": "Q1_P54_2019", "most_frequent_answer": {"wikidata_id": "Q101", "name": "Reed"},
-        "most_recent_answer": salt, "relation": "P54",
-    }  # fmt: skip
+        "query": "P1 plays for _X_.",
+        "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {**salt, "aliases": ["The Salts"]}],
+        "date": "2019",
+        "id": "Q1_P54_2019",
+        "most_frequent_answer": {"wikidata_id": "Q101", "name": "Reed"},
+        "most_recent_answer": salt,
+        "relation": "P54",
+    }
     assert "| P54 | 40 | 80 |" in (folder / "README.md").read_text()
     again = export_facts(store, made, tmp_path / "again")
     assert (again / "SHA256SUMS").read_bytes() == (folder / "SHA256SUMS").read_bytes()
@@ -84,8 +101,13 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
     folder = export_facts(store, made, tmp_path / "out")
     names = verified_files(folder)
     assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 7
-    (record,) = [one for one in records_of(read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")]).to_pylist())
-                 if one["id"] == "Q1_P54_2019-Q3"]  # fmt: skip
+    (record,) = [
+        one
+        for one in records_of(
+            read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")]).to_pylist()
+        )
+        if one["id"] == "Q1_P54_2019-Q3"
+    ]
     assert list(record) == ["query", "answer", "date", "id", "relation"]
     card = (folder / "README.md").read_text()
     # Forty players changed their club once: forty updates, with a row of either club.

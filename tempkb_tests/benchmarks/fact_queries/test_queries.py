@@ -38,37 +38,68 @@ def test_answers_are_all_that_hold_in_a_window_by_when_they_began(home):
     )
     release(store)
     assert of(store, "Ada") == {
-        "2019-Q1": ["Salt"], "2019-Q2": ["Salt", "Reed"], "2019-Q3": ["Reed"], "2019-Q4": ["Reed"],
-        "2020-Q3": ["Moss"], "2020-Q4": ["Moss"],
-    }  # fmt: skip
+        "2019-Q1": ["Salt"],
+        "2019-Q2": ["Salt", "Reed"],
+        "2019-Q3": ["Reed"],
+        "2019-Q4": ["Reed"],
+        "2020-Q3": ["Moss"],
+        "2020-Q4": ["Moss"],
+    }
 
 
 def test_every_granularity_asks_of_its_own_windows(home):
     store = home(players(Ada=[("Q101", "2019-01-01", "2020-03-01"), ("Q102", "2020-03-02", "2020-03-10")]))
     for granularity, windows in (
-        ("year", "2019-01-01..2021-01-01"), ("month", "2020-02-01..2020-05-01"), ("week", "2020-02-24..2020-03-16"),
-    ):  # fmt: skip
+        ("year", "2019-01-01..2021-01-01"),
+        ("month", "2020-02-01..2020-05-01"),
+        ("week", "2020-02-24..2020-03-16"),
+    ):
         release(store, windows=windows, granularity=granularity)
     found = of(store, "Ada")
     assert {when: found[when] for when in sorted(found)} == {
-        "2019": ["Reed"], "2020": ["Reed", "Salt"], "2020-02": ["Reed"], "2020-03": ["Reed", "Salt"],
+        "2019": ["Reed"],
+        "2020": ["Reed", "Salt"],
+        "2020-02": ["Reed"],
+        "2020-03": ["Reed", "Salt"],
         # The week of Monday, 24 February ends on Sunday, 1 March, the last day at Reed.
-        "2020-W09": ["Reed"], "2020-W10": ["Salt"], "2020-W11": ["Salt"],
-    }  # fmt: skip
+        "2020-W09": ["Reed"],
+        "2020-W10": ["Salt"],
+        "2020-W11": ["Salt"],
+    }
 
 
 def test_a_gap_is_kept_and_a_spell_inside_another_cuts_nothing_short(home):
-    store = home(players(
-        Gap=[("Q101", "2019-01-10", "2019-02-10"), ("Q101", "2020-01-10", "2020-02-10"), ("Q102", "2019-07-01", "2019-07-02")],
-        Nest=[("Q101", "2018-01-01", "2020-12-31"), ("Q101", "2019-01-01", "2019-01-31"), ("Q102", "2020-01-01", "2020-01-02")],
-        Touch=[("Q101", "2019-01-01", "2019-03-31"), ("Q101", "2019-04-01", "2019-12-31"), ("Q102", "2020-01-01", "")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Gap=[
+                ("Q101", "2019-01-10", "2019-02-10"),
+                ("Q101", "2020-01-10", "2020-02-10"),
+                ("Q102", "2019-07-01", "2019-07-02"),
+            ],
+            Nest=[
+                ("Q101", "2018-01-01", "2020-12-31"),
+                ("Q101", "2019-01-01", "2019-01-31"),
+                ("Q102", "2020-01-01", "2020-01-02"),
+            ],
+            Touch=[
+                ("Q101", "2019-01-01", "2019-03-31"),
+                ("Q101", "2019-04-01", "2019-12-31"),
+                ("Q102", "2020-01-01", ""),
+            ],
+        )
+    )
     release(store)
     spells = [
-        (row["subject_id"], row["object_id"], row["spell_no"], str(row["valid_from"]), str(row["valid_to"]),
-         [one["fact_id"] for one in row["members"]])
+        (
+            row["subject_id"],
+            row["object_id"],
+            row["spell_no"],
+            str(row["valid_from"]),
+            str(row["valid_to"]),
+            [one["fact_id"] for one in row["members"]],
+        )
         for row in store.read("fact_spells").to_pylist()
-    ]  # fmt: skip
+    ]
     assert spells == [
         ("Q1", "Q101", 1, "2019-01-10", "2019-02-11", ["Q1$0"]),
         ("Q1", "Q101", 2, "2020-01-10", "2020-02-11", ["Q1$1"]),
@@ -115,14 +146,20 @@ def test_templates_in_another_language_need_no_more_than_that_language(home, tmp
     file.write_text(GERMAN, "utf-8")
     release(store, templates=[str(file)], language="de", windows="2019-01-01..2020-01-01")
     assert answers(store) == {
-        ("Ada spielt für _X_.", "2019-Q1"): ["Ried"], ("Ada spielt für _X_.", "2019-Q2"): ["Ried"],
-        ("Ada spielt für _X_.", "2019-Q3"): ["Salz"], ("Ada spielt für _X_.", "2019-Q4"): ["Salz"],
-    }  # fmt: skip
+        ("Ada spielt für _X_.", "2019-Q1"): ["Ried"],
+        ("Ada spielt für _X_.", "2019-Q2"): ["Ried"],
+        ("Ada spielt für _X_.", "2019-Q3"): ["Salz"],
+        ("Ada spielt für _X_.", "2019-Q4"): ["Salz"],
+    }
     # Beside a set of ours, which is in English, only the German wordings are asked; the others are named.
     made = release(store, templates=["templama", str(file)], language="de", windows="2019-01-01..2020-01-01")
     assert {query for query, _ in answers(store, release=made.name)} == {"Ada spielt für _X_."}
-    unworded = store.read("exclusions", recorded_in="fact_subjects", partition=made.name,
-                          reason="relation without a wording in the language").to_pylist()  # fmt: skip
+    unworded = store.read(
+        "exclusions",
+        recorded_in="fact_subjects",
+        partition=made.name,
+        reason="relation without a wording in the language",
+    ).to_pylist()
     assert [(row["n"], row["example"]) for row in unworded] == [(8, "P39, P108, P102, P286, P69, P488, P6, P127")]
 
 
@@ -159,17 +196,22 @@ def test_relations_that_no_statement_has_are_named(home, tmp_path):
 def ages(store, name, **equal):
     """Age in days of each answer of a player, by date."""
     rows = store.read("dynamic_templama_queries", **equal).to_pylist()
-    return {row["date"]: {one["label"]: one["answer_age_days"] for one in row["answers"]}
-            for row in rows if row["query"] == PLAYS.format(name)}  # fmt: skip
+    return {
+        row["date"]: {one["label"]: one["answer_age_days"] for one in row["answers"]}
+        for row in rows
+        if row["query"] == PLAYS.format(name)
+    }
 
 
 def test_answers_tell_how_old_they_are(home):
     """In days from the first possible day of the spell to the window's first; what begins in the window has none yet."""
-    store = home(players(
-        Ada=[("Q101", "2018-12-02", ""), ("Q102", "2019-05-10", "2019-07-01"), ("Q103", "", "2019-06-30")],
-        # The first spell that holds in a window gives the answer; of 2019 the first day may be the start.
-        Ben=[("Q101", "2019", "2019-04-01"), ("Q101", "2019-06-01", ""), ("Q102", "2019-04-02", "2019-04-03")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Ada=[("Q101", "2018-12-02", ""), ("Q102", "2019-05-10", "2019-07-01"), ("Q103", "", "2019-06-30")],
+            # The first spell that holds in a window gives the answer; of 2019 the first day may be the start.
+            Ben=[("Q101", "2019", "2019-04-01"), ("Q101", "2019-06-01", ""), ("Q102", "2019-04-02", "2019-04-03")],
+        )
+    )
     release(store, windows="2019-01-01..2019-10-01")
     assert ages(store, "Ada") == {
         "2019-Q1": {"Reed": 30, "Moss": None},
@@ -211,8 +253,9 @@ def test_an_open_statement_counts_for_so_many_years(home):
     # That nobody has told the end is no news of that day.
     changes = {
         (row["object_id"], row["change"])
-        for row in store.read("dynamic_templama_changes").to_pylist() if row["subject_id"] == "Q1"
-    }  # fmt: skip
+        for row in store.read("dynamic_templama_changes").to_pylist()
+        if row["subject_id"] == "Q1"
+    }
     assert changes == {("Q101", "undatable"), ("Q102", "unchanged"), ("Q103", "unchanged")}
 
 
@@ -221,9 +264,13 @@ def test_how_long_open_statements_count_may_depend_on_the_relation(home):
     everything = {"2019-Q1": ["Reed", "Salt"], "2019-Q2": ["Reed", "Moss"]}
     shorter = {"2019-Q1": ["Salt"], "2019-Q2": ["Moss"]}
     for asked, expected in (
-        ("none", everything), ("P39:10", everything), ("P39:10,80", everything), ("P39:80,10", shorter),
-        ("P54:67,P39:80", shorter), ("P54:69", everything),
-    ):  # fmt: skip
+        ("none", everything),
+        ("P39:10", everything),
+        ("P39:10,80", everything),
+        ("P39:80,10", shorter),
+        ("P54:67,P39:80", shorter),
+        ("P54:69", everything),
+    ):
         made = release(store, windows="2019-01-01..2019-07-01", max_open_years=asked)
         assert of(store, "Ben", release=made.name) == expected, asked
     # By default nobody plays for one team for more than 30 years.
@@ -251,16 +298,19 @@ def test_what_certainly_holds_by_choice(home):
     release(store, answers="certain", min_objects="1")
     # It ended on some day of 2019, so on its first day at the earliest; an open end may have come long ago.
     assert of(store, "Ada") == {
-        "2019-Q1": ["Reed"], **dict.fromkeys(("2019-Q2", "2019-Q3", "2019-Q4", "2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4"), ["Salt"]),
-    }  # fmt: skip
+        "2019-Q1": ["Reed"],
+        **dict.fromkeys(("2019-Q2", "2019-Q3", "2019-Q4", "2020-Q1", "2020-Q2", "2020-Q3", "2020-Q4"), ["Salt"]),
+    }
 
 
 def test_objects_are_counted_as_answers_are(home):
     """Where only what certainly held is asked for, an object that may have been one makes no second answer."""
-    store = home(players(
-        Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")],
-        Ben=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "2020-06-30")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")],
+            Ben=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "2020-06-30")],
+        )
+    )
     made = release(store, answers="certain")
     assert store.read("fact_subjects", release=made.name)["label"].to_pylist() == ["Ben"]
     assert set(of(store, "Ben")) == {f"{year}-Q{n}" for year in (2019, 2020) for n in (1, 2, 3, 4)} - {
@@ -279,8 +329,11 @@ def test_ranks_and_points_in_time_by_choice(home):
     store = home(entities)
     found = {}
     for name, changes in {
-        "default": {}, "all": {"ranks": "all"}, "best": {"ranks": "best", "min_objects": "1"}, "points": {"points_in_time": "true"},
-    }.items():  # fmt: skip
+        "default": {},
+        "all": {"ranks": "all"},
+        "best": {"ranks": "best", "min_objects": "1"},
+        "points": {"points_in_time": "true"},
+    }.items():
         made = release(store, **changes)
         found[name] = [when for when, clubs in of(store, "Ada", release=made.name).items() if "Moss" in clubs]
     assert found == {
@@ -292,10 +345,12 @@ def test_ranks_and_points_in_time_by_choice(home):
 
 
 def test_several_objects_are_counted_in_the_study_and_not_before(home):
-    store = home(players(
-        Before=[("Q101", "2010", "2012"), ("Q102", "2013", "")],
-        Within=[("Q101", "2010", "2019-05"), ("Q102", "2019-06", "")],
-    ))  # fmt: skip
+    store = home(
+        players(
+            Before=[("Q101", "2010", "2012"), ("Q102", "2013", "")],
+            Within=[("Q101", "2010", "2019-05"), ("Q102", "2019-06", "")],
+        )
+    )
     release(store)
     assert store.read("fact_subjects")["label"].to_pylist() == ["Within"]
     assert left_out(store, "fact_subjects")["has fewer objects in the study than asked for"] == 1
@@ -324,8 +379,10 @@ def test_subjects_of_one_name_are_told_apart(home):
         made = release(store, ambiguous=choice)
         asked[choice] = store.read("fact_subjects", release=made.name)["asked_as"].to_pylist()
     assert asked == {
-        "qualify": ["Ada (player)", "Ben (player)", "Cem"], "drop": ["Cem"], "keep": ["Twin", "Twin", "Cem"],
-    }  # fmt: skip
+        "qualify": ["Ada (player)", "Ben (player)", "Cem"],
+        "drop": ["Cem"],
+        "keep": ["Twin", "Twin", "Cem"],
+    }
 
 
 def test_several_wordings_and_wordings_of_ones_own(home, tmp_path):
@@ -337,9 +394,11 @@ def test_several_wordings_and_wordings_of_ones_own(home, tmp_path):
     made = release(store, templates=["dynamic", str(mine)], windows="2019-01-01..2021-01-01", granularity="year")
     rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
     assert [(row["query_id"], row["query"]) for row in rows] == [
-        ("Q1_P54_2019", "Ada plays for _X_."), ("Q1_P54_2019_2", "_X_ counts Ada among its players."),
-        ("Q1_P54_2020", "Ada plays for _X_."), ("Q1_P54_2020_2", "_X_ counts Ada among its players."),
-    ]  # fmt: skip
+        ("Q1_P54_2019", "Ada plays for _X_."),
+        ("Q1_P54_2019_2", "_X_ counts Ada among its players."),
+        ("Q1_P54_2020", "Ada plays for _X_."),
+        ("Q1_P54_2020_2", "_X_ counts Ada among its players."),
+    ]
 
 
 def test_no_study_reaches_beyond_the_dump(home):
@@ -405,10 +464,12 @@ def test_random_facts_against_an_oracle_that_counts_days(home):
         return chance.choice([f"{day:%Y}", f"{day:%Y-%m}", f"{day:%Y-%m-%d}", f"{day:%Y-%m-%d}"])
 
     given = {
-        f"P{n}": [(f"Q10{chance.randint(1, 3)}", when(), chance.choice([when(), when(), "", "somevalue", "novalue"]))
-                  for _ in range(chance.randint(2, 6))]
+        f"P{n}": [
+            (f"Q10{chance.randint(1, 3)}", when(), chance.choice([when(), when(), "", "somevalue", "novalue"]))
+            for _ in range(chance.randint(2, 6))
+        ]
         for n in range(1, 100)
-    }  # fmt: skip
+    }
     store = home(players(**given))
     release(store, min_objects="1", max_subjects="1000")
     found = answers(store)

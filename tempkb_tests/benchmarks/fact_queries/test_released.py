@@ -119,8 +119,11 @@ def test_the_paper_preset_gives_the_released_records_from_a_dump(tmp_path, monke
     made = release(store, DYNAMIC, "2019-01-01..2022-07-01", "quarter", **common)
     rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
     ours = {row["query_id"]: (row["query"], [one["entity_id"] for one in row["answers"]]) for row in rows}
-    told = {one["id"]: (one["query"], [answer["wikidata_id"] for answer in one["answer"]])
-            for one in records("dynamic_records.jsonl") if one["date"] not in ("2022-Q3", "2022-Q4")}  # fmt: skip
+    told = {
+        one["id"]: (one["query"], [answer["wikidata_id"] for answer in one["answer"]])
+        for one in records("dynamic_records.jsonl")
+        if one["date"] not in ("2022-Q3", "2022-Q4")
+    }
     assert {name: ours.get(name) for name in told} == told
     assert len(told) > 600
     made = release(store, TEMPLAMA, "2010-01-01..2021-01-01", "year", **common)

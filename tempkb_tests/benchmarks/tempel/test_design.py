@@ -79,8 +79,14 @@ def test_odd_values_are_refused_in_words(changes, words):
 
 
 def test_changes_are_read_by_their_kind_and_kept_in_json():
-    changes = {"min_nr_inlinks": "5", "ed_men_title": "0.3", "equal_snapshots": "false", "max_mens_per_ent": "50/5/5",
-               "first_cut_from": "2010-01-01", "rules": "paper"}  # fmt: skip
+    changes = {
+        "min_nr_inlinks": "5",
+        "ed_men_title": "0.3",
+        "equal_snapshots": "false",
+        "max_mens_per_ent": "50/5/5",
+        "first_cut_from": "2010-01-01",
+        "rules": "paper",
+    }
     design = make_design("small", YEARS, changes)
     assert (design.min_nr_inlinks, design.ed_men_title, design.equal_snapshots) == (5, 0.3, False)
     assert (design.max_mens_per_ent, design.first_cut_from, design.rules) == ((50, 5, 5), date(2010, 1, 1), "paper")

@@ -27,9 +27,13 @@ def test_every_step_is_told_and_the_one_that_took_most_is_named():
     said = refusal(make_design("tempkb", CUTS), "tempkb", "2021-01-01", STEPS).splitlines()
     assert said[0].endswith("Of the mentions at 2021-01-01, the poorest snapshot:")
     assert [line.split("  ")[1] for line in said[1:-1]] == [
-        "left by", "what is offered", "min_nr_inlinks 10", "max_men_prior 0.5", "kept at all 2 snapshots",
+        "left by",
+        "what is offered",
+        "min_nr_inlinks 10",
+        "max_men_prior 0.5",
+        "kept at all 2 snapshots",
         "surfaces for three subsets, ed_men_subsets 0.2",
-    ]  # fmt: skip
+    ]
     assert said[2].split() == ["what", "is", "offered", "9,000", "3,000", "1,200"]
     assert said[5].split()[-2:] == ["snapshots", "50"]
     assert len({len(line) for line in said[1:-1]}) == 1, "the lines are aligned"
@@ -61,13 +65,28 @@ def test_what_filters_leave_is_counted_in_their_order():
     dropped = {(1, "d"): {"min_mens_per_ent", "min_len_target_ent"}, (2, "a"): {"lists", "min_nr_inlinks"}}
     keys = [(1, "a"), (1, "b"), (1, "c"), (1, "d"), (2, "a"), (3, "a")]
     rows = [
-        {"page_id": page, "surface": surface, "n_usable": 10 * page,
-         **{f"drops_{name}": name in dropped.get((page, surface), ()) for name in names}}
+        {
+            "page_id": page,
+            "surface": surface,
+            "n_usable": 10 * page,
+            **{f"drops_{name}": name in dropped.get((page, surface), ()) for name in names},
+        }
         for page, surface in keys
-    ]  # fmt: skip
+    ]
     table = pa.Table.from_pylist(rows)
-    for name in ("n_links", "men_prior", "rank_in_entity", "rank_in_surface", "nr_inlinks", "avg_men_prior", "ent_prior",
-                 "title", "entity_id", "article_since", "page_created_at"):  # fmt: skip
+    for name in (
+        "n_links",
+        "men_prior",
+        "rank_in_entity",
+        "rank_in_surface",
+        "nr_inlinks",
+        "avg_men_prior",
+        "ent_prior",
+        "title",
+        "entity_id",
+        "article_since",
+        "page_created_at",
+    ):
         table = table.append_column(name, pa.nulls(len(keys)))
     with in_memory() as connection:
         connection.register("judged", table)

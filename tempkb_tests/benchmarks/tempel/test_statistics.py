@@ -15,9 +15,15 @@ FIRST, LAST = date(2021, 1, 1), date(2022, 1, 1)
 
 def mention(cut, page, left, right, anchor, category="continual", subset="train"):
     return {
-        "cut": cut, "category": category, "subset": subset, "target_page_id": page, "anchor_page_id": anchor, "start_char": 0,
-        "context_left": left, "context_right": right,
-    }  # fmt: skip
+        "cut": cut,
+        "category": category,
+        "subset": subset,
+        "target_page_id": page,
+        "anchor_page_id": anchor,
+        "start_char": 0,
+        "context_left": left,
+        "context_right": right,
+    }
 
 
 def entity(cut, page, revision, title, category="continual"):
@@ -27,14 +33,22 @@ def entity(cut, page, revision, title, category="continual"):
 @pytest.fixture
 def figures():
     mentions = [
-        mention(FIRST, 1, "a b ", " c d", 10), mention(FIRST, 1, "e f ", " g h", 11), mention(FIRST, 2, "x ", " y", 12),
-        mention(LAST, 1, "a b ", " c z", 10), mention(LAST, 1, "q q ", " q q", 13), mention(LAST, 2, "x ", " y", 12),
+        mention(FIRST, 1, "a b ", " c d", 10),
+        mention(FIRST, 1, "e f ", " g h", 11),
+        mention(FIRST, 2, "x ", " y", 12),
+        mention(LAST, 1, "a b ", " c z", 10),
+        mention(LAST, 1, "q q ", " q q", 13),
+        mention(LAST, 2, "x ", " y", 12),
         mention(LAST, 3, "n ", " n", 14, "new", "test"),
-    ]  # fmt: skip
+    ]
     entities = [
-        entity(FIRST, 1, 101, "One"), entity(LAST, 1, 102, "One"), entity(FIRST, 2, 201, "Two"), entity(LAST, 2, 201, "Two"),
-        entity(LAST, 3, 301, "Three", "new"), entity(LAST, 4, 401, "Four", None),
-    ]  # fmt: skip
+        entity(FIRST, 1, 101, "One"),
+        entity(LAST, 1, 102, "One"),
+        entity(FIRST, 2, 201, "Two"),
+        entity(LAST, 2, 201, "Two"),
+        entity(LAST, 3, 301, "Three", "new"),
+        entity(LAST, 4, 401, "Four", None),
+    ]
     # The longer text is cut to the four words of the shorter one.
     texts = [
         (1, 101, "aa bb cc dd"),

