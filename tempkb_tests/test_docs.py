@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
@@ -24,7 +25,7 @@ from tempkb.record import IDENTITY
 from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
-from tempkb_tests.docs import documents
+from tempkb_tests.docs import SETTINGS, documents
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -54,11 +55,12 @@ def code_of(name):
 def anchors_of(path):
     """Anchors of a document's headings, as GitHub makes them."""
     text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
-    found = []
+    found, before = set(), Counter()
     for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        found.append(f"{plain}-{found.count(plain)}" if plain in found else plain)
-    return set(found)
+        found.add(f"{plain}-{before[plain]}" if before[plain] else plain)
+        before[plain] += 1
+    return found
 
 
 def test_the_readme_is_short_and_has_a_query_and_a_picture():
@@ -203,14 +205,14 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(Settings.model_fields)
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
-        | {view.name for view in VIEWS}
+        | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
         | set(get_args(Variant))
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
-        # A check, a model of spaCy's, columns of views, fields of the released files, benchmarks.
+        # A check, a model of spaCy's, columns of views, fields of the released files.
         | {"chunker_is_spacy", "en_core_web_sm"}
-        | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer", "dynamic_templama"}
+        | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
     )
     for word in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?`", (ROOT / name).read_text("utf-8")):
         assert word in known, f"{name}: {word}"
@@ -226,6 +228,7 @@ def test_the_settings_of_the_documentation_are_all_settings_with_their_defaults(
     text = (ROOT / "docs/settings.md").read_text("utf-8")
     told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+?) \|", text, re.MULTILINE))
     assert list(told) == list(Settings.model_fields)
+    assert set(SETTINGS) == set(told)
     assert tuple(list(told)[: len(IDENTITY)]) == IDENTITY
     settings = load_home().settings
     for name, default in told.items():
