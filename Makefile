@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check audit ui bench real soak clean
+.PHONY: help demo test check audit docs ui bench real soak clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -35,6 +35,9 @@ check: $(READY) ## ruff and mypy
 
 audit: $(READY) ## look up known vulnerabilities of the pinned versions; needs a network, and says so where there is none
 	@$(BIN)/python -m tempkb_tests.audit
+
+docs: $(READY) ## write the parts of docs/ that follow from the declarations
+	$(BIN)/python -m tempkb_tests.docs
 
 ui: $(READY) ## Dagster's web UI for the demo home (or TEMPKB_HOME), on localhost
 	$(BIN)/tempkb ui

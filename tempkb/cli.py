@@ -33,11 +33,11 @@ class _Tempkb(click.Group):
 @click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(tempkb.__version__, prog_name="tempkb")
 def main() -> None:
-    """Turn Wikimedia's dumps into benchmarks of what language models know about when.
+    """Turn Wikimedia's dumps into time-stratified benchmarks for language models.
 
-    Everything happens in a home, a folder that holds one wiki: TEMPKB_HOME,
-    by default data/demo. Settings are TEMPKB_* variables or lines of
-    tempkb.toml in the home.
+    All data of one wiki is in a home, a folder that TEMPKB_HOME names (by
+    default data/demo). Settings are TEMPKB_* variables or lines of
+    tempkb.toml in the home; docs/settings.md lists them.
 
     \b
     Examples:
@@ -51,25 +51,32 @@ def main() -> None:
 @main.command()
 @click.option("--select", multiple=True, metavar="ASSET", help="Build this table only; may be repeated.")
 @click.option("--windows", default="", metavar="A..B", help="Windows whose start lies in [A, B), two days.")
-@click.option("--all", "all_windows", is_flag=True, help="Every window up to where the dumps end.")
+@click.option("--all", "all_windows", is_flag=True, help="All windows that the dumps reach.")
 @click.option(
     "--dump", "dumps", multiple=True, metavar="FILE", type=click.Path(path_type=Path),
-    help="Read this file (export, .sql.gz table, or Wikidata's JSON); may be repeated, files are then read as one.",
+    help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files are read as one.",
 )  # fmt: skip
 @click.option(
-    "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if their names do not tell."
+    "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if it is not in their names."
 )
 @click.option(
     "--pages",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Hold only the pages of this list, a number or title a line; for good, so take a new home.",
+    help="Keep only the pages of this list, one number or title per line. Defines the home, so use a new one.",
 )
 @click.option(
-    "--sample", type=click.IntRange(1), metavar="N", help="Hold only one page in N, chosen by a hash; likewise."
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep only one page in N, chosen by a hash. Defines the home, so use a new one.",
 )
 @click.argument("more", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--rebuild", is_flag=True, help="Also windows that another dump has built; says what changed.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Also build windows again that were built from another dump, and report the changes.",
+)
 def build(
     select: tuple[str, ...],
     windows: str,
@@ -81,11 +88,11 @@ def build(
     sample: int | None,
     rebuild: bool,
 ) -> None:
-    """Build tables, in the order of the data, and publish them to DuckDB.
+    """Build tables and publish them to DuckDB.
 
-    Without --windows or --all, those windows that a dump serves and that are
-    not built yet. Further file names may follow --dump FILE, as a shell expands
-    them.
+    Without --windows or --all this builds the windows that a dump serves and
+    that are not built yet. After --dump FILE more file names may follow, so
+    that patterns of the shell work.
 
     \b
     Examples:
@@ -121,14 +128,16 @@ def build(
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, to standard output.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, to standard output.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
 def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
-    """Run one statement that reads over the published tables: SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
+    """Run one SQL statement that reads the tables.
 
-    Prints a table, or one column a line where it would not fit the terminal;
-    into a file or a pipe, each row is one line of the table.
-    Opens no other files: for all else there is duckdb -readonly HOME/tempkb.duckdb.
+    It may begin with SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
+    Prints a table, or one column per line if the table does not fit the
+    terminal. Into a file or a pipe it prints each row as one line. The
+    statement cannot open other files; for anything else use
+    duckdb -readonly HOME/tempkb.duckdb.
 
     \b
     Examples:
@@ -147,7 +156,10 @@ def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
 
 @main.command()
 def tables() -> None:
-    """List the tables of the home: rows, partitions, table or view, meaning."""
+    """List the tables of the home.
+
+    Shows their rows, partitions, kind (table or view) and meaning.
+    """
     from tempkb.screens.status import print_tables
 
     print_tables()
@@ -155,7 +167,7 @@ def tables() -> None:
 
 @main.command()
 def status() -> None:
-    """Say what is built, stale and pending, and which dumps there are."""
+    """Show what is built, stale or pending, and the dumps."""
     from tempkb.screens.status import print_status
 
     print_status()
@@ -163,22 +175,30 @@ def status() -> None:
 
 @main.command()
 def publish() -> None:
-    """Bring the DuckDB file up to the lake, waiting up to a minute for others to let go of it."""
+    """Bring the DuckDB file up to date with the lake.
+
+    Waits up to a minute if another process has the file open.
+    """
     from tempkb.screens.upkeep import publish_all
 
     publish_all()
 
 
 @main.command()
-@click.option("--window", "windows", default="", metavar="KEY | A..B", help="A window by its first day, or a range.")
+@click.option(
+    "--window", "windows", default="", metavar="KEY | A..B", help="A window by its first day, or a range of windows."
+)
 @click.option("--release", default="", metavar="NAME", help="A release of a benchmark.")
-@click.option("--dump", default="", metavar="ID", help="A dump: its files, and the tables of its own day.")
-@click.option("--force", is_flag=True, help="Also a dump that windows still wait for.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option(
+    "--dump", default="", metavar="ID", help="A dump: its files, and the tables made for it (pages, Wikidata's tables)."
+)
+@click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def rm(windows: str, release: str, dump: str, force: bool, yes: bool) -> None:
-    """Remove windows, a release or a dump, from the lake and from DuckDB.
+    """Remove windows, a release or a dump.
 
-    Says first what would go, and asks. The lake's files themselves go with
+    They are removed from the lake and from DuckDB. Lists first what would be
+    removed, and asks for confirmation. The files of the lake are deleted by
     tempkb gc.
 
     \b
@@ -194,12 +214,12 @@ def rm(windows: str, release: str, dump: str, force: bool, yes: bool) -> None:
 
 
 @main.command()
-@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Also Wikidata's entities.")
+@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities.")
 def plan(wikidata: bool) -> None:
-    """Say which windows are missing, which dumps would serve them, and what that takes.
+    """Show which windows are missing, and what they cost.
 
-    Looks into the home and, where one is set, the mirror. Ends with an error
-    if the disk is too small.
+    Lists the dumps that would serve them. Searches the home and, if one is
+    set, the mirror. Fails if the disk is too small.
 
     \b
     Examples:
@@ -213,9 +233,12 @@ def plan(wikidata: bool) -> None:
 
 
 @main.command()
-@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Also Wikidata's entities.")
+@click.option("--wikidata/--no-wikidata", default=True, show_default=True, help="Include Wikidata's entities.")
 def fetch(wikidata: bool) -> None:
-    """Fetch the dumps that tempkb plan names from the mirror, verified; goes on where an earlier try stopped.
+    """Download and verify the dumps that are missing.
+
+    These are the dumps that tempkb plan lists. Continues where an earlier
+    download stopped.
 
     \b
     Example:
@@ -239,7 +262,11 @@ def fetch(wikidata: bool) -> None:
 
 @main.command()
 def gc() -> None:
-    """Remove old versions of partitions, drafts of dead runs, and what a removal that was killed has left of a dump."""
+    """Delete files that are no longer used.
+
+    These are old versions of partitions, drafts of runs that died, and what an
+    interrupted removal left of a dump.
+    """
     from tempkb.screens.upkeep import collect_garbage
 
     collect_garbage()
@@ -247,14 +274,15 @@ def gc() -> None:
 
 @main.command()
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only this table; may be repeated.")
-@click.option("--since", default="", metavar="DATE", help="Only partitions written on that day or later.")
+@click.option("--since", default="", metavar="DATE", help="Only partitions written on this day or later.")
 def verify(tables: tuple[str, ...], since: str) -> None:
-    """Compare every stored file with its sum, the DuckDB file with the lake, and dumps with their notes.
+    """Compare all stored files with their checksums.
 
-    Reads everything, and changes no data. A line for each fault says what was
-    found, what was expected and what to type; a partition found damaged counts
-    as absent from then on. Ends with an error if there is any fault. With
-    --table or --since, dumps are left out.
+    Also compares the DuckDB file with the lake, and dumps with their notes.
+    Reads everything and changes no data. Prints one line per fault with what
+    was found, what was expected and what to type. A damaged partition counts
+    as absent from then on. Fails if there is any fault. With --table or
+    --since, dumps are not checked.
 
     \b
     Examples:
@@ -269,9 +297,13 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 
 @main.command()
 @click.argument("title")
-@click.option("--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest built.")
+@click.option(
+    "--cut", "day", default=None, metavar="DATE", help="A cut, YYYY-MM-DD; by default the newest one that is built."
+)
 def show(title: str, day: str | None) -> None:
-    """Show a page's timeline around a cut, and why that text won.
+    """Show the revisions of a page around a cut.
+
+    Explains why one text was chosen.
 
     \b
     Examples:
@@ -284,21 +316,23 @@ def show(title: str, day: str | None) -> None:
 
 
 @main.command()
-@click.option("--port", default=3000, show_default=True, help="On localhost only.")
+@click.option("--port", default=3000, show_default=True, help="The port, on localhost only.")
 def ui(port: int) -> None:
-    """Open Dagster's web UI for this home, with its daemon; Ctrl-C ends both."""
+    """Start Dagster's web UI and daemon; Ctrl-C ends both."""
     from tempkb.run import serve_ui
 
     serve_ui(port)
 
 
 @main.command()
-@click.option("--seed", default=7, show_default=True, help="Another seed, another world.")
+@click.option("--seed", default=7, show_default=True, help="Another seed gives another wiki.")
 @click.option("--pages", default=360, show_default=True, help="How many pages.")
 @click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
-@click.option("--second", is_flag=True, help="Write the dump of a quarter later instead of the first one.")
+@click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
 def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
-    """Write the dumps of the demo world into the home, in Wikimedia's own formats.
+    """Write the dumps of the demo wiki into the home.
+
+    They have Wikimedia's own formats.
 
     \b
     Example:

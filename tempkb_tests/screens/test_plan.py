@@ -10,7 +10,7 @@ from tempkb.screens import plan
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+OPERATIONS = (Path(__file__).parents[2] / "docs/operations.md").read_text("utf-8")
 # As `tempkb plan` would find them at the mirror. Of aawiki the sizes are real; the others are assumed (docs/scaling.md).
 WIKIS = {
     "aawiki": ("pages-meta-history.xml.7z", 199_699),
@@ -52,13 +52,13 @@ def planned(server, home, wiki, **settings):
 
 
 @pytest.mark.parametrize("wiki", WIKIS)
-def test_the_table_of_the_readme_is_what_the_command_says(wiki, server, tmp_path):
+def test_the_table_of_the_documentation_is_what_the_command_says(wiki, server, tmp_path):
     (_, span, windows, lies, fetch, _, fetch_in, processor, build_in, disk), _ = planned(
         server, tmp_path / "home", wiki
     )
     assert (span, windows, lies) == ("2016-Q1 to 2025-Q4", "40", "in the mirror")
-    told = re.search(rf"^\| {wiki} \|(.*)\|$", README, re.MULTILINE)
-    assert told, f"the README has a row for {wiki}"
+    told = re.search(rf"^\| {wiki} \|(.*)\|$", OPERATIONS, re.MULTILINE)
+    assert told, f"docs/operations.md has a row for {wiki}"
     assert [cell.strip() for cell in told[1].split("|")] == [fetch, fetch_in, processor, build_in, disk]
 
 

@@ -1,0 +1,246 @@
+"""`make docs`: write the parts of `docs/` that follow from the declarations; a test fails where they differ.
+
+A file keeps its prose; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` is written here.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tempkb.record import IDENTITY, OF_WIKIDATA
+from tempkb.room import Room
+from tempkb.rooms import ROOMS, TABLES
+from tempkb.settings import Settings, load_home
+from tempkb.store.tables import SIDE_TABLES, Table, View
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = r"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
+
+SETTINGS = {
+    "wiki": ("from the dump", "The wiki that the home holds."),
+    "namespaces": ("", "The namespaces whose pages are in the snapshots."),
+    "granularity": ("", "How long a window is."),
+    "first_window": ("", "The day on which the first window begins."),
+    "lookback_days": ("", "How many days before the cut are compared to find the most stable text."),
+    "stability_rule": ("", "How the text of a page is chosen at a cut: `standing` is our rule, `tempel` is that of "
+                       "TempEL's released code."),
+    "dropped_sections": ("", "Sections that are left out of the readable texts; `standard` means references, "
+                         "literature, external links and the like."),
+    "pages": ("", "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it."),
+    "languages": ("the wiki's", "The languages of names and aliases that are kept from Wikidata."),
+    "wikidata_items": ("", "The items that are kept from Wikidata: those with a page in the wiki, or all."),
+    "classes": ("", "Classes below which items are looked for; the default is humans, disambiguation pages, lists and "
+                "categories."),
+    "engine": ("", "Where files are read and cleaned: on this machine, or on "
+               "[several machines with Ray](scaling.md)."),
+    "ray_address": ("this machine", "The address of the Ray cluster."),
+    "workers": ("all cores", "How many processes read files, on all machines together."),
+    "mirror": ("the home's own folder", "Where new dumps are looked for."),
+    "contact": ("none", "Sent to servers of dumps with every request, as Wikimedia asks."),
+    "bandwidth": ("no limit", "The most that downloads may take."),
+    "keep_dumps": ("all", "How many dumps of the wiki, and how many of Wikidata, are kept."),
+    "wikidata_days": ("", "How many days newer a Wikidata dump must be than the last one that was read."),
+    "automation": ("", "Sensors and the schedule are switched on as soon as the daemon runs."),
+    "failure_hook": ("none", "Started for each failed run, with the failure as JSON on its standard input."),
+    "duckdb_max_rows": ("", "Tables with more rows become views over the lake."),
+    "strict": ("", "A damaged file is an error; by default the pages that are whole are kept."),
+}  # fmt: skip
+"""What each setting is for, and how its default is written where the value itself says nothing."""
+
+
+def main() -> None:
+    """Write all blocks."""
+    for path, text in documents().items():
+        path.write_text(text, "utf-8")
+
+
+def documents() -> dict[Path, str]:
+    """Return the text that each document with blocks should have."""
+    blocks = {
+        "tables.md": {"tables": tables},
+        "settings.md": {"settings": settings},
+        "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
+    }
+    return {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
+
+
+def tables() -> str:
+    """Every table with its columns, then its room's views, by room."""
+    parts = [line for room in ROOMS for line in _of_room(room)]
+    parts += ["## Beside every table", ""]
+    parts += [line for table in SIDE_TABLES for line in _of_table(table)]
+    return _contents() + "\n".join(parts)
+
+
+def settings() -> str:
+    """A table of all settings: default, allowed values, meaning."""
+    defaults = _defaults()
+    lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        in_words, meaning = SETTINGS[name]
+        default = in_words or f"`{_shown(getattr(defaults, name))}`"
+        lines.append(_row(f"`{name}`", default, str(field.description), meaning))
+    home = ", ".join(f"`{name}`" for name in IDENTITY)
+    of_wikidata = ", ".join(f"`{name}`" for name in OF_WIKIDATA)
+    return "\n".join([
+        *lines, "",
+        f"These define a home and cannot be changed after its first build: {home}.", "",
+        f"These cannot be changed after the first Wikidata dump was read: {of_wikidata}.", "",
+    ])  # fmt: skip
+
+
+def rooms() -> str:
+    """Rooms, and which room reads tables of which, as Mermaid."""
+    room_of = {table.name: room.name for room in ROOMS for table in room.tables}
+    edges = {(room_of[parent], room_of[child]) for parent, child in edges_of_tables() if parent in room_of}
+    lines = [f'    {room.name}["{room.name}<br/>{_counted(room)}"]' for room in ROOMS]
+    order = [room.name for room in ROOMS]
+    apart = sorted(((a, b) for a, b in edges if a != b), key=lambda one: (order.index(one[0]), order.index(one[1])))
+    return _mermaid("flowchart LR", [*lines, *(f"    {a} --> {b}" for a, b in apart)])
+
+
+def graph() -> str:
+    """For each room its tables and what they follow from, as Mermaid; tables of other rooms are rounded."""
+    edges = edges_of_tables()
+    parts = []
+    for room in ROOMS:
+        own = [table.name for table in room.tables]
+        inside = [(parent, child) for parent, child in edges if child in own]
+        others = sorted({parent for parent, _ in inside} - set(own))
+        lines = [f"    {name}([{name}])" for name in others] + [f"    {name}[{name}]" for name in own]
+        parts += [f"### {room.name}", "", _mermaid("flowchart LR", [*lines, *(f"    {a} --> {b}" for a, b in inside)])]
+    return "\n".join(parts)
+
+
+def jobs() -> str:
+    """Jobs with the tables that they build, and what starts jobs by itself."""
+    made = _definitions()
+    lines = ["| job | what it does | tables |", "|---|---|---|"]
+    names = {table.name for table in TABLES}
+    for job in made.jobs or ():
+        chosen = [name for name in re.findall(r'key:"(\w+)"', str(getattr(job, "selection", ""))) if name in names]
+        shown = ", ".join(f"`{name}`" for name in chosen) or "none"
+        lines.append(_row(f"`{job.name}`", str(job.description), shown))
+    lines += ["", "| sensor or schedule | what it does | jobs |", "|---|---|---|"]
+    for one in made.sensors or ():
+        lines.append(_row(f"`{one.name}`", str(one.description), _started(one)))
+    for one in made.schedules or ():
+        lines.append(_row(f"`{one.name}`", str(one.description), f"`{one.job_name}`"))
+    return "\n".join([*lines, ""])
+
+
+def edges_of_tables() -> list[tuple[str, str]]:
+    """Return (table, table that follows from it), as the asset graph has them, in the order of the data."""
+    graph = _definitions().resolve_asset_graph()
+    order = {table.name: number for number, table in enumerate(TABLES)}
+    edges = {
+        (parent.to_user_string(), key.to_user_string())
+        for key in graph.get_all_asset_keys()
+        for parent in graph.get(key).parent_keys
+    }
+    return sorted(edges, key=lambda one: (order[one[1]], order[one[0]]))
+
+
+_MADE: dict[str, Any] = {}
+
+
+def _definitions() -> Any:
+    if not _MADE:
+        from tempkb.definitions import build_definitions
+
+        _MADE["definitions"] = build_definitions(_bare_home())
+    return _MADE["definitions"]
+
+
+def _bare_home() -> Any:
+    """A home that was never written to, without any TEMPKB_ variable but its own."""
+    before = dict(os.environ)
+    for name in [name for name in before if name.startswith("TEMPKB_")]:
+        del os.environ[name]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["TEMPKB_HOME"] = folder
+            return load_home()
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _defaults() -> Settings:
+    return _bare_home().settings  # type: ignore[no-any-return]
+
+
+def _filled(path: Path, blocks: Mapping[str, Callable[[], str]]) -> str:
+    text = path.read_text("utf-8")
+    for name, made in blocks.items():
+        body = made()
+        text, n = re.subn(
+            _BLOCK.format(name=name), lambda one, body=body: one[1] + body + one[2], text, flags=re.DOTALL
+        )
+        if n != 1:
+            raise ValueError(f"{path}: found {n} blocks {name!r}, expected one")
+    return text
+
+
+def _contents() -> str:
+    lines = []
+    for room in ROOMS:
+        names = [*(table.name for table in room.tables), *(view.name for view in room.views)]
+        lines.append(f"- [{room.name}](#room-{room.name}): " + ", ".join(f"[{name}](#{name})" for name in names))
+    return "\n".join([*lines, "", ""])
+
+
+def _of_room(room: Room) -> Iterator[str]:
+    yield from (f"## Room {room.name}", "")
+    for table in room.tables:
+        yield from _of_table(table)
+    for view in room.views:
+        yield from _of_view(view)
+
+
+def _of_table(table: Table) -> Iterator[str]:
+    key = ", ".join(f"`{name}`" for name in table.key)
+    kept = "a table" if table.persist == "table" else "a view over the lake's files"
+    yield from (f"### {table.name}", "", table.meaning, "")
+    yield from (f"Key: {key}. One partition per {table.partitioned_by}. In DuckDB: {kept}.", "")
+    yield from ("| column | type | meaning |", "|---|---|---|")
+    yield from (_row(f"`{column.name}`", column.sql_type, column.meaning) for column in table.columns)
+    yield ""
+
+
+def _of_view(view: View) -> Iterator[str]:
+    needs = ", ".join(f"`{name}`" for name in view.needs)
+    yield from (f"### {view.name}", "", view.meaning, "", f"A view over {needs}.", "")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return (
+        str(getattr(value, "value", value)).lower() if isinstance(value, bool) else str(getattr(value, "value", value))
+    )
+
+
+def _counted(room: Room) -> str:
+    views = f", {len(room.views)} views" if len(room.views) > 1 else ", 1 view" if room.views else ""
+    return f"{len(room.tables)} tables{views}" if len(room.tables) > 1 else f"1 table{views}"
+
+
+def _started(sensor: Any) -> str:
+    names = sorted(target.job_name for target in sensor.targets)
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
+def _mermaid(head: str, lines: Iterable[str]) -> str:
+    return "\n".join(["```mermaid", head, *lines, "```", ""])
+
+
+if __name__ == "__main__":
+    main()
