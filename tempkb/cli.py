@@ -148,7 +148,7 @@ def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
 @main.command()
 def tables() -> None:
     """List the tables of the home: rows, partitions, table or view, meaning."""
-    from tempkb.screens.status import print_tables
+    from tempkb.screens.tables import print_tables
 
     print_tables()
 

@@ -5,7 +5,6 @@ cleaned by what is new in it. It is cleaned anew when the cleaner, its table of
 templates or the sections to leave out have changed.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from tempkb.dumps.sites import read_site
 from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
+from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.reading import Batch, Cleaned, Piece, clean_batch
-from tempkb.mentions.tables import CLEANER_VERSION, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -28,7 +28,6 @@ from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
-from tempkb.wikitext.template_tables import table_version
 
 _BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.reading",)
@@ -180,22 +179,6 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
     unbalanced = sum(piece.n_unbalanced for piece in cleaned)
     examples = [piece.unbalanced_example for piece in cleaned if piece.unbalanced_example]
     return [*found, Exclusion("text with unbalanced markup, mended", unbalanced, examples[0] if examples else "")]
-
-
-def cleaner_settings(store: Store) -> dict[str, Any]:
-    """What decides how texts are cleaned: kept with each version, to tell stale ones."""
-    return {
-        "dropped_sections": store.home.settings.dropped_sections,
-        "cleaner": CLEANER_VERSION,
-        "templates": table_version(),
-    }
-
-
-def was_cleaned_with(version: Version, settings: Mapping[str, Any]) -> bool:
-    """Does the manifest of a version say that these settings were in force?"""
-    same = json.loads(json.dumps(settings))
-    # Every row of a manifest repeats them.
-    return all(json.loads(said) == same for said in {row["settings"] for row in version.side_rows(MANIFEST.name)})
 
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:
