@@ -69,17 +69,19 @@ def _is_beyond(array: pa.Array) -> bool:
     return bool(numbers.min() < _FIRST * a_day or numbers.max() >= (_LAST + 1) * a_day)
 
 
-def _numbers(array: pa.Array) -> "np.ndarray[Any, np.dtype[np.signedinteger[Any]]]":
+def _numbers(array: pa.Array) -> "np.ndarray[Any, np.dtype[Any]]":
     """The days or instants that are there, as stored. Arrow's own functions take longer to import than a query."""
     valid, stored = array.buffers()
     kind, span = (
         np.int32 if pa.types.is_date32(array.type) else np.int64,
         slice(array.offset, array.offset + len(array)),
     )
-    numbers = np.frombuffer(stored, kind)[span] if stored else np.empty(0, kind)
+    numbers: np.ndarray[Any, np.dtype[Any]] = np.frombuffer(stored, kind)[span] if stored else np.empty(0, kind)
     if not array.null_count:
         return numbers
-    return numbers[np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[span].astype(bool)]
+    is_there = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[span].astype(bool)
+    present: np.ndarray[Any, np.dtype[Any]] = numbers[is_there]
+    return present
 
 
 def _units_of_day(kind: pa.DataType) -> int:
