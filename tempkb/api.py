@@ -5,7 +5,6 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tempkb.errors import SettingsError
 from tempkb.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
@@ -56,6 +55,8 @@ def built_cuts(store: Store, table: str) -> list[date]:
         source = STABLE_SNAPSHOTS.name if table == REBUILD_CHANGES.name else table
         granularity = store.home.settings.granularity
         return [window_of_key(key, granularity).cut for key in store.lake.partitions(source)]
+    import pyarrow.compute as pc
+
     rows = read_files(store.lake.files(table), ["cut"])
     return sorted({day for some in rows for day in pc.unique(some["cut"]).to_pylist()})
 

@@ -1,6 +1,7 @@
 """The `tempkb` command: build, look, query. Errors are one message, never a trace."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from tempkb.screens.failure import end, prepare_streams
 # Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
 # linear algebra would cost a tenth of a second per process. A value that is set already stays.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+_DEMO_WORLD = (7, 360, 12)  # seed, pages, quarters
 
 
 class _Tempkb(click.Group):
@@ -160,7 +163,7 @@ def tables() -> None:
 
     Shows their rows, partitions, kind (table or view) and meaning.
     """
-    from tempkb.screens.status import print_tables
+    from tempkb.screens.tables import print_tables
 
     print_tables()
 
@@ -325,23 +328,38 @@ def ui(port: int) -> None:
 
 
 @main.command()
-@click.option("--seed", default=7, show_default=True, help="Another seed gives another wiki.")
-@click.option("--pages", default=360, show_default=True, help="How many pages.")
-@click.option("--quarters", default=12, show_default=True, help="How many quarters of history.")
+@click.option("--seed", default=_DEMO_WORLD[0], show_default=True, help="Another seed gives another wiki.")
+@click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="How many pages.")
+@click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="How many quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
-def demo(seed: int, pages: int, quarters: int, second: bool) -> None:
+@click.option("--all", "is_all", is_flag=True, help="Then also build everything and four releases, and show a page.")
+def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
     """Write the dumps of the demo wiki into the home.
 
     They have Wikimedia's own formats.
 
+    With --all, the commands that make tables and releases of them follow, in
+    this one process. Each is printed first, as it could be typed.
+
     \b
-    Example:
+    Examples:
+      TEMPKB_HOME=data/demo tempkb demo --all
       TEMPKB_HOME=data/demo tempkb demo && TEMPKB_HOME=data/demo tempkb build
     """
+    if is_all and (second or (seed, pages, quarters) != _DEMO_WORLD):
+        raise click.UsageError("--all builds the first dump of the default world; leave out the other options")
     from tempkb.demo.world import write_demo
 
     for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
+    if is_all:
+        from tempkb.demo.steps import STEPS
+        from tempkb.settings import home_in_front
+
+        for arguments in STEPS:
+            click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
+            sys.stdout.flush()
+            main(list(arguments), standalone_mode=False)
 
 
 main.add_command(release)

@@ -17,7 +17,7 @@ from tempkb.settings import Home, load_home
 from tempkb.store.assets import with_columns
 from tempkb.store.resource import store_resource
 from tempkb.store.tables import Family, by_name
-from tempkb.wikidata.building import settings_mark
+from tempkb.wikidata.scope import settings_mark
 
 _DECLARED = by_name(TABLES)
 

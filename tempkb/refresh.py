@@ -22,10 +22,11 @@ from tempkb.revisions.building import ALL
 from tempkb.revisions.losses import rests_on_lost
 from tempkb.revisions.origins import tables_built_with
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.windows import read_windows
 from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.wikidata.late import dump_dates
-from tempkb.windows import Window, window_of_key, windows_until
+from tempkb.windows import Window, windows_until
 
 _NO_HISTORY = "it has no history of pages"
 _DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<day>\d{8})")
@@ -138,12 +139,6 @@ def stale_windows(store: Store) -> list[Window]:
     """Return the windows whose texts lie in the lake but whose mentions do not follow from them, oldest first."""
     windows = read_windows(store)
     return [window for window in windows if is_built(store, window, sorted(ALL)) and not is_built(store, window)]
-
-
-def read_windows(store: Store) -> list[Window]:
-    """Return the windows of which there is a snapshot, oldest first."""
-    granularity = store.home.settings.granularity
-    return [window_of_key(key, granularity) for key in store.lake.partitions(STABLE_SNAPSHOTS.name)]
 
 
 def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:

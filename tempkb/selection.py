@@ -8,11 +8,12 @@ from pathlib import Path
 from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
 from tempkb.dumps.tables import TABLES as DUMPS
 from tempkb.errors import SettingsError, SourceError
-from tempkb.refresh import is_built, read_windows, stale_windows
+from tempkb.refresh import is_built, stale_windows
 from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REBUILD_CHANGES
 from tempkb.revisions.tables import TABLES as REVISIONS
+from tempkb.revisions.windows import read_windows
 from tempkb.settings import Home, Settings
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import TABLES as WIKIDATA

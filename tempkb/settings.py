@@ -11,23 +11,14 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    InitSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
-
+from tempkb import values
 from tempkb.errors import SettingsError
 from tempkb.record import (
     IDENTITY,
@@ -40,6 +31,7 @@ from tempkb.record import (
     toml,
     write_record,
 )
+from tempkb.values import InvalidSettingsError, Problem, Setting, read_all
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
@@ -53,110 +45,100 @@ _TYPED = re.compile(
 )
 
 
-class Settings(BaseSettings):
-    """What a user may choose; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`."""
+def _setting(default: Any, read: Callable[[Any], Any], description: str) -> Any:
+    return field(default=default, metadata={"setting": Setting(default, read, description)})
 
-    model_config = SettingsConfigDict(env_prefix="TEMPKB_", extra="forbid", frozen=True)
 
-    wiki: str | None = Field(None, pattern=r"^[a-z][a-z0-9_]*$", description="a database name, such as simplewiki")
-    namespaces: Annotated[tuple[int, ...] | Literal["all"], NoDecode] = Field(
-        (0,), description="namespace numbers, such as 0 or 0,1, or the word all"
+@dataclass(frozen=True, init=False)
+class Settings:
+    """What a user may choose; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`.
+
+    It has the interface of a pydantic model, but none of its start-up: that alone would take longer than a query.
+
+    Args:
+        chosen: what was chosen, as words or as values of the field's type.
+
+    Attributes:
+        model_fields: all settings by name, in the order in which people meet them.
+        model_fields_set: the names of those that were chosen; the others have their default.
+
+    Raises:
+        InvalidSettingsError: names every value that is not allowed and every name that is unknown.
+    """
+
+    model_fields: ClassVar[Mapping[str, Setting]]
+
+    wiki: str | None = _setting(None, values.matching(r"[a-z][a-z0-9_]*"), "a database name, such as simplewiki")
+    namespaces: tuple[int, ...] | Literal["all"] = _setting(
+        (0,), values.namespaces, "namespace numbers, such as 0 or 0,1, or the word all"
     )
-    granularity: Granularity = Field(Granularity.QUARTER, description="week, month, quarter or year")
-    first_window: date = Field(date(2001, 1, 1), description="a day on which a window begins, such as 2001-01-01")
-    lookback_days: int = Field(30, ge=1, le=3660, description="a number of days from 1 to 3660")
-    stability_rule: Literal["standing", "tempel"] = Field("standing", description="standing or tempel")
-    dropped_sections: Annotated[tuple[str, ...] | Literal["standard"], NoDecode] = Field(
-        "standard", description="the word standard, or headings of sections to leave out, such as references,see also"
+    granularity: Granularity = _setting(Granularity.QUARTER, Granularity, "week, month, quarter or year")
+    first_window: date = _setting(date(2001, 1, 1), values.day, "a day on which a window begins, such as 2001-01-01")
+    lookback_days: int = _setting(30, values.whole(1, 3660), "a number of days from 1 to 3660")
+    stability_rule: Literal["standing", "tempel"] = _setting(
+        "standing", values.one_of("standing", "tempel"), "standing or tempel"
     )
-    pages: str = Field(
-        "all",
-        pattern=r"^(all|1/[1-9]\d*|list-[0-9a-f]{16})$",
-        description="all, 1/100 for a page in a hundred, or a list",
+    dropped_sections: tuple[str, ...] | Literal["standard"] = _setting(
+        "standard",
+        values.headings,
+        "the word standard, or headings of sections to leave out, such as references,see also",
     )
-    languages: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="codes of languages, such as en,de; empty for the wiki's own"
+    pages: str = _setting(
+        "all", values.matching(r"all|1/[1-9]\d*|list-[0-9a-f]{16}"), "all, 1/100 for a page in a hundred, or a list"
     )
-    wikidata_items: Literal["linked", "all"] = Field("linked", description="linked or all")
-    classes: Annotated[tuple[str, ...], NoDecode] = Field(
-        ("Q5", "Q4167410", "Q13406463", "Q4167836"), description="items of classes, such as Q5,Q4167410"
+    languages: tuple[str, ...] = _setting(
+        (),
+        values.words(r"[a-z]{2,}(-[a-z0-9]+)*", "not all of them are codes of languages"),
+        "codes of languages, such as en,de; empty for the wiki's own",
     )
-    engine: Literal["local", "ray"] = Field("local", description="local or ray")
-    ray_address: str = Field(
+    wikidata_items: Literal["linked", "all"] = _setting("linked", values.one_of("linked", "all"), "linked or all")
+    classes: tuple[str, ...] = _setting(
+        ("Q5", "Q4167410", "Q13406463", "Q4167836"),
+        values.words(r"Q[1-9]\d*", "not all of them are items"),
+        "items of classes, such as Q5,Q4167410",
+    )
+    engine: Literal["local", "ray"] = _setting("local", values.one_of("local", "ray"), "local or ray")
+    ray_address: str = _setting(
         "",
-        pattern=r"^(auto|(ray://)?[^\s/:]+:\d+)?$",
-        description="auto, host:port or ray://host:port; empty starts Ray on this machine",
+        values.matching(r"(auto|(ray://)?[^\s/:]+:\d+)?"),
+        "auto, host:port or ray://host:port; empty starts Ray on this machine",
     )
-    workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=1024, description="1 to 1024")
-    mirror: str = Field(
-        "", description="a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"
+    workers: int = _setting(os.cpu_count() or 1, values.whole(1, 1024), "1 to 1024")
+    mirror: str = _setting(
+        "", values.text, "a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"
     )
-    contact: str = Field("", description="your e-mail address or page, which servers of dumps want to be told")
-    bandwidth: float = Field(0, ge=0, description="megabytes per second that downloads may take; 0 for no limit")
-    keep_dumps: int = Field(0, ge=0, description="how many dumps to keep; 0 for all")
-    wikidata_days: int = Field(90, ge=0, description="days after which a newer dump of Wikidata is read; 0 for never")
-    automation: bool = Field(False, description="true or false")
-    failure_hook: str = Field("", description="a program that is told of runs that failed; empty for none")
-    duckdb_max_rows: int = Field(50_000_000, ge=0, description="a number of rows, 0 or more")
-    strict: bool = Field(False, description="true or false")
+    contact: str = _setting("", values.text, "your e-mail address or page, which servers of dumps want to be told")
+    bandwidth: float = _setting(
+        0.0, values.not_negative, "megabytes per second that downloads may take; 0 for no limit"
+    )
+    keep_dumps: int = _setting(0, values.whole(0), "how many dumps to keep; 0 for all")
+    wikidata_days: int = _setting(90, values.whole(0), "days after which a newer dump of Wikidata is read; 0 for never")
+    automation: bool = _setting(False, values.truth, "true or false")
+    failure_hook: str = _setting("", values.text, "a program that is told of runs that failed; empty for none")
+    duckdb_max_rows: int = _setting(50_000_000, values.whole(0), "a number of rows, 0 or more")
+    strict: bool = _setting(False, values.truth, "true or false")
 
-    @field_validator("namespaces", mode="before")
-    @classmethod
-    def _read_namespaces(cls, value: object) -> object:
-        if isinstance(value, str) and value.strip() != "all":
-            return tuple(sorted({int(part) for part in value.split(",")}))
-        if isinstance(value, int):
-            return (value,)
-        return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
+    model_fields_set: frozenset[str] = frozenset()
 
-    @field_validator("dropped_sections", mode="before")
-    @classmethod
-    def _read_headings(cls, value: object) -> object:
-        if isinstance(value, str) and value.strip() != "standard":
-            return tuple(sorted({part.strip().lower() for part in value.split(",")} - {""}))
-        return tuple(sorted(set(value))) if isinstance(value, list | tuple) else str(value).strip()
+    def __init__(self, **chosen: Any) -> None:
+        read, problems = read_all(self.model_fields, chosen)
+        granularity, first = read.get("granularity", self.granularity), read.get("first_window")
+        if first and "granularity" not in problems and window_of(first, granularity).start != first:
+            found = chosen["first_window"]
+            problems["first_window"] = Problem("first_window", found, f"no {granularity} begins on that day")
+        if problems:
+            raise InvalidSettingsError(list(problems.values()))
+        self.__dict__.update(read, model_fields_set=frozenset(read))
 
-    @field_validator("languages", "classes", mode="before")
-    @classmethod
-    def _read_list(cls, value: object) -> object:
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(dict.fromkeys(str(part).strip() for part in parts if str(part).strip()))  # type: ignore[attr-defined]
+    def model_copy(self, update: Mapping[str, Any]) -> "Settings":
+        """Return these settings with other values, which are taken as they are and count as chosen."""
+        copied = object.__new__(Settings)
+        names = self.model_fields_set | update.keys()
+        copied.__dict__.update(self.__dict__, **update, model_fields_set=names)
+        return copied
 
-    @field_validator("classes")
-    @classmethod
-    def _are_items(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(re.fullmatch(r"Q[1-9]\d*", part) for part in value):
-            raise ValueError("not all of them are items")
-        return value
 
-    @field_validator("languages")
-    @classmethod
-    def _are_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(re.fullmatch(r"[a-z]{2,}(-[a-z0-9]+)*", part) for part in value):
-            raise ValueError("not all of them are codes of languages")
-        return value
-
-    @field_validator("first_window")
-    @classmethod
-    def _window_starts_there(cls, value: date, info: Any) -> date:
-        granularity = info.data.get("granularity")
-        if granularity and window_of(value, granularity).start != value:
-            raise ValueError(f"no {granularity} begins on that day")
-        return value
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let arguments win over variables, and variables over the home's `tempkb.toml`."""
-        path = home_path() / "tempkb.toml"
-        toml = TomlConfigSettingsSource(settings_cls, path) if path.exists() else InitSettingsSource(settings_cls, {})
-        return init_settings, env_settings, toml
+Settings.model_fields = {one.name: one.metadata["setting"] for one in fields(Settings) if "setting" in one.metadata}
 
 
 @dataclass(frozen=True)
@@ -356,8 +338,8 @@ def load_home(**overrides: Any) -> Home:
     if path.exists() and not path.is_dir():
         raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or a name for a new one")
     try:
-        settings = Settings(**overrides)
-    except ValidationError as error:
+        settings = Settings(**_of_file(path / "tempkb.toml") | _of_variables() | overrides)
+    except InvalidSettingsError as error:
         raise SettingsError(_in_words(error)) from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
@@ -373,9 +355,9 @@ def _with_record(path: Path, settings: Settings) -> Settings:
     held.setdefault("pages", "all")
     try:
         recorded = Settings(**held)
-    except ValidationError as error:
-        words = "; ".join(f"{problem['loc'][0]} = {problem['input']!r}" for problem in error.errors())
-        raise damaged_record(path, words) from None
+    except InvalidSettingsError as error:
+        found = "; ".join(f"{problem.name} = {problem.found!r}" for problem in error.problems)
+        raise damaged_record(path, found) from None
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
         # Without languages the wiki's own is meant, which the record tells.
@@ -393,18 +375,25 @@ def _shown(value: object) -> str:
     return ",".join(str(part) for part in value) if isinstance(value, tuple) else str(value)
 
 
-def _in_words(error: ValidationError) -> str:
+def _of_file(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+
+
+def _of_variables() -> dict[str, str]:
+    named = {name: f"TEMPKB_{name.upper()}" for name in Settings.model_fields}
+    return {name: os.environ[variable] for name, variable in named.items() if variable in os.environ}
+
+
+def _in_words(error: InvalidSettingsError) -> str:
     lines = []
-    for problem in error.errors():
-        key = str(problem["loc"][0]) if problem["loc"] else "settings"
-        field = Settings.model_fields.get(key)
-        if field is None:
-            lines.append(f"{key}: no such setting{_nearest(key, list(Settings.model_fields))}")
+    for problem in error.problems:
+        if problem.is_unknown:
+            lines.append(f"{problem.name}: no such setting{_nearest(problem.name, list(Settings.model_fields))}")
             continue
-        why = problem["msg"].removeprefix("Value error, ") if problem["type"] == "value_error" else ""
-        why = f" ({why})" if why and "invalid literal" not in why else ""
-        lines.append(f"{key}: found {problem['input']!r}{why}; allowed: {field.description}")
-    return "; ".join(dict.fromkeys(lines)) + ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
+        why = f" ({problem.why})" if problem.why else ""
+        allowed = Settings.model_fields[problem.name].description
+        lines.append(f"{problem.name}: found {problem.found!r}{why}; allowed: {allowed}")
+    return "; ".join(lines) + ". Set it as a TEMPKB_ variable or in tempkb.toml of the home."
 
 
 def _refuse_unknown_variables() -> None:

@@ -15,7 +15,8 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import Dump, DumpFile, remember
 from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
-from tempkb.refresh import is_built, read_windows
+from tempkb.refresh import is_built
+from tempkb.revisions.windows import read_windows
 from tempkb.run import build
 from tempkb.selection import Request
 from tempkb.settings import in_shell

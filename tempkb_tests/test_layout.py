@@ -13,7 +13,7 @@ ROOT = PACKAGE.parent
 
 # A room may import rooms of lower rank; of its own rank only itself. Benchmarks never import one another.
 RANKS = {
-    "errors": 0, "record": 0.5, "settings": 1, "room": 2.6, "windows": 0.5, "titles": 0.5, "wording": 0.2, "filtering": 0.1, "failures": 0.5, "store": 2, "engine": 2.5, "partitions": 3, "dumps": 4,
+    "errors": 0, "record": 0.5, "values": 0.5, "settings": 1, "room": 2.6, "windows": 0.5, "titles": 0.5, "wording": 0.2, "filtering": 0.1, "failures": 0.5, "store": 2, "engine": 2.5, "partitions": 3, "dumps": 4,
     "wikitext": 4, "wikidata": 4.5, "revisions": 5, "mentions": 6, "benchmarks": 7, "models": 8, "refresh": 8.5, "removal": 8.6, "selection": 9.5, "dagster_storage": 8.65, "instance": 8.7, "demo": 9, "automation": 9,
     "api": 9, "rooms": 8.8, "definitions": 10, "run": 11, "release_runs": 11.5, "screens": 12,
     "release_commands": 12.5, "cli": 13,

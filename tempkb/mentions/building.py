@@ -7,7 +7,7 @@ from datetime import date
 import duckdb
 
 from tempkb.errors import ContractError
-from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
+from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.resolution import (
     ENTITY_POPULARITY_SQL,
     INVERTED_INDEX_SQL,

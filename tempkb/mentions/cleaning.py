@@ -5,7 +5,6 @@ cleaned by what is new in it. It is cleaned anew when the cleaner, its table of
 templates or the sections to leave out have changed.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,9 @@ from tempkb.engine.choose import map_items
 from tempkb.engine.progress import Meter
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
+from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.reading import OF_TEMPLATES, Batch, Cleaned, Piece, clean_batch
-from tempkb.mentions.tables import CLEANER_VERSION, PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import PAGE_WIKITEXTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -28,7 +28,6 @@ from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import MANIFEST
 from tempkb.titles import Site
-from tempkb.wikitext.template_tables import table_version
 
 _BATCH_BYTES = 64 << 20
 _PRELOAD = ("tempkb.mentions.reading",)
@@ -174,22 +173,6 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
         left_out.merge(piece.left_out)
     left_out.gather(OF_TEMPLATES, _NAMES_COUNTED, "template of another name")
     return [Exclusion(*row) for row in left_out.rows()]
-
-
-def cleaner_settings(store: Store) -> dict[str, Any]:
-    """What decides how texts are cleaned: kept with each version, to tell stale ones."""
-    return {
-        "dropped_sections": store.home.settings.dropped_sections,
-        "cleaner": CLEANER_VERSION,
-        "templates": table_version(),
-    }
-
-
-def was_cleaned_with(version: Version, settings: Mapping[str, Any]) -> bool:
-    """Does the manifest of a version say that these settings were in force?"""
-    same = json.loads(json.dumps(settings))
-    # Every row of a manifest repeats them.
-    return all(json.loads(said) == same for said in {row["settings"] for row in version.side_rows(MANIFEST.name)})
 
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:

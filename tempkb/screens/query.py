@@ -20,11 +20,9 @@ from pathlib import Path
 import click
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
-from tempkb.screens.console import console, exact, fits, grid, records
 from tempkb.store.plain import plain_values
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
@@ -180,6 +178,8 @@ def _check_target(store: Store, target: Path) -> None:
 
 
 def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
+    import pyarrow.parquet as pq
+
     _refuse_equal_names(rows, "--parquet")
     draft, n_rows = target.with_name(f".{uuid.uuid4().hex}.draft"), 0
     try:
@@ -214,6 +214,9 @@ def _write_json(rows: pa.RecordBatchReader) -> None:
 
 def _print(rows: pa.RecordBatchReader) -> None:
     """Print the first rows: a line each where that fits, as it does without a terminal, else one column a line."""
+    # Rich takes a third of the time of a query whose rows go into a file or a pipe as CSV.
+    from tempkb.screens.console import console, exact, fits, grid, records
+
     out, names = console(), [visible(name) for name in rows.schema.names]
     batches = _batches(rows)
     first: list[tuple[object, ...]] = []

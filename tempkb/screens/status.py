@@ -1,17 +1,17 @@
-"""Screens about the home as a whole: tables, state, and the end of a build."""
+"""Screens about the home as a whole: its state, and the end of a build."""
 
 import shlex
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import find_dumps, horizon_day
-from tempkb.mentions.cleaning import cleaner_settings, was_cleaned_with
+from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.run import Summary
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.settings import at_home
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
@@ -20,27 +20,15 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Family, Table
 from tempkb.store.visible import visible
-from tempkb.wikidata.building import is_made_with, settings_of
+from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
+if TYPE_CHECKING:
+    from tempkb.run import Summary
+
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
-
-
-def print_tables() -> None:
-    """Print all tables with rows, partitions, form and meaning."""
-    store = open_store()
-    rows = []
-    for table in store.tables.values():
-        versions = store.lake.versions(table.name)
-        form = store.database.form_of(table, versions)
-        rows.append(
-            (table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning)
-        )
-    console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
-    views = [(view.name, ", ".join(view.needs), view.meaning) for view in store.views.values()]
-    console().print(grid(("question", "asked of", "meaning"), views))
 
 
 def print_status() -> None:
@@ -130,7 +118,7 @@ def _print_damage(store: Store) -> None:
                 )
 
 
-def print_summary(summary: Summary) -> None:
+def print_summary(summary: "Summary") -> None:
     """Print the end of a build: what there is now, what failed, what to do next."""
     store, out = open_store(), console()
     snapshots = store.lake.versions(STABLE_SNAPSHOTS.name, summary.windows)
@@ -157,7 +145,7 @@ def print_summary(summary: Summary) -> None:
     _print_what_stands(store, summary, len(snapshots))
 
 
-def _print_what_stands(store: Store, summary: Summary, n_snapshots: int) -> None:
+def _print_what_stands(store: Store, summary: "Summary", n_snapshots: int) -> None:
     """Print what stands of what was asked for, and where to go on."""
     out, asked = console(), len(summary.windows)
     has_windows = bool(store.lake.partitions(STABLE_SNAPSHOTS.name))

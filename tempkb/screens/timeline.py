@@ -9,8 +9,8 @@ from rich.text import Text
 
 from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
-from tempkb.refresh import read_windows
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.revisions.windows import read_windows
 from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import in_memory
 from tempkb.store.quoting import file_names

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 import tempkb
 from tempkb.errors import ContractError
@@ -23,6 +21,9 @@ from tempkb.store.memory import in_memory
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _ROWS_PER_FILE = 1 << 22
 
@@ -119,7 +120,7 @@ class Draft:
         if self._rows_per_file[-1] >= _ROWS_PER_FILE:
             self._close_file()
 
-    def _open_writer(self) -> pq.ParquetWriter:
+    def _open_writer(self) -> "pq.ParquetWriter":
         if self._writer is None and (not self._files or self._n_waiting):
             path = self._folder / f"part-{len(self._files):05}.parquet"
             self._files.append(path)
@@ -141,6 +142,8 @@ class Draft:
             self._writer = None
 
     def _check_keys(self, table: pa.Table) -> None:
+        import pyarrow.compute as pc
+
         keys = table.select(list(self.table.key)).combine_chunks()
         for name in self.table.key:
             if keys[name].null_count:
@@ -216,6 +219,8 @@ def _memory() -> duckdb.DuckDBPyConnection:
 
 def _ascending(keys: pa.Table) -> pa.ChunkedArray:
     """For each row but the last: is the next row's key greater, column by column?"""
+    import pyarrow.compute as pc
+
     n = keys.num_rows - 1
     result = pa.chunked_array([pa.array([False]).take(pa.array([0] * n, pa.int64()))])
     for name in reversed(keys.column_names):

@@ -13,7 +13,6 @@ from functools import reduce
 from heapq import heappop, heappush
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 Key = tuple[int | str, ...]
 # A key and the number of a run, so that no two runs are ever at the same place.
@@ -149,6 +148,8 @@ def union_by_key(
         key: columns that name a row.
         prefer: `old` or `new`, whose row is kept where both have the key.
     """
+    import pyarrow.compute as pc
+
     sides = (old, new) if prefer == "old" else (new, old)
     last: Key | None = None
     for table in merge_sorted([run for side in sides for run in _begun(side, key)], key):

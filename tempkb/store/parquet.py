@@ -5,24 +5,31 @@ DuckDB (2.0.0) ignores these sums, so what it reads has its files' own sums comp
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+# Imported by those who read or write a file: commands that only look need it not, and it takes long.
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 
-def open_parquet(path: Path) -> pq.ParquetFile:
+def open_parquet(path: Path) -> "pq.ParquetFile":
     """Open a file whose pages are held to their sums as they are read."""
+    import pyarrow.parquet as pq
+
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
 def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
     """Return all rows of one file or several."""
+    import pyarrow.parquet as pq
+
     listed = paths if isinstance(paths, Path) else list(paths)
     return pq.read_table(listed, columns=columns, page_checksum_verification=True)
 
 
-def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> pq.ParquetWriter:
+def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> "pq.ParquetWriter":
     """Open a file to write, with a sum in each page.
 
     Args:
@@ -30,4 +37,6 @@ def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> pq.ParquetW
         schema: of its rows.
         options: of `pyarrow.parquet.ParquetWriter`.
     """
+    import pyarrow.parquet as pq
+
     return pq.ParquetWriter(path, schema, write_page_checksum=True, **options)

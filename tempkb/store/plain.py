@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 Rows: TypeAlias = pa.Table | pa.RecordBatch
 # Days from 1970-01-01 to the first and last day that Python's dates can hold.
@@ -49,6 +48,8 @@ def _values(array: pa.Array) -> list[Any]:
     values = _values(array.flatten())
     if pa.types.is_map(kind):
         values = [tuple(pair.values()) for pair in values]
+    import pyarrow.compute as pc
+
     ends = np.cumsum([0, *pc.fill_null(pc.list_value_length(array), 0).to_pylist()])
     return [values[begin:end] if ok else None for ok, (begin, end) in zip(there, pairwise(ends), strict=True)]
 
@@ -61,11 +62,26 @@ def _holds_days(kind: pa.DataType) -> bool:
 
 
 def _is_beyond(array: pa.Array) -> bool:
-    ends = pc.min_max(array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64())).as_py()
-    if ends["min"] is None:
+    numbers = _numbers(array)
+    if not len(numbers):
         return False
     a_day = _units_of_day(array.type)
-    return bool(ends["min"] < _FIRST * a_day or ends["max"] >= (_LAST + 1) * a_day)
+    return bool(numbers.min() < _FIRST * a_day or numbers.max() >= (_LAST + 1) * a_day)
+
+
+def _numbers(array: pa.Array) -> "np.ndarray[Any, np.dtype[Any]]":
+    """The days or instants that are there, as stored. Arrow's own functions take longer to import than a query."""
+    valid, stored = array.buffers()
+    kind, span = (
+        np.int32 if pa.types.is_date32(array.type) else np.int64,
+        slice(array.offset, array.offset + len(array)),
+    )
+    numbers: np.ndarray[Any, np.dtype[Any]] = np.frombuffer(stored, kind)[span] if stored else np.empty(0, kind)
+    if not array.null_count:
+        return numbers
+    is_there = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")[span].astype(bool)
+    present: np.ndarray[Any, np.dtype[Any]] = numbers[is_there]
+    return present
 
 
 def _units_of_day(kind: pa.DataType) -> int:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
@@ -109,6 +108,8 @@ class Store:
 
     def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
         """Take the rows out of a partition whose `column` is among `values`; False if there are none."""
+        import pyarrow.compute as pc
+
         with self.lake.partition_lock(table.name, partition):
             current = self.lake.current(table.name, partition)
             if current is None:

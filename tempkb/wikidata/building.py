@@ -1,11 +1,9 @@
 """From a Wikidata dump to the room's tables: one pass, then sorting. Knows nothing of Dagster."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,20 +12,19 @@ from tempkb.dumps.files import Progress
 from tempkb.dumps.registration import describe_files
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.engine.progress import Meter
-from tempkb.errors import SettingsError, SourceError
+from tempkb.errors import SourceError
 from tempkb.filtering import LeftOut
-from tempkb.settings import Home, Settings
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
-from tempkb.titles import Site
 from tempkb.wikidata.classes import write_classes, write_subclasses
 from tempkb.wikidata.decoding import is_item
 from tempkb.wikidata.late import day_of, dump_dates, write_late_edits
 from tempkb.wikidata.reading import Tally, read_entities
-from tempkb.wikidata.rows import ANY_LANGUAGE, SUBCLASS_OF, Rows, Scope, add_entity
+from tempkb.wikidata.rows import SUBCLASS_OF, Rows, add_entity
+from tempkb.wikidata.scope import ANY_LANGUAGE, Scope, is_made_with, language_of_wiki, scope_of, settings_of
 from tempkb.wikidata.staging import Staging
 from tempkb.wikidata.tables import (
     ENTITY_CLASSES,
@@ -38,7 +35,6 @@ from tempkb.wikidata.tables import (
     UNDATED_STATEMENTS,
     WIKIDATA_ENTITIES,
 )
-from tempkb.wikitext.article import language_of, words_of
 
 Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
@@ -124,39 +120,6 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     return report
 
 
-def scope_of(home: Home) -> Scope:
-    """Return what a home wants of Wikidata.
-
-    Raises:
-        SettingsError: if its wiki is not known.
-    """
-    if home.wiki is None:
-        raise SettingsError(
-            "wiki: not known yet, and Wikidata serves many; set whose pages count: TEMPKB_WIKI=enwiki tempkb build ..."
-        )
-    own = home.settings.languages or (language_of_wiki(home.wiki),)
-    return Scope(home.wiki, tuple(dict.fromkeys((*own, ANY_LANGUAGE))), home.settings.wikidata_items == "all")
-
-
-def settings_of(home: Home) -> dict[str, Any]:
-    """What the room's tables depend on besides the dump; a table made with other settings is stale."""
-    scope = scope_of(home)
-    return {
-        "wiki": scope.wiki,
-        "languages": list(scope.languages),
-        "wikidata_items": home.settings.wikidata_items,
-        "classes": list(home.settings.classes),
-    }
-
-
-def settings_mark(settings: Settings) -> str:
-    """A short mark of the settings that the room's tables depend on, as far as they are known without a dump."""
-    # The wiki's own language is meant where none is set, and is written down once Wikidata was read.
-    languages = () if settings.languages == (language_of_wiki(settings.wiki),) else settings.languages
-    said = json.dumps([languages, settings.wikidata_items, settings.classes])
-    return hashlib.sha256(said.encode()).hexdigest()[:8]
-
-
 def _defend_settings(store: Store) -> None:
     """Hold a home that does not tell what its Wikidata was read with to what the tables that stand say of it."""
     for version in store.lake.versions(WIKIDATA_ENTITIES.name):
@@ -181,12 +144,6 @@ def _keep_settings(store: Store) -> None:
             "classes": settings.classes,
         }
     )
-
-
-def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
-    """Does the manifest of a version say that these settings were in force?"""
-    manifest = version.side_rows(MANIFEST.name)
-    return bool(manifest) and manifest[0]["settings"] == Provenance({}, settings).settings_json()
 
 
 def is_current(store: Store, dump: Dump) -> bool:
@@ -214,11 +171,6 @@ def is_current(store: Store, dump: Dump) -> bool:
         if inputs != wanted or day_of(version) not in (None, dump.date) or not is_made_with(version, settings):
             return False
     return True
-
-
-def language_of_wiki(wiki: str | None) -> str:
-    """The language of a wiki's texts and names; English for simplewiki and those of many languages."""
-    return words_of(language_of(Site(wiki or "")))
 
 
 def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report, log: Log) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tempkb.filtering import LeftOut
 from tempkb.wikidata.decoding import Entity, Qualifiers, Statement, is_item, item_in
+from tempkb.wikidata.scope import ANY_LANGUAGE, Scope
 from tempkb.wikidata.statements import (
     Interval,
     best_ranked,
@@ -23,24 +24,8 @@ ORIGINS = ("P580", "P9448", "P6949", "P575", "P585", "P571")
 MORE_ORIGINS = ("P577", "P1619", "P619", "P1191")
 ENDINGS = ("P570", "P576")
 INSTANCE_OF, SUBCLASS_OF = "P31", "P279"
-ANY_LANGUAGE = "mul"
 _RANKS = ("preferred", "normal", "deprecated")
 _EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What is wanted of the entities.
-
-    Attributes:
-        wiki: database name of the wiki whose pages count.
-        languages: of labels, the wiki's own first; `mul` is among them.
-        all_items: also items without a page there?
-    """
-
-    wiki: str
-    languages: tuple[str, ...]
-    all_items: bool = False
 
 
 @dataclass

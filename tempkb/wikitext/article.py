@@ -23,6 +23,7 @@ from tempkb.wikitext.redirects import words_table
 from tempkb.wikitext.templates import Expansion
 from tempkb.wikitext.tidy import tidy
 from tempkb.wikitext.variants import settle_variants
+from tempkb.wikitext.wikis import language_of, words_of
 
 
 class Link(NamedTuple):
@@ -167,29 +168,6 @@ def _with_plain_blanks(text: str) -> str:
         if blank in text:
             text = text.replace(blank, "\n" if blank == "\r\n" else " ")
     return text
-
-
-def language_of(site: Site) -> str:
-    """The language of a wiki, by its database name: dewiki is de, simplewiki simple, commonswiki commons."""
-    name = site.dbname or "enwiki"
-    for ending in (
-        "wiktionary",
-        "wikibooks",
-        "wikinews",
-        "wikiquote",
-        "wikisource",
-        "wikiversity",
-        "wikivoyage",
-        "wiki",
-    ):
-        if name.endswith(ending) and name != ending:
-            return name.removesuffix(ending).replace("_", "-")
-    return name
-
-
-def words_of(language: str) -> str:
-    """Whose words a wiki writes: English on those of many languages (commons) and of none that we know, too."""
-    return language if language != "simple" and language in words_table()["languages"] else "en"
 
 
 @cache

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 import pytest
 from sentencex import get_sentence_boundaries
 
-from tempkb.wikitext.article import Article, language_of, read_article
+from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.holes import count_inside
+from tempkb.wikitext.wikis import language_of
 from tempkb_tests.real.test_articles import SETS, articles
 
 pytestmark = [

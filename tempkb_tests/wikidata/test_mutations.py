@@ -7,7 +7,8 @@ import pytest
 
 from tempkb.errors import TempkbError
 from tempkb.wikidata.reading import Tally, read_entities
-from tempkb.wikidata.rows import Rows, Scope, add_entity
+from tempkb.wikidata.rows import Rows, add_entity
+from tempkb.wikidata.scope import Scope
 from tempkb_tests.wikidata.items import write_lines
 from tempkb_tests.wikidata.test_building import WORLD
 

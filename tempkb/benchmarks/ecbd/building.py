@@ -45,7 +45,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wikidata.building import language_of_wiki
+from tempkb.wikidata.scope import language_of_wiki
 from tempkb.wikitext.counting import count_words
 
 Log = Callable[[str], None]

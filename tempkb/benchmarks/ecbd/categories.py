@@ -8,8 +8,6 @@ from typing import Any
 
 import duckdb
 
-from tempkb.wikidata.classes import close
-
 MISC = "Misc."
 
 
@@ -45,6 +43,9 @@ def categorise(connection: duckdb.DuckDBPyConnection) -> None:
     above says little; of several at one distance the category that stands first.
     An item without any known class is not in `item_category`.
     """
+    # Only builds need it, and who only reads needs the names of the categories.
+    from tempkb.wikidata.classes import close
+
     connection.execute(
         "CREATE OR REPLACE TEMP VIEW subclasses AS SELECT class_id AS below, above_id AS above FROM subclass_edges"
     )

@@ -46,8 +46,8 @@ from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
-from tempkb.wikidata.building import language_of_wiki
 from tempkb.wikidata.list_items import fill_list_items
+from tempkb.wikidata.scope import language_of_wiki
 from tempkb.windows import window_ending
 from tempkb.wording import counted
 

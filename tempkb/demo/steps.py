@@ -1,0 +1,13 @@
+"""What `tempkb demo --all` runs after the dumps of the demo world are written: commands, as anybody could type them."""
+
+_STUDY = "2021-01-01..2024-01-01"
+
+STEPS = (
+    ("build",),
+    ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
+    ("release", "templama", _STUDY, "--name", "demo-years"),
+    ("release", "dynamic-templama", _STUDY, "--name", "demo-quarters"),
+    ("release", "ecbd", _STUDY, "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
+    ("show", "Harbour Clock", "--cut", "2021-10-01"),
+)
+"""The arguments of each command, in order. They fit the world of the default seed and size."""
