@@ -120,7 +120,8 @@ def _settings_of(order):
         return None
     with mock.patch.dict(os.environ, order["environment"], clear=True), contextlib.chdir(order["cwd"]):
         try:
-            return load_home().settings.model_dump_json(exclude=_READ_LATER)
+            settings = load_home().settings
+            return str([(name, getattr(settings, name)) for name in settings.model_fields if name not in _READ_LATER])
         except TempkbError:
             return None
 
