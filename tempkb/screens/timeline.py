@@ -12,7 +12,7 @@ from tempkb.errors import SettingsError
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.screens.console import console, duration, grid
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
@@ -133,6 +133,6 @@ def _select(store: Store, table: str, partitions: list[str] | None, where: str, 
     files = store.lake.files(table, partitions)
     if not files:
         return store.declaration(table).schema.empty_table()
-    with in_memory() as memory:
+    with asking() as memory:
         query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
         return memory.sql(query, params={"files": file_names(files), **values}).to_arrow_table()

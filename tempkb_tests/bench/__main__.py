@@ -5,7 +5,8 @@ comparison run in turn, five pairs by default (BENCH_PAIRS); medians are given
 with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
-Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs.
+Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
+`... commands` only the commands that read.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
@@ -20,7 +21,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, facts, merging
+from tempkb_tests.bench import chain, cloze, commands, facts, merging
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -32,6 +33,9 @@ def main() -> None:
         os.environ["BENCH_PEAK"] = str(folder / "peak")
         if "cloze" in sys.argv:
             cloze.measure_all(folder)
+            return
+        if "commands" in sys.argv:
+            commands.measure_all(folder)
             return
         if "merging" in sys.argv:
             merging.measure_all(folder)
@@ -62,6 +66,7 @@ def main() -> None:
         chain.measure_all(folder, raw, packed, megabytes)
         facts.measure_all(folder)
         cloze.measure_all(folder)
+        commands.measure_all(folder)
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:
