@@ -56,9 +56,13 @@ def main() -> None:
 @click.option("--windows", default="", metavar="A..B", help="Windows whose start lies in [A, B), two days.")
 @click.option("--all", "all_windows", is_flag=True, help="All windows that the dumps reach.")
 @click.option(
-    "--dump", "dumps", multiple=True, metavar="FILE", type=click.Path(path_type=Path),
+    "--dump",
+    "dumps",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
     help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files are read as one.",
-)  # fmt: skip
+)
 @click.option(
     "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if it is not in their names."
 )

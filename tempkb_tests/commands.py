@@ -42,9 +42,13 @@ def run_command(arguments, environment, cwd, *, is_fresh=False):
     server = _server()
     with tempfile.TemporaryDirectory() as folder:
         order = {
-            "arguments": arguments, "environment": environment, "cwd": str(cwd or Path.cwd()), "is_fresh": is_fresh,
-            "stdout": f"{folder}/stdout", "stderr": f"{folder}/stderr",
-        }  # fmt: skip
+            "arguments": arguments,
+            "environment": environment,
+            "cwd": str(cwd or Path.cwd()),
+            "is_fresh": is_fresh,
+            "stdout": f"{folder}/stdout",
+            "stderr": f"{folder}/stderr",
+        }
         server.stdin.write(json.dumps(order) + "\n")
         server.stdin.flush()
         code = int(server.stdout.readline())
@@ -61,9 +65,12 @@ def _aside():
 def _server():
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     return subprocess.Popen(
-        [sys.executable, "-m", __name__, _aside().name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-m", __name__, _aside().name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
         env={**environment, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )  # fmt: skip
+    )
 
 
 def _serve(orders, answers, settings_of, aside):

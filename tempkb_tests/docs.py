@@ -25,17 +25,24 @@ SETTINGS = {
     "granularity": ("", "How long a window is."),
     "first_window": ("", "The day on which the first window begins."),
     "lookback_days": ("", "How many days before the cut are compared to find the most stable text."),
-    "stability_rule": ("", "How the text of a page is chosen at a cut: `standing` is our rule, `tempel` is that of "
-                       "TempEL's released code."),
-    "dropped_sections": ("", "Sections that are left out of the readable texts; `standard` means references, "
-                         "literature, external links and the like."),
+    "stability_rule": (
+        "",
+        "How the text of a page is chosen at a cut: `standing` is our rule, `tempel` is that of "
+        "TempEL's released code.",
+    ),
+    "dropped_sections": (
+        "",
+        "Sections that are left out of the readable texts; `standard` means references, "
+        "literature, external links and the like.",
+    ),
     "pages": ("", "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it."),
     "languages": ("the wiki's", "The languages of names and aliases that are kept from Wikidata."),
     "wikidata_items": ("", "The items that are kept from Wikidata: those with a page in the wiki, or all."),
-    "classes": ("", "Classes below which items are looked for; the default is humans, disambiguation pages, lists and "
-                "categories."),
-    "engine": ("", "Where files are read and cleaned: on this machine, or on "
-               "[several machines with Ray](scaling.md)."),
+    "classes": (
+        "",
+        "Classes below which items are looked for; the default is humans, disambiguation pages, lists and categories.",
+    ),
+    "engine": ("", "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md)."),
     "ray_address": ("this machine", "The address of the Ray cluster."),
     "workers": ("all cores", "How many processes read files, on all machines together."),
     "mirror": ("the home's own folder", "Where new dumps are looked for."),
@@ -47,7 +54,7 @@ SETTINGS = {
     "failure_hook": ("none", "Started for each failed run, with the failure as JSON on its standard input."),
     "duckdb_max_rows": ("", "Tables with more rows become views over the lake."),
     "strict": ("", "A damaged file is an error; by default the pages that are whole are kept."),
-}  # fmt: skip
+}
 """What each setting is for, and how its default is written where the value itself says nothing."""
 
 
@@ -85,11 +92,16 @@ def settings() -> str:
         lines.append(_row(f"`{name}`", default, str(field.description), meaning))
     home = ", ".join(f"`{name}`" for name in IDENTITY)
     of_wikidata = ", ".join(f"`{name}`" for name in OF_WIKIDATA)
-    return "\n".join([
-        *lines, "",
-        f"These define a home and cannot be changed after its first build: {home}.", "",
-        f"These cannot be changed after the first Wikidata dump was read: {of_wikidata}.", "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"These define a home and cannot be changed after its first build: {home}.",
+            "",
+            f"These cannot be changed after the first Wikidata dump was read: {of_wikidata}.",
+            "",
+        ]
+    )
 
 
 def rooms() -> str:

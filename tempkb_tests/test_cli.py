@@ -52,9 +52,18 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
     before = {path for path in tmp_path.rglob("*") if home not in path.parents}
     outside = {"HOME": str(house), "TMPDIR": str(elsewhere), "XDG_CACHE_HOME": "", "MPLCONFIGDIR": ""}
     done = run_tempkb(
-        home, "build", "--dump", str(history), "--select", "stable_snapshots", "--all", cwd=elsewhere,
-        is_fresh=True, PYTHONDONTWRITEBYTECODE="1", **outside,
-    )  # fmt: skip
+        home,
+        "build",
+        "--dump",
+        str(history),
+        "--select",
+        "stable_snapshots",
+        "--all",
+        cwd=elsewhere,
+        is_fresh=True,
+        PYTHONDONTWRITEBYTECODE="1",
+        **outside,
+    )
     assert "82 of 82 windows stand." in done.stdout
     said = run_tempkb(
         home, "sql", "SELECT count(*) AS n, max(cut) AS last FROM stable_snapshots", "--csv", cwd=elsewhere

@@ -13,11 +13,42 @@ ROOT = PACKAGE.parent
 
 # A room may import rooms of lower rank; of its own rank only itself. Benchmarks never import one another.
 RANKS = {
-    "errors": 0, "record": 0.5, "values": 0.5, "settings": 1, "room": 2.6, "windows": 0.5, "titles": 0.5, "wording": 0.2, "filtering": 0.1, "failures": 0.5, "store": 2, "engine": 2.5, "partitions": 3, "dumps": 4,
-    "wikitext": 4, "wikidata": 4.5, "revisions": 5, "mentions": 6, "benchmarks": 7, "models": 8, "refresh": 8.5, "removal": 8.6, "selection": 9.5, "dagster_storage": 8.65, "instance": 8.7, "demo": 9, "automation": 9,
-    "api": 9, "rooms": 8.8, "definitions": 10, "run": 11, "release_runs": 11.5, "screens": 12,
-    "release_commands": 12.5, "cli": 13,
-}  # fmt: skip
+    "errors": 0,
+    "record": 0.5,
+    "values": 0.5,
+    "settings": 1,
+    "room": 2.6,
+    "windows": 0.5,
+    "titles": 0.5,
+    "wording": 0.2,
+    "filtering": 0.1,
+    "failures": 0.5,
+    "store": 2,
+    "engine": 2.5,
+    "partitions": 3,
+    "dumps": 4,
+    "wikitext": 4,
+    "wikidata": 4.5,
+    "revisions": 5,
+    "mentions": 6,
+    "benchmarks": 7,
+    "models": 8,
+    "refresh": 8.5,
+    "removal": 8.6,
+    "selection": 9.5,
+    "dagster_storage": 8.65,
+    "instance": 8.7,
+    "demo": 9,
+    "automation": 9,
+    "api": 9,
+    "rooms": 8.8,
+    "definitions": 10,
+    "run": 11,
+    "release_runs": 11.5,
+    "screens": 12,
+    "release_commands": 12.5,
+    "cli": 13,
+}
 MAY_IMPORT_DAGSTER = {
     "assets",
     "checks",
@@ -32,22 +63,60 @@ MAY_IMPORT_DAGSTER = {
 
 # What benchmarks share; each of the others is a benchmark of its own.
 SHARED_BY_BENCHMARKS = {
-    "assets", "benchmark", "chance", "checks", "designs", "export", "plots", "promises", "register", "samples", "withdrawal", "fact_queries",
-}  # fmt: skip
+    "assets",
+    "benchmark",
+    "chance",
+    "checks",
+    "designs",
+    "export",
+    "plots",
+    "promises",
+    "register",
+    "samples",
+    "withdrawal",
+    "fact_queries",
+}
 
 ASSETS = {
-    "dump_files": "dumps", "pages": "dumps", "namespaces": "dumps", "revision_log": "revisions",
-    "stable_snapshots": "revisions", "page_wikitexts": "revisions", "rebuild_changes": "revisions", "page_texts": "mentions", "page_links": "mentions",
-    "mentions": "mentions", "inverted_index": "mentions", "mention_priors": "mentions", "entity_popularity": "mentions",
-    "tempel_plans": "tempel", "tempel_filters": "tempel", "tempel_mentions": "tempel", "tempel_entities": "tempel", "tempel_releases": "tempel",
-    "tempel_statistics": "tempel", "wikidata_entities": "wikidata", "facts": "wikidata",
-    "undated_statements": "wikidata", "entity_origins": "wikidata", "entity_classes": "wikidata", "subclasses": "wikidata", "late_edits": "wikidata",
-    "fact_subjects": "fact_queries", "fact_spells": "fact_queries", "fact_releases": "fact_queries",
-    "templama_queries": "templama", "future_relation_queries": "templama",
-    "dynamic_templama_queries": "dynamic_templama", "dynamic_templama_changes": "dynamic_templama",
-    "answer_tokens": "dynamic_templama", "ecbd_entities": "ecbd", "ecbd_sentences": "ecbd", "ecbd_cloze": "ecbd",
+    "dump_files": "dumps",
+    "pages": "dumps",
+    "namespaces": "dumps",
+    "revision_log": "revisions",
+    "stable_snapshots": "revisions",
+    "page_wikitexts": "revisions",
+    "rebuild_changes": "revisions",
+    "page_texts": "mentions",
+    "page_links": "mentions",
+    "mentions": "mentions",
+    "inverted_index": "mentions",
+    "mention_priors": "mentions",
+    "entity_popularity": "mentions",
+    "tempel_plans": "tempel",
+    "tempel_filters": "tempel",
+    "tempel_mentions": "tempel",
+    "tempel_entities": "tempel",
+    "tempel_releases": "tempel",
+    "tempel_statistics": "tempel",
+    "wikidata_entities": "wikidata",
+    "facts": "wikidata",
+    "undated_statements": "wikidata",
+    "entity_origins": "wikidata",
+    "entity_classes": "wikidata",
+    "subclasses": "wikidata",
+    "late_edits": "wikidata",
+    "fact_subjects": "fact_queries",
+    "fact_spells": "fact_queries",
+    "fact_releases": "fact_queries",
+    "templama_queries": "templama",
+    "future_relation_queries": "templama",
+    "dynamic_templama_queries": "dynamic_templama",
+    "dynamic_templama_changes": "dynamic_templama",
+    "answer_tokens": "dynamic_templama",
+    "ecbd_entities": "ecbd",
+    "ecbd_sentences": "ecbd",
+    "ecbd_cloze": "ecbd",
     "ecbd_releases": "ecbd",
-}  # fmt: skip
+}
 
 
 def modules():
@@ -102,9 +171,22 @@ def test_the_top_level_holds_what_it_should():
         pytest.skip("not a git checkout")
     top = {name.split("/")[0] for name in told}
     assert top <= {
-        "pyproject.toml", "tempkb", "tempkb_tests", "workspace.yaml", "dagster.yaml", "data", "README.md", "Makefile",
-        "constraints.txt", "LICENSE", ".ci", "docs", ".gitignore", "CITATION.cff", "CHANGELOG.md",
-    }  # fmt: skip
+        "pyproject.toml",
+        "tempkb",
+        "tempkb_tests",
+        "workspace.yaml",
+        "dagster.yaml",
+        "data",
+        "README.md",
+        "Makefile",
+        "constraints.txt",
+        "LICENSE",
+        ".ci",
+        "docs",
+        ".gitignore",
+        "CITATION.cff",
+        "CHANGELOG.md",
+    }
     assert [name for name in told if name.startswith("data/")] == ["data/README.md"]
 
 
@@ -204,5 +286,11 @@ def test_every_asset_is_a_declared_table():
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.
         assert "dump_id" in table.schema.names or table.name in {
-            "tempel_releases", "tempel_plans", "tempel_filters", "tempel_statistics", "fact_releases", "future_relation_queries", "ecbd_releases",
-        }  # fmt: skip
+            "tempel_releases",
+            "tempel_plans",
+            "tempel_filters",
+            "tempel_statistics",
+            "fact_releases",
+            "future_relation_queries",
+            "ecbd_releases",
+        }

@@ -9,9 +9,18 @@ import pytest
 
 # Modules of libraries that take long to import, and that no command needs which only reads.
 HEAVY = {
-    "dagster", "pydantic", "pydantic_settings", "spacy", "matplotlib", "ray", "requests", "mwparserfromhell", "msgspec",
-    "pyarrow.compute", "pyarrow.parquet",
-}  # fmt: skip
+    "dagster",
+    "pydantic",
+    "pydantic_settings",
+    "spacy",
+    "matplotlib",
+    "ray",
+    "requests",
+    "mwparserfromhell",
+    "msgspec",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+}
 # Help needs no table at all.
 OF_TABLES = {"duckdb", "pyarrow", "numpy", "rich"}
 QUERY = "SELECT cut, article_since, title FROM stable_snapshots LIMIT 5"

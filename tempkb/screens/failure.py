@@ -106,9 +106,12 @@ def prepare_streams() -> None:
         out.flush()
         raw = _Output(out.fileno(), "w", closefd=False)
         sys.stdout = io.TextIOWrapper(
-            io.BufferedWriter(raw) if hasattr(out.buffer, "raw") else raw, encoding=out.encoding,
-            line_buffering=out.line_buffering, write_through=out.write_through, newline="\n",
-        )  # fmt: skip
+            io.BufferedWriter(raw) if hasattr(out.buffer, "raw") else raw,
+            encoding=out.encoding,
+            line_buffering=out.line_buffering,
+            write_through=out.write_through,
+            newline="\n",
+        )
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

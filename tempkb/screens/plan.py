@@ -61,8 +61,23 @@ def print_plan(*, wikidata: bool) -> None:
     if not lines and not outlook.nothing:
         out.print("Every window that a complete dump serves stands; nothing is to be fetched.")
     elif lines:
-        out.print(grid(("dump", "for", "windows", "lies", "to fetch", "files", "to fetch in", "processor time",
-                        "build in", "disk"), [_row(home, line) for line in lines]))  # fmt: skip
+        out.print(
+            grid(
+                (
+                    "dump",
+                    "for",
+                    "windows",
+                    "lies",
+                    "to fetch",
+                    "files",
+                    "to fetch in",
+                    "processor time",
+                    "build in",
+                    "disk",
+                ),
+                [_row(home, line) for line in lines],
+            )
+        )
     unserved = [window.label for window in missing if window.key not in served]
     if unserved:
         which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
@@ -81,8 +96,11 @@ def _say(line: str) -> None:
 
 def _line(home: Home, due: Due) -> Line:
     files = due.offer.files if due.offer else ()
-    come = sum((home.dumps / "_arriving" / f"{file.place}.part").stat().st_size
-               for file in files if (home.dumps / "_arriving" / f"{file.place}.part").is_file())  # fmt: skip
+    come = sum(
+        (home.dumps / "_arriving" / f"{file.place}.part").stat().st_size
+        for file in files
+        if (home.dumps / "_arriving" / f"{file.place}.part").is_file()
+    )
     fetch = max(0, sum(file.size or 0 for file in files) - come)
     unknown = sum(file.size is None for file in files)
     return Line(due, fetch, unknown, _cost(home, due) if due.windows else None)
@@ -110,12 +128,17 @@ def _row(home: Home, line: Line) -> Sequence[object]:
     unknown = f" and {counted(line.n_unknown, 'file')} of unknown size" if line.n_unknown else ""
     cost = line.cost
     return (
-        line.due.dump.dump_id, span or line.due.purpose, len(windows), "in the mirror" if line.due.offer else "here",
-        _size(line.fetch_bytes) + unknown, n_files,
+        line.due.dump.dump_id,
+        span or line.due.purpose,
+        len(windows),
+        "in the mirror" if line.due.offer else "here",
+        _size(line.fetch_bytes) + unknown,
+        n_files,
         duration(round(line.fetch_bytes / _rate(home))),
-        duration(round(cost.cpu_seconds)) if cost else "", duration(round(cost.wall_seconds)) if cost else "",
+        duration(round(cost.cpu_seconds)) if cost else "",
+        duration(round(cost.wall_seconds)) if cost else "",
         _size(_disk(line)),
-    )  # fmt: skip
+    )
 
 
 def _print_needs(home: Home, lines: Sequence[Line]) -> None:
@@ -132,8 +155,9 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     console().print(
         f"In all {_size(needed)} of disk, {_size(free)} are free. Fetching is reckoned at {_rate(home) / 1e6:g} MB/s "
         f"({limit}), building at measured rates on {counted(home.settings.workers, 'worker')}: see docs/scaling.md. "
-        "Sizes inside dumps are guessed from those of the files.", highlight=False,
-    )  # fmt: skip
+        "Sizes inside dumps are guessed from those of the files.",
+        highlight=False,
+    )
     if needed > free:
         raise SourceError(
             f"{folder}: {_size(needed)} of disk are needed, but only {_size(free)} are free; take a home on a larger "

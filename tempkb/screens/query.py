@@ -43,10 +43,12 @@ _DATABASE_AS_TABLE = "Select a table using `table_name="
 _LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
 # How DuckDB's messages begin, for those errors that are no fault of the query.
 _ERRORS = {
-    "Out of Memory Error": duckdb.OutOfMemoryException, "IO Error": duckdb.IOException,
-    "Permission Error": duckdb.PermissionException, "FATAL Error": duckdb.FatalException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+    "IO Error": duckdb.IOException,
+    "Permission Error": duckdb.PermissionException,
+    "FATAL Error": duckdb.FatalException,
     "INTERNAL Error": duckdb.InternalException,
-}  # fmt: skip
+}
 
 
 # Table, partition, version and name of a Parquet file, at the end of its path.

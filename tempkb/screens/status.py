@@ -45,16 +45,19 @@ def print_status() -> None:
             ("dump", "reaches to", "files", "bytes", "beside histories", "named", "not complete"),
             [
                 (
-                    dump.dump_id, horizon_day(dump), len(dump.files),
+                    dump.dump_id,
+                    horizon_day(dump),
+                    len(dump.files),
                     sum(file.path.stat().st_size for file in dump.files if file.path.exists()),
-                    ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")), dump.is_named,
+                    ", ".join(sorted(file.kind for file in dump.files if file.kind != "history")),
+                    dump.is_named,
                     "; ".join(dump.flaws),
                 )
                 for dump in dumps
             ],
             title="dumps",
         )
-    )  # fmt: skip
+    )
     stale = {(name, partition) for name, partition in _stale(store)}
     pending, others, untold = _published(store)
     waiting = {(one.table.name, one.partition) for one in pending or []}
@@ -63,11 +66,14 @@ def print_status() -> None:
         built = store.lake.partitions(table.name)
         rows.append(
             (
-                table.name, len(built), built[0] if built else "", built[-1] if built else "",
+                table.name,
+                len(built),
+                built[0] if built else "",
+                built[-1] if built else "",
                 sum(1 for name, _ in stale if name == table.name),
                 sum(1 for name, _ in waiting if name == table.name) if pending is not None else "unknown",
             )
-        )  # fmt: skip
+        )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_damage(store)
     if pending is None:

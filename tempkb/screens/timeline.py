@@ -90,9 +90,17 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
         mark = "=>" if row["revision_id"] == winner["revision_id"] else ("=" if same and not note else "")
         text = (row["text_sha1"] or "")[:8]
         rows.append(
-            [mark, str(row["revision_id"]), row["revision_timestamp"], row["contributor"], row["text_bytes"], text,
-             duration(stood) if stood else "", note]
-        )  # fmt: skip
+            [
+                mark,
+                str(row["revision_id"]),
+                row["revision_timestamp"],
+                row["contributor"],
+                row["text_bytes"],
+                text,
+                duration(stood) if stood else "",
+                note,
+            ]
+        )
     return rows
 
 

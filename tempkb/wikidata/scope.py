@@ -49,9 +49,11 @@ def settings_of(home: Home) -> dict[str, Any]:
     """What the room's tables depend on besides the dump; a table made with other settings is stale."""
     scope = scope_of(home)
     return {
-        "wiki": scope.wiki, "languages": list(scope.languages), "wikidata_items": home.settings.wikidata_items,
+        "wiki": scope.wiki,
+        "languages": list(scope.languages),
+        "wikidata_items": home.settings.wikidata_items,
         "classes": list(home.settings.classes),
-    }  # fmt: skip
+    }
 
 
 def settings_mark(settings: Settings) -> str:

@@ -36,8 +36,11 @@ def start(home: Path, arguments: tuple[str, ...]) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         env={**clean, "TEMPKB_HOME": str(home), "TEMPKB_WORKERS": "1"},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def contents_of(home: Path) -> dict[str, object]:

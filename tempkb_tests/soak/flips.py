@@ -260,8 +260,13 @@ def build_demo(home: Path) -> None:
     """Write the demo world into a home, and build all of it."""
     commands = (("demo",), ("build",), *(("release", *one) for one in RELEASES))
     for arguments in commands:
-        done = subprocess.run([sys.executable, "-m", "tempkb.cli", *arguments], env={**os.environ, "TEMPKB_HOME": str(home)},
-                              capture_output=True, text=True, check=False)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "tempkb.cli", *arguments],
+            env={**os.environ, "TEMPKB_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise SystemExit(f"tempkb {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
 

@@ -58,13 +58,23 @@ def jobs(slot: Path, server: str) -> list[Job]:
         Job("wikidata", "pages", ("build",), "rename lake/late_edits/", "built"),
         Job("build a window", "gap", ("build",), "rename lake/mentions/"),
         Job("rebuild", "built", rebuild, "rename lake/rebuild_changes/", "rebuilt"),
-        Job("release tempel", "built", ("release", "tempel", "2022-07-01,2022-10-01", *_TEMPEL),
-            "rename lake/tempel_statistics/", "released"),
+        Job(
+            "release tempel",
+            "built",
+            ("release", "tempel", "2022-07-01,2022-10-01", *_TEMPEL),
+            "rename lake/tempel_statistics/",
+            "released",
+        ),
         Job("release templama", "built", facts, "rename lake/future_relation_queries/"),
         Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/"),
         Job("release ecbd", "built", ecbd, "rename lake/ecbd_cloze/"),
-        Job("release extend", "released", ("release", "extend", "t", "2023-01-01"), "rename lake/tempel_mentions/",
-            "extended"),
+        Job(
+            "release extend",
+            "released",
+            ("release", "extend", "t", "2023-01-01"),
+            "rename lake/tempel_mentions/",
+            "extended",
+        ),
         Job("release balance", "extended", ("release", "balance", "t"), "rename lake/tempel_entities/"),
         Job("rm release", "released", ("rm", "--release", "t", "--yes"), "remove releases/t.json", ends=gone),
         Job("rm window", "released", ("rm", "--window", _LAST_WINDOW, "--yes"), "remove lake/mentions/", ends=gone),
@@ -73,14 +83,24 @@ def jobs(slot: Path, server: str) -> list[Job]:
         Job("fetch from a server", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=served),
         Job("publish", "unpublished", ("publish",), "duckdb commit"),
         Job("gc", "rebuilt", ("gc",), "rename lake/"),
-    ]  # fmt: skip
+    ]
 
 
 # One of each kind: what `make test` kills.
 TESTED = (
-    "build", "wikidata", "rebuild", "release tempel", "release templama", "release dynamic-templama", "release ecbd",
-    "release extend", "rm release", "fetch", "publish", "gc",
-)  # fmt: skip
+    "build",
+    "wikidata",
+    "rebuild",
+    "release tempel",
+    "release templama",
+    "release dynamic-templama",
+    "release ecbd",
+    "release extend",
+    "rm release",
+    "fetch",
+    "publish",
+    "gc",
+)
 
 
 class Homes:

@@ -16,8 +16,11 @@ def test_every_job_that_is_killed_and_typed_again_ends_as_if_nothing_had_been(tm
     # A process of its own: it forks, which one in which other tests have started threads must not.
     done = subprocess.run(
         [sys.executable, "-m", "tempkb_tests.soak", "--edges", "--folder", str(tmp_path)],
-        env=clean, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     table = done.stdout.split("\n\n")[-1].splitlines()
     assert table[0].split() == ["job", "kills", "half", "lost", "unequal", "failed", "seconds"]

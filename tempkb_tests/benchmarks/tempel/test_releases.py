@@ -61,8 +61,15 @@ def test_categories_are_what_the_world_says(released, world):
     assert titles_of(store, "r", category="continual") >= set(CONTINUAL)
     new = {cut: titles_of(store, "r", category="new", cut=cut) for cut in CUTS}
     assert {"2021 Varland Rowing Cup", "Pier 2021 of Grand Harbour"} <= new[CUTS[0]]
-    assert new[CUTS[1]] <= {"2022 Varland Rowing Cup", "Pier 2022 of Grand Harbour", "Vorrel fever", "Zhimmavac",
-                            "Vorrel fever in Twin Mills", "Salt Museum", "Peat Railway"}  # fmt: skip
+    assert new[CUTS[1]] <= {
+        "2022 Varland Rowing Cup",
+        "Pier 2022 of Grand Harbour",
+        "Vorrel fever",
+        "Zhimmavac",
+        "Vorrel fever in Twin Mills",
+        "Salt Museum",
+        "Peat Railway",
+    }
     rows = store.read("tempel_mentions", release="r", category="new", cut=CUTS[1]).to_pylist()
     assert all(0 <= row["age_at_cut_days"] < 365 for row in rows)
     cup = next(
@@ -245,8 +252,11 @@ def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, rele
 
 def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
     store, _, _ = make_release(max_shortfall="0.1")
-    before = {(one.table, one.partition): one.version for name in ("tempel_plans", "tempel_mentions", "tempel_entities")
-              for one in store.lake.versions(name)}  # fmt: skip
+    before = {
+        (one.table, one.partition): one.version
+        for name in ("tempel_plans", "tempel_mentions", "tempel_entities")
+        for one in store.lake.versions(name)
+    }
     extended = releases.extend(store.home, "r", [LATER])
     releases.keep(store.home, extended)
     build_release(store, extended, lambda line: None)
@@ -266,8 +276,12 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
         assert found[LATER, "continual", subset][1] == found[CUTS[0], "continual", subset][1]
         assert found[LATER, "continual", subset][0] == 12
     assert titles_of(store, "r", cut=LATER, category="new") <= {
-        "2023 Varland Rowing Cup", "Pier 2023 of Grand Harbour", "Quall wave", "Masks of Varland", "Quallmeter",
-    }  # fmt: skip
+        "2023 Varland Rowing Cup",
+        "Pier 2023 of Grand Harbour",
+        "Quall wave",
+        "Masks of Varland",
+        "Quallmeter",
+    }
     for query in BY_QUERY:
         assert breaks(store, query) == []
 
@@ -321,15 +335,22 @@ def test_what_cannot_be_extended_or_balanced_is_refused(released):
         pytest.param(
             lambda rows: rows.set_column(
                 rows.schema.get_field_index("start_char"), "start_char", pc.add(rows["start_char"], 1).cast("int32")
-            ).set_column(rows.schema.get_field_index("end_char"), "end_char", pc.add(rows["end_char"], 1).cast("int32")),
+            ).set_column(
+                rows.schema.get_field_index("end_char"), "end_char", pc.add(rows["end_char"], 1).cast("int32")
+            ),
             {checking.MISPLACED},
             id="spans are off by one",
         ),
         pytest.param(
-            lambda rows: rows.set_column(rows.schema.get_field_index("mention"), "mention", pc.utf8_slice_codeunits(
-                pc.binary_join_element_wise(rows["subset"], rows["mention"], ""), 0, 1).combine_chunks().take(
-                [0] * rows.num_rows)).set_column(rows.schema.get_field_index("end_char"), "end_char",
-                pc.add(rows["start_char"], 1).cast("int32")),
+            lambda rows: rows.set_column(
+                rows.schema.get_field_index("mention"),
+                "mention",
+                pc.utf8_slice_codeunits(pc.binary_join_element_wise(rows["subset"], rows["mention"], ""), 0, 1)
+                .combine_chunks()
+                .take([0] * rows.num_rows),
+            ).set_column(
+                rows.schema.get_field_index("end_char"), "end_char", pc.add(rows["start_char"], 1).cast("int32")
+            ),
             {checking.LEAKS, checking.MISPLACED},
             id="one surface for all",
         ),
@@ -341,7 +362,7 @@ def test_what_cannot_be_extended_or_balanced_is_refused(released):
             id="targets that nobody knows",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_checks_can_fail(released, spoil, caught):
     store, _ = released
     rows = store.read("tempel_mentions", release="r", cut=CUTS[1])
@@ -363,8 +384,20 @@ def test_the_papers_rules_keep_what_the_released_code_keeps(home):
     assert {row["via_redirect"] for row in rows} == {"no"}
     assert "Ember Hill" in {row["target_title"] for row in rows}  # it redirects only after the last of these cuts
     names = [name for name, how, _, _ in built.filters[CUTS[0]] if how == "in_order"]
-    assert names == ["lists", "no_item", "min_nr_inlinks", "min_ent_prior", "max_ent_prior", "min_men_prior", "min_men_prior_rank",
-                     "max_men_prior", "ed_men_title", "min_mens_per_ent", "min_len_target_ent", "redirects"]  # fmt: skip
+    assert names == [
+        "lists",
+        "no_item",
+        "min_nr_inlinks",
+        "min_ent_prior",
+        "max_ent_prior",
+        "min_men_prior",
+        "min_men_prior_rank",
+        "max_men_prior",
+        "ed_men_title",
+        "min_mens_per_ent",
+        "min_len_target_ent",
+        "redirects",
+    ]
     pool = store.read("tempel_entities", release="r", cut=CUTS[1]).to_pylist()
     assert any(row["is_disambiguation"] for row in pool)
     assert all(row["entity_id"] for row in pool)
