@@ -34,8 +34,12 @@ def measure_all(folder: Path) -> None:
         # The first run finds neither bytecode nor libraries in memory.
         _run(command, environment)
         taken = [_run(command, environment) for _ in range(PAIRS)]
-        shown = " ".join("..." if word == _CUTS else word for word in command)
-        row(f"`tempkb {shown}`", spread([wall for wall, _ in taken]), spread([cpu for _, cpu in taken]))
+        shown = " ".join(["tempkb", *("..." if word == _CUTS else word for word in command if word != "--help")])
+        row(
+            f"{'help of ' if '--help' in command else ''}`{shown}`",
+            spread([wall for wall, _ in taken]),
+            spread([cpu for _, cpu in taken]),
+        )
 
 
 def _run(arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from tempkb.api import open_store
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
-from tempkb.mentions import cleaning
+from tempkb.mentions import currency
 from tempkb.mentions.building import connected, is_current, write_inverted_index
 from tempkb.mentions.cleaning import clean_quarters, stale_quarters
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -140,7 +140,7 @@ def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, m
     file.write_bytes(wiki(later=True))
     store, windows = build_all(file, date(2020, 7, 1))
     assert all(is_current(store, table, window) for table in TABLES for window in windows)
-    monkeypatch.setattr(cleaning, "CLEANER_VERSION", cleaning.CLEANER_VERSION + 1)
+    monkeypatch.setattr(currency, "CLEANER_VERSION", currency.CLEANER_VERSION + 1)
     assert stale_quarters(store) == ["2020-01-01"]
     assert not is_current(store, "mentions", windows[0])
 
@@ -157,7 +157,7 @@ def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, tmp_pat
             "2020-01-01",
             "revision_id",
             pa.array([21]),
-            Provenance({"page_wikitexts 2020-01-01": "old"}, cleaning.cleaner_settings(store)),
+            Provenance({"page_wikitexts 2020-01-01": "old"}, currency.cleaner_settings(store)),
         )
     real, written = type(store).add, []
 
@@ -194,7 +194,7 @@ def provenance_of(store, window):
     """What the manifest of a window's mentions says."""
     told = store.lake.current("mentions", window.key).side_rows("manifest")
     inputs = {row["name"]: row["sha256"] for row in told if row["role"] == "input"}
-    return Provenance(inputs, cleaning.cleaner_settings(store))
+    return Provenance(inputs, currency.cleaner_settings(store))
 
 
 def test_a_text_that_was_taken_back_is_taken_back_here(home_folder, tmp_path):
