@@ -23,6 +23,10 @@ def home_folder(tmp_path, monkeypatch) -> Path:
     return folder
 
 
+# Workers of xdist get the width of the terminal as a variable, which what is printed without a terminal would obey.
+os.environ.pop("COLUMNS", None)
+
+
 def run_tempkb(
     home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, is_fresh: bool = False, **variables: str
 ):
