@@ -11,6 +11,9 @@ from tempkb.settings import load_home
 from tempkb.store.locks import locked
 from tempkb_tests.commands import run_command
 
+# A width that the environment names is obeyed without a terminal, too; tests are of what is printed without one.
+os.environ.pop("COLUMNS", None)
+
 
 @pytest.fixture
 def home_folder(tmp_path, monkeypatch) -> Path:
@@ -21,10 +24,6 @@ def home_folder(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("TEMPKB_HOME", str(folder))
     return folder
-
-
-# Workers of xdist get the width of the terminal as a variable, which what is printed without a terminal would obey.
-os.environ.pop("COLUMNS", None)
 
 
 def run_tempkb(
