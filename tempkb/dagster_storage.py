@@ -64,32 +64,28 @@ class _Engines:
             return self._made[url]
 
 
-class KeptRuns(SqliteRunStorage):
+class _Connected:
+    """A storage in one file, whose connections come from one engine."""
+
+    _conn_string: str
+
+    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self._engines = _Engines()
+        super().__init__(conn_string, inst_data)  # type: ignore[call-arg]  # Dagster's own class comes next
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Give a connection with a transaction that ends with the block."""
+        with self._engines.of(self._conn_string).begin() as connection:
+            yield connection
+
+
+class KeptRuns(_Connected, SqliteRunStorage):
     """Runs."""
 
-    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
-        self._engines = _Engines()
-        super().__init__(conn_string, inst_data)
 
-    @contextmanager
-    def connect(self) -> Iterator[Connection]:
-        """Give a connection with a transaction that ends with the block."""
-        with self._engines.of(self._conn_string).begin() as connection:
-            yield connection
-
-
-class KeptSchedules(SqliteScheduleStorage):
+class KeptSchedules(_Connected, SqliteScheduleStorage):
     """Schedules, sensors and their ticks."""
-
-    def __init__(self, conn_string: str, inst_data: ConfigurableClassData | None = None) -> None:
-        self._engines = _Engines()
-        super().__init__(conn_string, inst_data)
-
-    @contextmanager
-    def connect(self) -> Iterator[Connection]:
-        """Give a connection with a transaction that ends with the block."""
-        with self._engines.of(self._conn_string).begin() as connection:
-            yield connection
 
 
 class KeptEvents(sqlite_event_log.SqliteEventLogStorage):
