@@ -20,7 +20,7 @@ from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import SourceError
 from tempkb.instance import dagster_at
-from tempkb.run import Summary, forget_partition, past_damage, run_job, set_aside_in_words
+from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
