@@ -10,6 +10,7 @@ import dagster as dg
 
 from tempkb import automation
 from tempkb.benchmarks.assets import explained
+from tempkb.checks import check_of
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
@@ -32,7 +33,7 @@ def build_definitions(home: Home) -> dg.Definitions:
     jobs = {job.name: job for job in automation.jobs(TABLES, BENCHMARKS)}
     return dg.Definitions(
         assets=[asset for room in ROOMS for asset in assets_of(room, home)],
-        asset_checks=[check for room in ROOMS for check in dg.load_asset_checks_from_modules(room.loaded())],
+        asset_checks=[check for room in ROOMS for check in checks_of(room, home)],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
         schedules=automation.schedules(home.settings, jobs),
@@ -45,6 +46,13 @@ def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a room for a home: with their partitions, and with all that follows from their tables."""
     made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
     return dg.map_asset_specs(partial(_completed, room=room, home=home), made)
+
+
+def checks_of(room: Room, home: Home) -> Sequence[dg.AssetChecksDefinition]:
+    """Return the asset checks of a room for a home: of its promises, over the partitions of their tables."""
+    partitions = partitions_of(home.settings)
+    made = [check_of(promise, partitions[promise.about.family]) for promise in room.promised()]
+    return [*dg.load_asset_checks_from_modules(room.loaded()), *made]
 
 
 def _completed(spec: dg.AssetSpec, room: Room, home: Home) -> dg.AssetSpec:

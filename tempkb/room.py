@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
+from tempkb.store.promises import Promise
 from tempkb.store.tables import Table, View
 
 
@@ -15,14 +16,20 @@ class Room:
         name: also the group of its assets in Dagster.
         tables: in the order of the data.
         views: named questions to tables of this room and of those before it.
-        modules: dotted names of the modules that define its assets and checks.
+        modules: dotted names of the modules that define its assets, and checks that are no promises.
+        promises: dotted names of the modules that declare `PROMISES`, of which its other checks are made.
     """
 
     name: str
     tables: tuple[Table, ...]
     views: tuple[View, ...] = ()
     modules: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
 
     def loaded(self) -> list[ModuleType]:
         """Import the modules of assets and checks."""
         return [import_module(name) for name in self.modules]
+
+    def promised(self) -> list[Promise]:
+        """Import what the tables of the room promise to one another."""
+        return [promise for name in self.promises for promise in import_module(name).PROMISES]
