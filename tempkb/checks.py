@@ -7,43 +7,63 @@ run (docs/decisions.md). What they look at is the same.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dagster as dg
 
-from tempkb.store.promises import Promise, Subject
+from tempkb.store.promises import Promise, Subject, Verdict
 from tempkb.store.store import Store
 
 _PARTITION = "dagster/partition"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
-_EXAMPLES = 5
 
 
-def check_of(promise: Promise, partitions: dg.PartitionsDefinition[str]) -> dg.AssetChecksDefinition:
+def check_of(
+    promise: Promise,
+    partitions: dg.PartitionsDefinition[str],
+    asset: dg.AssetKey | None = None,
+    judged: Callable[[Store, Subject], Verdict] | None = None,
+) -> dg.AssetChecksDefinition:
     """Return the asset check of a promise.
 
     Args:
         promise: what is asked.
-        partitions: those of the asset of the promise's table.
+        partitions: those of the asset.
+        asset: at which the check is shown; by default that of the promise's table.
+        judged: takes the place of the promise's own judgement, where that needs to know more.
     """
+    key, judge = asset or dg.AssetKey(promise.about.name), judged or promise.judged
     is_run_in_ranges = isinstance(partitions, dg.TimeWindowPartitionsDefinition)
     with warnings.catch_warnings():
         # Partitions of checks are a preview in Dagster 1.13; the version is pinned, and tests tell whether they work.
         warnings.simplefilter("ignore", dg.PreviewWarning)
 
         @dg.asset_check(
-            asset=promise.about.name,
+            asset=key,
             name=promise.name,
             description=promise.meaning,
             partitions_def=None if is_run_in_ranges else partitions,
         )
         def check(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a generator of results
             keys = keys_of_run(context, partitions)
-            facts = _facts_of_run(context, promise) if promise.finds is not None else {}
-            result = _result(promise, promise.broken(store, Subject(keys, facts)))
-            is_plain = is_run_in_ranges or context.has_partition_key
-            yield from [result] if is_plain else _of_each(keys or [None], result, promise)
+            facts = _facts_of_run(context, key) if promise.finds is not None else {}
+            verdict = judge(store, Subject(keys, facts))
+            severity = dg.AssetCheckSeverity.WARN if verdict.is_warning else dg.AssetCheckSeverity.ERROR
+            if is_run_in_ranges or context.has_partition_key:
+                yield dg.AssetCheckResult(passed=verdict.passed, severity=severity, metadata=verdict.facts)
+                return
+            # In a run over several partitions, or over none, Dagster 1.13 takes no `AssetCheckResult`.
+            yield dg.Output(None)
+            for partition in keys if keys is not None else (None,):
+                yield dg.AssetCheckEvaluation(
+                    asset_key=key,
+                    check_name=promise.name,
+                    passed=verdict.passed,
+                    metadata=verdict.facts,
+                    severity=severity,
+                    partition=partition,
+                )
 
     return check
 
@@ -63,30 +83,8 @@ def keys_of_run(context: dg.AssetCheckExecutionContext, partitions: dg.Partition
     return keys[keys.index(ends[0]) : keys.index(ends[1]) + 1] if {*ends} <= {*keys} else ends
 
 
-def _facts_of_run(context: dg.AssetCheckExecutionContext, promise: Promise) -> Mapping[str, Any]:
-    """What a step of this run has reported of the promise's table; nothing if none has made it."""
-    event = context.instance.get_latest_materialization_event(dg.AssetKey(promise.about.name))
+def _facts_of_run(context: dg.AssetCheckExecutionContext, asset: dg.AssetKey) -> Mapping[str, Any]:
+    """What a step of this run has reported of an asset; nothing if none has made it."""
+    event = context.instance.get_latest_materialization_event(asset)
     made = event.asset_materialization if event is not None and event.run_id == context.run.run_id else None
     return {name: value.value for name, value in made.metadata.items()} if made is not None else {}
-
-
-def _result(promise: Promise, rows: Sequence[tuple[Any, ...]] | None) -> dg.AssetCheckResult:
-    severity = dg.AssetCheckSeverity.WARN if promise.is_warning else dg.AssetCheckSeverity.ERROR
-    if rows is None:
-        return dg.AssetCheckResult(passed=True, severity=severity, metadata={"compared": 0})
-    examples = [promise.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
-    return dg.AssetCheckResult(passed=not rows, severity=severity, metadata={"broken": len(rows), "examples": examples})
-
-
-def _of_each(keys: Sequence[str | None], result: dg.AssetCheckResult, promise: Promise) -> Iterator[Any]:
-    """A result for each of several partitions, or for none; Dagster 1.13 takes an `AssetCheckResult` for just one."""
-    yield dg.Output(None)
-    for key in keys:
-        yield dg.AssetCheckEvaluation(
-            asset_key=dg.AssetKey(promise.about.name),
-            check_name=promise.name,
-            passed=result.passed,
-            metadata=result.metadata,
-            severity=result.severity,
-            partition=key,
-        )

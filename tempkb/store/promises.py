@@ -11,6 +11,8 @@ from tempkb.store.memory import asking, in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
+_EXAMPLES = 5
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -23,6 +25,21 @@ class Subject:
 
     partitions: Collection[str] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found about a promise.
+
+    Attributes:
+        passed: does it hold?
+        facts: what people should see of it, by name.
+        is_warning: is a breach no failure?
+    """
+
+    passed: bool
+    facts: Mapping[str, Any]
+    is_warning: bool = False
 
 
 Finder = Callable[[Store, Subject], Iterable[tuple[Any, ...]] | None]
@@ -52,6 +69,19 @@ class Promise:
     is_warning: bool = False
     finds: Finder | None = None
     shown: Callable[[tuple[Any, ...]], str] = str
+
+    def judged(self, store: Store, subject: Subject) -> Verdict:
+        """Look whether the promise holds; the facts tell how many rows break it, and show some of them.
+
+        Args:
+            store: where the tables are.
+            subject: what is asked about.
+        """
+        rows = self.broken(store, subject)
+        if rows is None:
+            return Verdict(True, {"compared": 0}, self.is_warning)
+        examples = [self.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
+        return Verdict(not rows, {"broken": len(rows), "examples": examples}, self.is_warning)
 
     def broken(self, store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
         """Return the rows that break the promise; None if there is nothing to compare.
