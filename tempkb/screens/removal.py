@@ -9,6 +9,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
+from tempkb.rooms import BENCHMARKS
 from tempkb.run import forget_partitions, set_aside_in_words
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
@@ -53,7 +54,8 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
             stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
         # First of all: of a removal that is killed behind this enough is left to type it again.
         forget_partitions(store.home, "dumps", [dump] if dump else [])
-        forget_partitions(store.home, "releases", removal.releases)
+        for benchmark in BENCHMARKS:
+            forget_partitions(store.home, benchmark.partition_set, removal.releases)
         freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
