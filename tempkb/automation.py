@@ -22,13 +22,14 @@ from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import CHAINED, DUMPS
-from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
+from tempkb.planning.built import stale_windows
+from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.settings import Settings, load_home
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
-from tempkb.windows import Granularity, Window
+from tempkb.windows import Granularity, Window, stretches
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"

@@ -22,7 +22,7 @@ from tempkb.benchmarks.register import releases_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.rooms import BENCHMARKS
-from tempkb.settings import Home
+from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked
 
@@ -137,6 +137,23 @@ def prepare_dagster(home: Home) -> None:
         _write(home.dagster / "dagster.yaml", settings_for(home.dagster))
     except (OSError, sqlite3.Error) as error:
         raise _refused(home, error) from error
+
+
+def serve_ui(port: int) -> None:
+    """Replace this process by Dagster's web server and daemon, on localhost only.
+
+    None of the processes imports anything from the working directory, where a `duckdb.py` of somebody else may lie:
+    Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
+    `-d`, the folder from which tempkb was imported here.
+    """
+    with dagster_at(load_home()):
+        # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
+        pass
+    os.environ["PYTHONSAFEPATH"] = "1"
+    program = Path(sys.executable).with_name("dagster")
+    module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
+    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
+    os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
 
 
 def settings_for(folder: Path | str) -> str:

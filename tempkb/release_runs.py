@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, benchmark_named
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import (
@@ -21,8 +22,8 @@ from tempkb.benchmarks.releases import AnyRelease, create, keep, load
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import DesignError
 from tempkb.instance import dagster_at
+from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
 from tempkb.rooms import BENCHMARKS
-from tempkb.run import Summary, forget_partition, past_damage, run_job, set_aside_in_words
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
@@ -39,8 +40,6 @@ def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[Any
         DesignError: the design cannot be meant, or the name is taken by another release.
         SourceError: there is nothing to make it from.
     """
-    from tempkb.api import open_store
-
     store = open_store()
     design = benchmark.loaded().design(store, asked)
     release = create(store.home, benchmark, asked["preset"], design, name)
@@ -58,8 +57,6 @@ def act(name: str, action: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, S
     Raises:
         DesignError: there is no such release, its benchmark has no such action, or it cannot be done.
     """
-    from tempkb.api import open_store
-
     store = open_store()
     able = [one for one in BENCHMARKS if action in (known.name for known in one.actions)]
     benchmark = _benchmark_among(store.home, name, able)
@@ -91,8 +88,6 @@ def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any
     Raises:
         DesignError: there is no such release, it is not built, or its benchmark has no such measurement.
     """
-    from tempkb.api import open_store
-
     store = open_store()
     _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
     require_whole(store.home, store.lake, name)
@@ -114,8 +109,6 @@ def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
     Raises:
         DesignError: there is no such release, it is not built, or its benchmark has no such option.
     """
-    from tempkb.api import open_store
-
     store = open_store()
     able = [one for one in BENCHMARKS if set(asked) <= {option.name for option in one.export_options}]
     require_whole(store.home, store.lake, name)
@@ -153,8 +146,6 @@ def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str 
 
 def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
     """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
-    from tempkb.api import open_store
-
     store, name = open_store(), release.name
     # What is damaged is set aside here, so that it is known under which version each partition was frozen.
     aside = set_aside_in_words(store.set_aside_damaged())
@@ -191,8 +182,6 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
 
 def _run(home: Home, job: str, name: str) -> Summary:
     """Run a job for a release; the steps take back what fails in them, this takes back what no step has begun."""
-    from tempkb.api import open_store
-
     summary = Summary()
     with dagster_at(home) as instance:
         is_whole = False

@@ -12,7 +12,7 @@ from tempkb.benchmarks.register import COMMAND, alone, mark_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
-from tempkb.run import Summary
+from tempkb.jobs import Summary
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home

@@ -147,9 +147,9 @@ def mend() -> list[str]:
     from tempkb.benchmarks.fact_queries import releases as facts
     from tempkb.benchmarks.register import benchmark_of, release_names
     from tempkb.benchmarks.tempel import releases as tempel
+    from tempkb.planning.building import build
+    from tempkb.planning.requests import Request
     from tempkb.release_runs import build_ecbd, build_facts, build_tempel
-    from tempkb.run import build
-    from tempkb.selection import Request
     from tempkb.settings import load_home
 
     failures, home = build(Request()).failures, load_home()
