@@ -7,7 +7,7 @@ job runs.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,11 +135,12 @@ def forget_partition(instance: Any, job_name: str, key: str) -> None:
     instance.delete_dynamic_partition(_partition_set(job_name), key)
 
 
-def forget_partitions(home: Home, family: str, keys: Sequence[str]) -> None:
-    """Let Dagster forget partitions of dumps or releases that are about to be removed."""
+def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
+    """Let Dagster forget partitions that are about to be removed: their keys by the name of their set."""
     with dagster_at(home) as instance:
-        for key in keys:
-            instance.delete_dynamic_partition(family, key)
+        for name, own in keys.items():
+            for key in own:
+                instance.delete_dynamic_partition(name, key)
 
 
 def _partition_set(job_name: str) -> str:
@@ -164,7 +165,7 @@ def _failures(result: Any) -> Iterator[str]:
     for evaluation in result.get_asset_check_evaluations():
         # A warning is for people to know, and no failure.
         if not evaluation.passed and evaluation.severity.value == "ERROR":
-            name = f"{evaluation.asset_key.to_user_string()}.{evaluation.check_name}"
+            name = f"{evaluation.asset_key.path[-1]}.{evaluation.check_name}"
             told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
             yield f"check {name} failed ({told})"
 

@@ -17,14 +17,15 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
+from tempkb.store.types import INT64, STRING
 
 OF_WINDOWS = Table(
     name="harvests",
     meaning="Apples of a quarter.",
     columns=(
-        Column("quarter", pa.string(), "first day of the window"),
-        Column("n_picked", pa.int64(), "apples that were picked"),
-        Column("n_sold", pa.int64(), "apples that were sold"),
+        Column("quarter", STRING, "first day of the window"),
+        Column("n_picked", INT64, "apples that were picked"),
+        Column("n_sold", INT64, "apples that were sold"),
     ),
     key=("quarter",),
     family=Family.WINDOW,

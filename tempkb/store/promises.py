@@ -80,8 +80,18 @@ class Promise:
         rows = self.broken(store, subject)
         if rows is None:
             return Verdict(True, {"compared": 0}, self.is_warning)
+        return self.verdict(rows, self.is_warning)
+
+    def verdict(self, rows: Sequence[tuple[Any, ...]], is_warning: bool, **seen: Any) -> Verdict:
+        """Return what follows from the rows that break the promise.
+
+        Args:
+            rows: that were found.
+            is_warning: is a breach no failure?
+            seen: further facts for people, by name.
+        """
         examples = [self.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
-        return Verdict(not rows, {"broken": len(rows), "examples": examples}, self.is_warning)
+        return Verdict(not rows, {"broken": len(rows), "examples": examples, **seen}, is_warning)
 
     def broken(self, store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
         """Return the rows that break the promise; None if there is nothing to compare.
