@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-import duckdb
-
-from tempkb.dumps.sites import read_site
 from tempkb.dumps.tables import PAGES, SITELINK
 from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -22,12 +19,14 @@ from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
-from tempkb.titles import Site
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
+
+    from tempkb.titles import Site
 
 _BATCH_ROWS = 1 << 16
 _TWICE = "site link that a second item has"
@@ -138,11 +137,13 @@ _LINKED = """
 
 
 def _make_items(
-    connection: duckdb.DuckDBPyConnection, store: Store, dump_id: str, links: Version | None
+    connection: "duckdb.DuckDBPyConnection", store: Store, dump_id: str, links: Version | None
 ) -> list[Exclusion]:
     """Make the table `items`, an item per title, and count the titles that a second item claims."""
     connection.execute("CREATE TEMP TABLE site_links (entity_id VARCHAR, namespace INTEGER, title VARCHAR)")
     if links is not None:
+        from tempkb.dumps.sites import read_site
+
         site = read_site(store, dump_id)
         for rows in read_files(links.paths(), ["entity_id", "site_title"]):
             connection.register("some_links", _normalised(rows.drop_null(), site))
@@ -162,7 +163,7 @@ def _make_items(
     return [Exclusion(_TWICE, n, example)] if n else []
 
 
-def _normalised(rows: "pa.Table", site: Site) -> "pa.Table":
+def _normalised(rows: "pa.Table", site: "Site") -> "pa.Table":
     """The titles of site links, which have their namespaces in front, as `pages` has them."""
     import pyarrow as pa
 

@@ -340,13 +340,8 @@ class Database:
         """Return the files that the view of a table is to name: those of the versions that the lake has."""
         return [path for version in self._lake.versions(table.name) for path in version.places()]
 
-    def form_of(self, table: Table, versions: Iterable[Version]) -> str:
-        """Is the table a `table` or a `view` in DuckDB?"""
-        return self._form(table, versions)[0]
-
     def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
-        rows = sum(version.rows for version in versions)
-        form = "view" if table.persist == "view" or rows > self._max_rows else "table"
+        form = table.form(sum(version.rows for version in versions), self._max_rows)
         # A view names absolute paths, so a home that was moved needs its views made anew.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 

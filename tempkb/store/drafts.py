@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
@@ -22,6 +20,7 @@ from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -215,7 +214,7 @@ class Draft:
 
 
 @cache
-def _memory() -> duckdb.DuckDBPyConnection:
+def _memory() -> "duckdb.DuckDBPyConnection":
     """One connection for all drafts: opening one costs more than checking a partition."""
     return in_memory(threads=1)
 

@@ -2,15 +2,13 @@
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import duckdb
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
-from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
@@ -20,7 +18,10 @@ from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
+
+    from tempkb.store.database import Database, Publication
 
 
 class Store:
@@ -40,8 +41,15 @@ class Store:
         self.tables: Mapping[str, Table] = by_name(tables)
         self.lake = Lake(home.lake)
         self.views: Mapping[str, View] = by_name(views)
-        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows, views)
         self._patience = patience or Patience()
+
+    @cached_property
+    def database(self) -> "Database":
+        """The DuckDB file; DuckDB is imported with it, which those who only look at the lake do without."""
+        from tempkb.store.database import Database
+
+        views = tuple(self.views.values())
+        return Database(self.home.database, self.lake, self.tables, self.home.settings.duckdb_max_rows, views)
 
     def claim(self, wiki: str) -> None:
         """Make the home one of `wiki`, for good, if it is not yet."""
@@ -145,7 +153,7 @@ class Store:
             self.lake.keep_pointers(name)
         return mended
 
-    def publish(self) -> Publication:
+    def publish(self) -> "Publication":
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""
         return self.database.publish(self._patience)
 
@@ -161,6 +169,8 @@ class Store:
         """
         if table in self.views:
             return self._answer(self.views[table], equal)
+        import duckdb
+
         declared = self.declaration(table)
         for name in equal:
             if name not in declared.column_names():
@@ -218,7 +228,7 @@ class Store:
             )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
-    def _view_needs(self, memory: duckdb.DuckDBPyConnection, view: View) -> None:
+    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", view: View) -> None:
         for name in view.needs:
             if name in self.views:
                 self._view_needs(memory, self.views[name])
