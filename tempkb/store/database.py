@@ -164,17 +164,18 @@ class Database:
 
     def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
         """Names of the tables and views in the file that are not ours, sorted; of other schemas with the schema."""
-        ours = {*_forms(connection), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        relations = _relations(connection)
+        ours = {*_forms(connection, relations), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
         return sorted(
             name if schema == "main" else f"{schema}.{name}"
-            for schema, name, is_explained in _relations(connection)
+            for schema, name, is_explained in relations
             if not (schema == "main" and is_explained and name in ours)
         )
 
-    def in_the_way(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def in_the_way(self, others: Iterable[str]) -> list[str]:
         """Those of the others that have the name of a table or view of ours, which is therefore not published."""
         names = {*self._tables, *(view.name for view in self._views)}
-        return [name for name in self.others(connection) if name.lower() in names]
+        return [name for name in others if name.lower() in names]
 
     def explain(self, error: duckdb.Error) -> str:
         """Say what DuckDB has against a query; a table of ours that is not published yet is told as that."""
@@ -236,7 +237,7 @@ class Database:
 
     def _publish(self, patience: Patience) -> Publication:
         with self._updating(patience) as connection:
-            blocked = self.in_the_way(connection)
+            blocked = self.in_the_way(self.others(connection))
             names = {name.lower() for name in blocked}
             pending = self.pending(connection)
             possible = [one for one in pending if one.table.name not in names]
@@ -340,13 +341,8 @@ class Database:
         """Return the files that the view of a table is to name: those of the versions that the lake has."""
         return [path for version in self._lake.versions(table.name) for path in version.places()]
 
-    def form_of(self, table: Table, versions: Iterable[Version]) -> str:
-        """Is the table a `table` or a `view` in DuckDB?"""
-        return self._form(table, versions)[0]
-
     def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
-        rows = sum(version.rows for version in versions)
-        form = "view" if table.persist == "view" or rows > self._max_rows else "table"
+        form = table.form(sum(version.rows for version in versions), self._max_rows)
         # A view names absolute paths, so a home that was moved needs its views made anew.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
@@ -546,9 +542,17 @@ def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tup
     return {(table, partition): (version, told) for table, partition, version, told in rows}
 
 
-def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """How each table and view of ours was made; one that an analyst has dropped or replaced is not among them."""
-    there = {name for schema, name, is_explained in _relations(connection) if schema == "main" and is_explained}
+def _forms(
+    connection: duckdb.DuckDBPyConnection, relations: Sequence[tuple[str, str, bool]] | None = None
+) -> dict[str, tuple[str, str]]:
+    """How each table and view of ours was made; one that an analyst has dropped or replaced is not among them.
+
+    Args:
+        connection: to the file.
+        relations: of the file; None looks them up.
+    """
+    relations = _relations(connection) if relations is None else relations
+    there = {name for schema, name, is_explained in relations if schema == "main" and is_explained}
     rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
     return {table: (form, fingerprint) for table, form, fingerprint in rows if table in there}
 

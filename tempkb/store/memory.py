@@ -4,21 +4,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from tempkb.store.quoting import identifier, literal, parquet
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
-def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
     """Open an in-memory DuckDB, in UTC and quiet.
 
     Args:
         threads: how many to use; None leaves it to DuckDB.
     """
+    import duckdb
+
     connection = duckdb.connect()
     connection.execute(_QUIET)
     if threads is not None:
@@ -26,7 +30,7 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def asking() -> duckdb.DuckDBPyConnection:
+def asking() -> "duckdb.DuckDBPyConnection":
     """Open a connection for a question or two: a fortieth of the time that `in_memory` takes.
 
     All of a process share one DuckDB. Temporary views and registered tables are a connection's own; functions and
@@ -38,12 +42,12 @@ def asking() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _shared() -> duckdb.DuckDBPyConnection:
+def _shared() -> "duckdb.DuckDBPyConnection":
     return in_memory()
 
 
 @contextmanager
-def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def spilling_to(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Give a connection that moves to `folder` what does not fit in memory."""
     with in_memory() as connection:
         connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
@@ -51,10 +55,10 @@ def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def view_files(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     name: str,
     paths: Sequence[Path],
-    schema: pa.Schema | None = None,
+    schema: "pa.Schema | None" = None,
     narrowed: str = "",
 ) -> None:
     """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows.
