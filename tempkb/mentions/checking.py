@@ -1,4 +1,4 @@
-"""What breaks a promise of the room's tables to one another, over the lake. No Dagster here."""
+"""Finds rows of the room's tables that contradict one another. Does not use Dagster."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from tempkb.store.store import Store, read_files
 
 _KEY = ["page_id", "revision_id"]
 
-# A surface's priors sum to one, and links are as many as mentions of whole articles.
+# Fails if the priors of a surface do not sum to one, or if there are not as many links as mentions of whole articles.
 PRIORS_THAT_DO_NOT_ADD_UP = """
     SELECT cut, surface, sum(prior) FROM priors GROUP BY cut, surface HAVING abs(sum(prior) - 1) > 1e-9
     UNION ALL
@@ -30,10 +30,10 @@ NOT_COUNTED = """
 
 
 def misplaced_surfaces(store: Store, quarters: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield page, revision and surface of each link whose surface is not what its text holds there.
+    """Yield page, revision and surface of each link whose surface differs from the text at its span.
 
-    Texts and links lie in the same order, so both are read once, side by side. In SQL each link would count the signs
-    of its text from the beginning: for an article of a thousand links a thousand times.
+    Texts and links are in the same order, so both are read once, side by side. In SQL each link would count the
+    characters of its text from the beginning: for an article with a thousand links a thousand times.
     """
     for quarter in quarters:
         texts, links = (store.lake.files(table.name, [quarter]) for table in (PAGE_TEXTS, PAGE_LINKS))

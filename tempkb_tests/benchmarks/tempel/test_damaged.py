@@ -88,7 +88,8 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
     entry = entry_path(store.home, "r").read_bytes()
     cut_off(store, "page_texts", "2021-04-01")
     expected = (
-        "page_texts 2021-04-01: found it lost to damage; expected it whole, since articles at snapshot 2022-01-01 "
+        "page_texts 2021-04-01: lost to damage; expected it to be complete, since it has texts of articles at snapshot "
+        "2022-01-01; build it again"
     )
     for _ in ("noticed by its size only", "set aside"):
         with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
