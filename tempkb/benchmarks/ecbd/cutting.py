@@ -128,7 +128,7 @@ def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> 
 
 
 def _is_cut_of_name(own: Sequence[Token], after: Sequence[Token]) -> bool:
-    """Return whether a name continues after it: "the Teacher" of "Teacher in Space", "University" of "... of Oxford"."""
+    """Return whether a name continues after it: "the Teacher" of "Teacher in Space", "University" of "... of X"."""
     if not _is_capital(own[-1]) or own[-1].tag not in NOUNS or not after:
         return False
     if _touch(own[-1], after[0]) and _is_capital(after[0]):
