@@ -20,14 +20,17 @@ _CRON = {
 
 
 def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
-    """Return the partitions of the tables of each family; which windows there are depends on the home's settings."""
+    """Return the partitions of each family of tables; which windows there are depends on the home's settings.
+
+    Releases are partitions of their benchmark (`tempkb.benchmarks.assets`).
+    """
     windows = dg.TimeWindowPartitionsDefinition(
         start=instant(epoch_seconds(settings.first_window)),
         fmt="%Y-%m-%d",
         cron_schedule=_CRON[settings.granularity],
         timezone="UTC",
     )
-    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.RELEASE: RELEASES}
+    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows}
 
 
 def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
@@ -39,9 +42,6 @@ def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 """One partition per dump that was registered; the key is its `dump_id`."""
-
-RELEASES = dg.DynamicPartitionsDefinition(name="releases")
-"""One partition per release of a benchmark; the key is the release's name."""
 
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""

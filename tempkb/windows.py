@@ -228,6 +228,17 @@ def instant(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def stretches(windows: Sequence[Window]) -> list[list[Window]]:
+    """Cut a row of windows where one is left out: Dagster runs a range of partitions at a time."""
+    rows: list[list[Window]] = []
+    for window in windows:
+        if rows and rows[-1][-1].end == window.start:
+            rows[-1].append(window)
+        else:
+            rows.append([window])
+    return rows
+
+
 def _add_months(day: date, months: int) -> date:
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, 1)

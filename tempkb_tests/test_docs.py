@@ -39,7 +39,7 @@ DOCUMENTS = sorted(
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "data/README.md")),
     )
 )
-ROOMS_WITH_README = ("dumps", "revisions", "wikitext", "mentions", "wikidata", "store", "engine")
+ROOMS_WITH_README = ("dumps", "revisions", "wikitext", "mentions", "wikidata", "store", "engine", "planning")
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 

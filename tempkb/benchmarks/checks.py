@@ -2,21 +2,29 @@
 
 import dagster as dg
 
+from tempkb.benchmarks.assets import partitions_of_benchmark
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.promises import Promise, broken
-from tempkb.benchmarks.register import is_registered, release_names
-from tempkb.partitions import RELEASES
+from tempkb.benchmarks.register import is_registered, releases_of
 from tempkb.store.store import Store
 
-_PARTITION = "dagster/partition"
-_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
+    """Return the asset checks of a benchmark: what its steps promise."""
+    return [check_of(benchmark, promise) for step in benchmark.loaded().steps for promise in step.promises]
 
 
-def check_of(promise: Promise) -> dg.AssetChecksDefinition:
-    """Return the asset check of a promise."""
+def check_of(benchmark: Benchmark, promise: Promise) -> dg.AssetChecksDefinition:
+    """Return the asset check of a promise; run by itself and without a partition, it looks at all releases."""
 
-    @dg.asset_check(asset=promise.about.name, name=promise.name, description=promise.meaning)
+    @dg.asset_check(
+        asset=dg.AssetKey(benchmark.key_of(promise.about)),
+        name=promise.name,
+        description=promise.meaning,
+        partitions_def=partitions_of_benchmark(benchmark),
+    )
     def check(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-        names = _releases_of(context, store)
+        names = list(context.partition_keys) if context.has_partition_key else releases_of(store.home, benchmark.name)
         withdrawn = [name for name in names if not is_registered(store.home, name)]
         if withdrawn:
             # The step that withdrew it has failed the run and says why; this check has nothing to look at.
@@ -33,19 +41,3 @@ def check_of(promise: Promise) -> dg.AssetChecksDefinition:
         )
 
     return check
-
-
-def _releases_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
-    """The releases of a run, by its tags: partitions of checks are a preview in Dagster 1.13.
-
-    A check that somebody runs by itself is of no partition, and looks at all releases.
-    """
-    tags = context.run.tags
-    if _PARTITION in tags:
-        return [tags[_PARTITION]]
-    if _FIRST in tags:
-        keys = list(context.instance.get_dynamic_partitions(RELEASES.name or ""))
-        ends = [tags[_FIRST], tags[_LAST]]
-        # A step before may have withdrawn an end of the range.
-        return keys[keys.index(ends[0]) : keys.index(ends[1]) + 1] if {*ends} <= {*keys} else ends
-    return release_names(store.home)
