@@ -106,7 +106,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
         ),
         (
             ["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"],
-            "facts of wikidatawiki-19990101 is not built; there: wikidatawiki-",
+            "facts of wikidatawiki-19990101 is not built; built: wikidatawiki-",
         ),
         (
             ["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"],

@@ -1,7 +1,7 @@
-"""The released rule of what changed between two windows: on texts and names, answer by answer.
+"""The released rule of changes between two windows, which compares texts and names, answer by answer.
 
-It knows no removal of one answer among several, takes the first query of a text
-for all of that text, and calls two items of one name the same.
+It ignores the removal of one answer among several, uses the first of several queries
+with the same text, and does not distinguish two items with the same name.
 """
 
 from collections import Counter
@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 
 class Asked(NamedTuple):
-    """A query as the rule sees it.
+    """A query in the form that the rule compares.
 
     Attributes:
-        key: its text; or another name for it, to see what keys do.
+        key: its text, or another key, to compare keys.
         answers: names of its answers, in order.
-        source: what it came from, for whoever wants to know.
+        source: the row from which it was made.
     """
 
     key: str
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 def released_changes(before: Sequence[Asked], now: Sequence[Asked]) -> Iterator[tuple[str, Asked, int]]:
     """Yield (change, query, number of its answer) for every answer that the rule counts, in its order.
 
-    `deleted` ones are of the window before.
+    `deleted` answers are those of the window before.
     """
     earlier = _first_of(before)
     for asked in now:
@@ -48,6 +48,6 @@ def _first_of(asked: Iterable[Asked]) -> Mapping[str, Asked]:
 
 
 def count_changes(changes: Iterable[tuple[str, Asked, int]]) -> dict[str, int]:
-    """Count answers by change, all four named."""
+    """Return the number of answers by change, for all four changes."""
     counted = Counter(change for change, _, _ in changes)
     return {change: counted[change] for change in ("unchanged", "updated", "new", "deleted")}

@@ -1,4 +1,4 @@
-"""From spells to queries: a window at a time, all objects that hold in it."""
+"""Makes the queries of a window from the spells: all objects that hold in the window are answers."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from tempkb.windows import Window
 
 
 def partition_of(release: str, window: Window) -> str:
-    """The lake's partition of a release and window."""
+    """Return the partition of a release and window in the lake."""
     return f"{release}.{window.key}"
 
 
@@ -26,10 +26,10 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
 
     Args:
         study: the release's spells.
-        asks: what `study.asks` gave for the release's templates.
-        release: of which the queries are.
+        asks: the result of `study.asks` for the release's templates.
+        release: the release.
         window: one of its windows.
-        table: declaration of the query table.
+        table: the declaration of the table of queries.
     """
     design = release.design
     spells = study.in_answer_order[study.holding(window, design.answers)[study.in_answer_order]]
@@ -38,14 +38,15 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
     pairs = study.pair[spells]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     offsets = pa.array(np.append(starts, len(pairs)), pa.int32())
-    told = study.answers.take(pa.array(spells))
-    dated = pa.StructArray.from_arrays([*told.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER.arrow))
+    plain = study.answers.take(pa.array(spells))
+    dated = pa.StructArray.from_arrays([*plain.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER.arrow))
     answers = pa.ListArray.from_arrays(offsets, dated)
     place = np.full(study.pairs.num_rows, -1)
     place[pairs[starts]] = np.arange(len(starts))
-    asked = place[asks["pair"].to_numpy()]
-    rows = asks.filter(pa.array(asked >= 0))
-    return table.conform(_rows(study, rows, answers.take(pa.array(asked[asked >= 0])), release, window))
+    place_of_query = place[asks["pair"].to_numpy()]
+    is_answered = place_of_query >= 0
+    rows = asks.filter(pa.array(is_answered))
+    return table.conform(_rows(study, rows, answers.take(pa.array(place_of_query[is_answered])), release, window))
 
 
 def _first_of_each(spells: Numbers, thing: Numbers) -> Numbers:
