@@ -25,7 +25,7 @@ def home(tmp_path_factory):
         TEMPKB_FIRST_WINDOW="2019-01-01",
     )
     assert "some.json is damaged: 1 damaged lines (8). Every whole entity was kept." in done.stdout
-    assert "Wikidata stands as wikidatawiki-" in done.stdout
+    assert "Wikidata is built from wikidatawiki-" in done.stdout
     assert "FROM facts" in done.stdout
     run_tempkb(folder / "home", "release", "dynamic-templama", "2019-01-01..2021-01-01", "--name", "quarters")
     return folder / "home"
@@ -50,7 +50,7 @@ def stale(home, **settings):
 
 def test_what_is_read_is_not_read_again(home):
     done = run_tempkb(home, "build")
-    assert "Wikidata stands as" in done.stdout
+    assert "Wikidata is built from" in done.stdout
     (runs,) = rows(home, "SELECT count(*) AS n FROM published WHERE table_name = 'facts'")
     assert runs == {"n": 1}
     assert stale(home) == {}

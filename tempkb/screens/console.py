@@ -1,4 +1,4 @@
-"""The console that screens print on, and how values look there."""
+"""The console on which screens are printed, and the form of values there."""
 
 import json
 import os
@@ -18,18 +18,18 @@ from rich.text import Text
 from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
-_BOUNDLESS = 1_000_000_000  # columns of a screen that goes to a file or a pipe
+_BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
 
 
 class PlainConsole(Console):
-    """Prints text as it is: no markup, no codes for emoji, and escapes for characters that act on the terminal."""
+    """Prints text literally: without markup and emoji codes, and with escapes for control characters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return a string as text; this is what rich calls for every string that is printed or is part of a table."""
+        """Return a string as text. Rich calls this for every string that it prints or puts into a table."""
         return super().render_str(visible(text, keep="\n"), **{**options, "markup": False, "emoji": False})
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave the end of a pipe to the command, which knows its exit code."""
+        """Raise the error of a closed pipe, because the command decides the exit code."""
         raise BrokenPipeError
 
 
@@ -37,17 +37,17 @@ def console(width: int | None = None) -> PlainConsole:
     """Return a console on standard output.
 
     Args:
-        width: columns; None takes what the variable COLUMNS says, else the terminal's. Where there is neither, each
+        width: width in columns; None takes the variable COLUMNS, or else the width of the terminal. Without both, each
             row of a table is one line, however long.
     """
     options: dict[str, Any] = {"markup": False, "emoji": False}
     out = PlainConsole(width=width, **options)
-    is_told = bool(width) or os.environ.get("COLUMNS", "").strip("0").isdigit()
-    return out if is_told or out.is_terminal else PlainConsole(width=_BOUNDLESS, **options)
+    has_width = bool(width) or os.environ.get("COLUMNS", "").strip("0").isdigit()
+    return out if has_width or out.is_terminal else PlainConsole(width=_BOUNDLESS, **options)
 
 
 def say(line: str) -> None:
-    """Print a message, never broken, with its commands as they are typed for this home."""
+    """Print a message without wrapping it, with its commands in the form in which they are typed for this home."""
     console().print(at_home(line), highlight=False, soft_wrap=True)
 
 
@@ -57,16 +57,16 @@ def grid(
     title: str = "",
     show: Callable[[object], str] | None = None,
 ) -> Grid:
-    """Return a table; numbers stand on the right.
+    """Return a table, with numbers aligned to the right.
 
     Args:
-        columns: their names.
-        rows: their values.
-        title: above the table.
-        show: how a value looks; None takes `shown`.
+        columns: names of the columns.
+        rows: values of the rows.
+        title: text above the table.
+        show: returns the text of a value; None for `shown`.
     """
     listed = [list(row) for row in rows]
-    # A title may be longer than its table is wide.
+    # A title that is wider than its table must not be wrapped.
     table = Grid(title=Text(visible(title), no_wrap=True, overflow="ignore") if title else None, title_justify="left")
     for at, name in enumerate(columns):
         numeric = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
@@ -77,7 +77,7 @@ def grid(
 
 
 def shown(value: object) -> str:
-    """Return a value as people like to read it, on one line."""
+    """Return a value in a form for people, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -90,7 +90,7 @@ def shown(value: object) -> str:
 
 
 def exact(value: object) -> str:
-    """Return a value of a table as it is stored, on one line: digits without commas, instants with their zone.
+    """Return a value of a table in its exact form, on one line: numbers without commas, instants with their zone.
 
     >>> exact([{"entity_id": "Q1", "aliases": None}])
     '[{"entity_id": "Q1", "aliases": null}]'
@@ -107,14 +107,14 @@ def exact(value: object) -> str:
 
 
 def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Do the columns of a table stand side by side in so many columns of a terminal, without being folded?"""
+    """Return whether a table fits into a terminal of some width without wrapped values."""
     needed = [max(map(cell_len, cells)) for cells in zip(columns, *rows, strict=True)]
-    # A rule left of each column and at the end, a blank on each side of a value.
+    # A line before each column and at the end, and a space on each side of a value.
     return sum(needed) + 3 * len(needed) + 1 <= width
 
 
 def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
-    """Yield the lines of a table that is shown one column a line, long values wrapped."""
+    """Yield the lines of a table with one column per line; long values are wrapped."""
     out = PlainConsole(width=width)
     margin = max(map(cell_len, columns), default=0)
     room = max(width - margin - 3, 20)
@@ -128,10 +128,10 @@ def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -
 
 
 def print_next(*commands: str) -> None:
-    """Print what a person may type next, a command a line, none broken.
+    """Print commands that a person may type next, one per line, without wrapping.
 
     Args:
-        commands: what follows `tempkb`; how that is called from here, and for this home, is put in front.
+        commands: the arguments of `tempkb`; the program's name or path, and the home, are added.
     """
     name = home_in_front() + _program()
     for at, command in enumerate(commands):
@@ -139,12 +139,12 @@ def print_next(*commands: str) -> None:
 
 
 def _program() -> str:
-    """How to call tempkb from here: by its name, or by its place when no environment is active."""
+    """How to call tempkb: by its name, or by its path if no environment is active."""
     return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def duration(seconds: int) -> str:
-    """Return a length of time in its largest two units.
+    """Return a duration (seconds) in its largest two units.
 
     >>> duration(90_061)
     '1 d 1 h'
