@@ -7,9 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb import release_runs
+from tempkb.benchmarks import building
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import entry_path, is_built, release_names
-from tempkb.benchmarks.tempel import building
+from tempkb.benchmarks.releases import create, load
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
 from tempkb.release_runs import build
@@ -147,4 +152,4 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
         f"built again, but not as it was: tempel_mentions r.{CUTS[0]} was version 0123456789abcdef and is "
         f"{version.version} now."
     )
-    assert require.call_args.args[4] == {f"r.{cut}" for cut in CUTS}
+    assert require.call_args.kwargs["fresh"] == {f"r.{cut}" for cut in CUTS}

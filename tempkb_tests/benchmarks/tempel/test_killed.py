@@ -7,7 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks import withdrawal
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.releases import keep, load
 from tempkb.benchmarks.tempel import building
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.building import write_release
+from tempkb.benchmarks.tempel.releases import balanced, extended
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS, TEMPEL_MENTIONS
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
