@@ -22,12 +22,12 @@ class Sample:
     """A part of a release.
 
     Attributes:
-        said: which part, in words.
+        description: the part, in words.
         narrowed: name in the promise's query -> SQL that selects the part from `rows`.
         windows: first days of the windows that are read, if the table has one partition per window; None for all.
     """
 
-    said: str
+    description: str
     narrowed: dict[str, str] = field(default_factory=dict)
     windows: frozenset[str] | None = None
 
@@ -47,8 +47,8 @@ def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
     chosen = days[first - 1 : first + n_judged]
     until = literal(days[first + n_judged]) if first + n_judged < len(days) else "study_to"
     study = f"CAST({literal(chosen[0])} AS DATE) AS study_from, CAST({until} AS DATE) AS study_to"
-    said = f"windows {chosen[0]} .. {chosen[-1]} of {len(keys)}, chosen by the release's name"
-    return Sample(said, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
+    description = f"windows {chosen[0]} .. {chosen[-1]} of {len(keys)}, chosen by the release's name"
+    return Sample(description, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
 
 
 def subjects_of(*names: str) -> Callable[[Lake, Table, str], Sample | None]:

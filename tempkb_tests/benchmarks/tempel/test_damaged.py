@@ -118,7 +118,7 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         for name, what in lost.items():
             said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
             assert (said.exit_code, said.output.count("\n")) == (1, 1)
-            assert f"release '{name}': found no {what}, which it held when it was built" in said.output
+            assert f"release '{name}': found no {what}, which belonged to it when it was built" in said.output
             assert said.output.endswith(f"tempkb release finish {name}\n")
         store.set_aside_damaged()
     with pytest.raises(DesignError, match="found no tempel_statistics r"):

@@ -180,7 +180,7 @@ def test_a_folder_that_is_no_export_is_left_alone(built, tmp_path):
     store, release = built
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "thesis.txt").write_text("mine", "utf-8")
-    with pytest.raises(SettingsError, match="exists and is no export, so it is left alone"):
+    with pytest.raises(SettingsError, match="exists and is not an export, so it is not replaced"):
         export_release(store, TEMPEL, release, tmp_path)
     assert (tmp_path / "r" / "thesis.txt").read_text("utf-8") == "mine"
 

@@ -79,7 +79,14 @@ METHODS = Methods(
     design=design,
     read_entry=read_entry,
     partitions=lambda release: {TOY_TITLES.name: [release.name]},
-    steps=(Step("toy_letters", (Made(TOY_TITLES, "Titles. Key `page_id`.", (STABLE_SNAPSHOTS,)),), build, (TITLES_ARE_TITLES,)),),
+    steps=(
+        Step(
+            "toy_letters",
+            (Made(TOY_TITLES, "Titles. Key `page_id`.", (STABLE_SNAPSHOTS,)),),
+            build,
+            (TITLES_ARE_TITLES,),
+        ),
+    ),
     files=files,
     card=card,
     closing=closing,
