@@ -1,4 +1,4 @@
-"""What TempEL does with a release; the common life of releases calls these functions."""
+"""The methods of TempEL, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -45,7 +45,7 @@ from tempkb.store.store import Store
 from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
 
-# Releases that are balanced, or were built by an early version, have no `tempel_filters`.
+# `tempel_filters` is not among these, because balanced releases and those of early versions do not have it.
 _OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
 
 
@@ -58,7 +58,7 @@ def _extend(store: Store, release: Release, asked: Asked) -> Release:
 
 
 def _snapshots(store: Store, asked: Asked) -> list[date]:
-    """The snapshots that are asked for, none of which lies in the future."""
+    """The requested snapshots; refuse those in the future."""
     cuts = read_snapshots(asked["snapshots"])
     today, granularity = datetime.now(UTC).date(), store.home.settings.granularity
     refuse_future_cuts(f"snapshots {asked['snapshots']}", cuts, today, granularity)
@@ -127,12 +127,12 @@ _STEP = Step(
     (
         Made(
             TEMPEL_PLANS,
-            "Entities, surfaces and quotas of a release, cut by cut; frozen. Key `page_id, subset`.",
+            "The frozen plan of a release: entities, surfaces and quotas by cut. Key `page_id, subset`.",
             (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS),
         ),
         Made(
             TEMPEL_FILTERS,
-            "What each filter drops at each snapshot, in order, alone and only. Key `filter, applied`.",
+            "How much each filter drops at each snapshot: in order, alone and only. Key `filter, applied`.",
             (TEMPEL_PLANS,),
         ),
         Made(
