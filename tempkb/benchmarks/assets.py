@@ -49,7 +49,7 @@ def _asset_of(
         measurement: the measurement whose step it is; None for a step of building a release.
         is_first: whether it is the first step, whose configuration may request a new release.
     """
-    config = _asked_of_releases(benchmark) if is_first else _asked_of_measurement(measurement)
+    config = _config_of_releases(benchmark) if is_first else _config_of_measurement(measurement)
 
     @dg.multi_asset(
         name=step.name,
@@ -60,9 +60,9 @@ def _asset_of(
     def asset(
         context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        asked = context.op_execution_context.op_config or {}
-        if is_first and asked[benchmark.study.name]:
-            _write_down(context, store, benchmark, asked)
+        options = context.op_execution_context.op_config or {}
+        if is_first and options[benchmark.study.name]:
+            _register(context, store, benchmark, options)
         last: dict[dg.AssetKey, dict[str, Any]] = {}
         for name in context.partition_keys:
             last = _make(context, store, benchmark, step, measurement, name)
@@ -86,8 +86,8 @@ def _make(
     # Read before the block that withdraws a release, so that a release of another benchmark is never withdrawn.
     release = load(store.home, benchmark, name)
     if measurement is not None:
-        asked = context.op_execution_context.op_config
-        built = step.run(store, release, context.log.info, asked)
+        options = context.op_execution_context.op_config
+        built = step.run(store, release, context.log.info, options)
     else:
         with forgetting_withdrawn(context, store, benchmark, name):
             built = build_step(store, methods, step, release, context.log.info)
@@ -120,7 +120,7 @@ def _spec(benchmark: Benchmark, table: Table, meaning: str, sources: Sequence[Ta
     return spec_of(table, f"{meaning}{_PARTITIONS}", deps).replace_attributes(key=_key(benchmark, table))
 
 
-def _asked_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
+def _config_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
     """Return the fields of a run's configuration; without a study, a registered release is built."""
     fields = {
         one.name: dg.Field(
@@ -135,19 +135,19 @@ def _asked_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
     return {**fields, "changes": dg.Field(dict, is_required=False, default_value={}, description=changes)}
 
 
-def _asked_of_measurement(measurement: Measurement | None) -> dict[str, dg.Field]:
+def _config_of_measurement(measurement: Measurement | None) -> dict[str, dg.Field]:
     """Return the fields of a run's configuration for a measurement; none for other steps."""
     arguments = measurement.arguments if measurement else ()
     return {one.name: dg.Field(str, description=one.meaning) for one in arguments}
 
 
-def _write_down(context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, asked: dict[str, Any]) -> None:
+def _register(context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, options: dict[str, Any]) -> None:
     """Register the release that the run's configuration requests."""
     name = context.partition_key
     with forgetting_withdrawn(context, store, benchmark, name):
-        changes = {part: str(value) for part, value in asked["changes"].items()}
-        design = benchmark.loaded().design(store, {**asked, "changes": changes})
-        keep(store.home, create(store.home, benchmark, asked["preset"], design, name))
+        changes = {part: str(value) for part, value in options["changes"].items()}
+        design = benchmark.loaded().design(store, {**options, "changes": changes})
+        keep(store.home, create(store.home, benchmark, options["preset"], design, name))
 
 
 def _facts(store: Store, versions: dict[str, list[Version]], built: Built, seconds: float) -> dict[str, dict[str, Any]]:

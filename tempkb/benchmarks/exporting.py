@@ -6,7 +6,7 @@ from pathlib import Path
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.methods import Asked
+from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import require_whole
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.store.parquet import read_parquet
@@ -14,7 +14,7 @@ from tempkb.store.store import Store
 
 
 def export_release(
-    store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, asked: Asked | None = None
+    store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, options: Options | None = None
 ) -> Path:
     """Write a release to a folder with its name below `folder`, and return the path.
 
@@ -27,7 +27,7 @@ def export_release(
         benchmark: the release's benchmark.
         release: a release that is built.
         folder: made if needed; an earlier export of the same release is replaced.
-        asked: the benchmark's export options by name.
+        options: the benchmark's export options by name.
 
     Raises:
         DesignError: the release is not built, or has lost a partition to damage.
@@ -37,7 +37,7 @@ def export_release(
     methods = benchmark.loaded()
     target = folder / release.name
     with export_folder(target) as out:
-        methods.files(store, release, out, asked or {})
+        methods.files(store, release, out, options or {})
         for table, keys in methods.partitions(release).items():
             for key in keys:
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))

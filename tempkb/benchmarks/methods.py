@@ -18,7 +18,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 Log = Callable[[str], None]
-Asked = Mapping[str, Any]
+Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Step:
 
     name: str
     makes: tuple[Made, ...]
-    run: Callable[[Store, Any, Log, Asked], Built]
+    run: Callable[[Store, Any, Log, Options], Built]
     promises: tuple[Promise, ...] = ()
     shows: Callable[[Store, Any, Versions], Shows] = _nothing
 
@@ -150,12 +150,12 @@ class Methods:
         closing: returns the closing screen.
     """
 
-    design: Callable[[Store, Asked], Design]
+    design: Callable[[Store, Options], Design]
     read_entry: Callable[[Mapping[str, Any]], AnyRelease]
     partitions: Callable[[Any], Mapping[str, Sequence[str]]]
     steps: tuple[Step, ...]
-    files: Callable[[Store, Any, ExportFolder, Asked], None]
+    files: Callable[[Store, Any, ExportFolder, Options], None]
     card: Callable[[Store, Any], Card]
     closing: Callable[[Store, Any], Closing]
     measures: Mapping[str, Step] = field(default_factory=dict)
-    acts: Mapping[str, Callable[[Store, Any, Asked], AnyRelease]] = field(default_factory=dict)
+    acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)

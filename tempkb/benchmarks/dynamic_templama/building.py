@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.changes import make_changes
 from tempkb.benchmarks.dynamic_templama.handovers import find_handovers
-from tempkb.benchmarks.dynamic_templama.released_changes import Asked, released_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
@@ -131,15 +131,15 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
     If subjects have the same name, the rule may count one item in two classes. Its
     row then has the class that came first, and the count of both.
     """
-    earlier, later = (_asked(version) for version in (before, now))
+    earlier, later = (_queries_of(version) for version in (before, now))
     previous: dict[tuple[str, str], list[str]] = {}
     for one in earlier:
         row = one.source
         previous[row["subject_id"], row["relation"]] = [answer["entity_id"] for answer in row["answers"]]
     counted: Counter[tuple[str, str, str]] = Counter()
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for change, asked, at in released_changes(earlier, later):
-        row = asked.source
+    for change, query, at in released_changes(earlier, later):
+        row = query.source
         key = (row["subject_id"], row["relation"], row["answers"][at]["entity_id"])
         counted[key] += 1
         rows.setdefault(
@@ -165,10 +165,10 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
     return pa.Table.from_pylist(changes, DYNAMIC_TEMPLAMA_CHANGES.schema)
 
 
-def _asked(version: Version) -> list[Asked]:
+def _queries_of(version: Version) -> list[Query]:
     rows = plain_rows(read_parquet(version.paths()))
     return [
-        Asked(row["query"], [answer["label"] for answer in row["answers"]], row)
+        Query(row["query"], [answer["label"] for answer in row["answers"]], row)
         for row in rows
         if row["template_no"] == 1
     ]

@@ -94,9 +94,9 @@ def make_changes(
     """
     held_before = study.holding(before, release.design.answers)
     held_now = study.holding(window, release.design.answers)
-    stood, stands = study.things_of(held_before), study.things_of(held_now)
-    things = np.flatnonzero(stood | stands)
-    was, is_now = stood[things], stands[things]
+    held_before_by_thing, held_now_by_thing = study.things_of(held_before), study.things_of(held_now)
+    things = np.flatnonzero(held_before_by_thing | held_now_by_thing)
+    was, is_now = held_before_by_thing[things], held_now_by_thing[things]
     came, went = is_now & ~was, was & ~is_now
     pairs = study.pair_of_thing[things]
     of = _OfPairs(pairs, study.pairs.num_rows)
@@ -108,7 +108,7 @@ def make_changes(
     detail = np.select(
         [
             was & is_now,
-            came & _stood_earlier(study, before)[things],
+            came & _began_earlier(study, before)[things],
             came & ~of.any(was),
             went & ~of.any(is_now),
             of.any(came) & of.any(went),
@@ -180,7 +180,7 @@ def _written(study: Study, spells: Numbers, values: Numbers) -> Numbers:
     return fineness
 
 
-def _stood_earlier(study: Study, before: Window) -> Numbers:
+def _began_earlier(study: Study, before: Window) -> Numbers:
     """For each thing, whether it began before the window before."""
     return study.things_of(study.begins < np.datetime64(before.start, "D").astype(int))
 

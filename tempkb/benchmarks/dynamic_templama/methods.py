@@ -29,13 +29,13 @@ from tempkb.benchmarks.fact_queries.life import (
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -58,13 +58,13 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {**shared_partitions(release), **own}
 
 
-def _build_changes(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _build_changes(store: Store, release: Release, log: Log, _options: Options) -> Built:
     build_changes(store, release, log)
     return Built()
 
 
-def _count_tokens(store: Store, release: Release, _log: Log, asked: Asked) -> Built:
-    count_tokens(store, release, Path(asked["tokenizer"]))
+def _count_tokens(store: Store, release: Release, _log: Log, options: Options) -> Built:
+    count_tokens(store, release, Path(options["tokenizer"]))
     return Built()
 
 

@@ -254,8 +254,8 @@ class _Builder:
     def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
         columns = ", ".join(map(identifier, table.column_names()))
         used = {name: value for name, value in values.items() if f"${name}" in query}
-        asked = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
-        for batch in self.connection.sql(asked, params=used).to_arrow_reader(_BATCH_ROWS):
+        ordered = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
+        for batch in self.connection.sql(ordered, params=used).to_arrow_reader(_BATCH_ROWS):
             yield table.conform(batch)
 
     def _staged(self, name: str, schema: pa.Schema) -> Staged:

@@ -25,12 +25,12 @@ _MARKED = f"concat(chr(57344), regexp_replace({{}}, '({_EDGE})', chr(57344) || '
 MENTIONED_OFTEN = f"""
     WITH marked AS (
         SELECT *, regexp_matches(mention, '^{_UNSPACED}|{_UNSPACED}$') AS is_unspaced,
-               CASE WHEN is_unspaced THEN sentence ELSE {_MARKED.format("sentence")} END AS said,
+               CASE WHEN is_unspaced THEN sentence ELSE {_MARKED.format("sentence")} END AS text,
                CASE WHEN is_unspaced THEN mention ELSE {_MARKED.format("mention")} END AS name
         FROM sentences
     )
     SELECT release, page_id, sentence_start_char, mention FROM marked
-    WHERE length(said) - length(replace(said, name, '')) <> length(name)
+    WHERE length(text) - length(replace(text, name, '')) <> length(name)
 """
 NOT_IN_PLACE = """
     SELECT release, cloze_id FROM cloze
@@ -107,7 +107,7 @@ _BARE = f"concat(' ', regexp_replace({{}}, '{_EDGE}+', ' ', 'g'), ' ')"
 # plural. A short mention is compared with case, because "US" is not "us".
 GIVEN_AWAY = f"""
     WITH strict AS (
-        SELECT release, cloze_id, answer, CASE WHEN length(mention) > 3 THEN lower(answer) ELSE answer END AS said,
+        SELECT release, cloze_id, answer, CASE WHEN length(mention) > 3 THEN lower(answer) ELSE answer END AS text,
                CASE WHEN length(mention) > 3 THEN lower(mention) ELSE mention END AS name
         FROM cloze JOIN releases AS r USING (release)
         WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
@@ -115,8 +115,8 @@ GIVEN_AWAY = f"""
     SELECT release, cloze_id, answer FROM strict
     WHERE (length(answer) - length(replace(answer, '"', ''))) % 2 = 1
        OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
-       OR contains({_BARE.format("said")}, {_BARE.format("name")})
-       OR contains({_BARE.format("said")}, {_BARE.format("concat(name, 's')")})
+       OR contains({_BARE.format("text")}, {_BARE.format("name")})
+       OR contains({_BARE.format("text")}, {_BARE.format("concat(name, 's')")})
 """
 _DEFINITION = _MARKED.format("lower(one.random_definition)")
 _HOLDS = f"contains({_DEFINITION}, {_MARKED.format('lower(one.{})')})"

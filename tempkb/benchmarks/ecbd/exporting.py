@@ -21,7 +21,7 @@ POPULAR = "popular"
 Row = dict[str, Any]
 
 
-def write_files(store: Store, release: Release, out: ExportFolder, _asked: Mapping[str, Any]) -> None:
+def write_files(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
     """Write the files of the released layouts: items with nine fields, and with the fields of the follow-up paper."""
     built = {table.name: version for table in TABLES for version in store.lake.versions(table.name, [release.name])}
     for year in _years(built[ECBD_CLOZE.name]):

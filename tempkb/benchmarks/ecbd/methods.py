@@ -16,13 +16,13 @@ from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_
 from tempkb.benchmarks.ecbd.releases import Release, read_entry
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -45,15 +45,15 @@ from tempkb.wording import counted
 _SHOWN_ITEMS = 5
 
 
-def _design(store: Store, asked: Asked) -> Design:
-    dump_id = "" if asked["dump_id"] == "none" else asked["dump_id"] or newest_wikidata(store)
-    cut = asked["cut"] or newest_cut(store)
-    design = make_design(asked["preset"], asked["windows"], cut, dump_id, asked["popular"], asked["changes"])
+def _design(store: Store, options: Options) -> Design:
+    dump_id = "" if options["dump_id"] == "none" else options["dump_id"] or newest_wikidata(store)
+    cut = options["cut"] or newest_cut(store)
+    design = make_design(options["preset"], options["windows"], cut, dump_id, options["popular"], options["changes"])
     today = datetime.now(UTC).date()
     refuse_future_cuts(f"--cut {design.cut}", [design.cut], today, store.home.settings.granularity, "--cut ")
     if design.end > today:
         origins = list(windows_between(design.first, design.end, design.origin_granularity))
-        refuse_unended(asked["windows"], origins, today, "{first}..{end}")
+        refuse_unended(options["windows"], origins, today, "{first}..{end}")
     return design
 
 
@@ -61,7 +61,7 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {table.name: [release.name] for table in TABLES}
 
 
-def _run(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     warnings: list[str] = []
     write_release(store, release, log, warnings.append)
     return Built(warnings)

@@ -167,7 +167,7 @@ def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]
     """Each text of each chosen article, by page and age; a few articles at a time, since DuckDB cannot spill texts."""
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE stood AS
+        CREATE OR REPLACE TEMP TABLE text_windows AS
         SELECT page_id, revision_id, min(s.window_start) AS window_start
         FROM snapshots AS s SEMI JOIN chosen USING (page_id)
         WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
@@ -191,15 +191,15 @@ _TEXTS_OF = """
         WHERE page_id BETWEEN $first AND $last AND kind IN ('page', 'section') AND target_title <> ''
         GROUP BY page_id, revision_id
     )
-    SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
-           stood.revision_id = chosen.revision_id AS is_current,
+    SELECT text_windows.page_id, text_windows.window_start, texts.text, chosen.title,
+           text_windows.revision_id = chosen.revision_id AS is_current,
            CASE WHEN is_current THEN texts.paragraphs END AS paragraphs,
            CASE WHEN is_current THEN texts.holes END AS holes, linked.links
-    FROM stood JOIN chosen USING (page_id)
-    JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
-    LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id
-    WHERE stood.page_id BETWEEN $first AND $last AND texts.page_id BETWEEN $first AND $last
-    ORDER BY stood.page_id, stood.window_start, stood.revision_id
+    FROM text_windows JOIN chosen USING (page_id)
+    JOIN texts ON texts.page_id = text_windows.page_id AND texts.revision_id = text_windows.revision_id
+    LEFT JOIN linked ON linked.page_id = text_windows.page_id AND linked.revision_id = text_windows.revision_id
+    WHERE text_windows.page_id BETWEEN $first AND $last AND texts.page_id BETWEEN $first AND $last
+    ORDER BY text_windows.page_id, text_windows.window_start, text_windows.revision_id
 """
 
 

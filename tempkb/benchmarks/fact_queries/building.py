@@ -105,13 +105,13 @@ def build_queries(store: Store, release: Release, table: Table, log: Log) -> lis
     sources = [_need(store, one, release.name) for one in (FACT_SPELLS, FACT_SUBJECTS)]
     provenance = Provenance({f"{one.table} {one.partition}": one.version for one in sources}, release.design.to_json())
     study = read_release(store, release)
-    asks = study.asks(release.design.asked())
+    texts = study.query_texts(release.design.numbered_templates())
     versions = []
     for window in release.design.windows():
         partition = partition_of(release.name, window)
         version = store.lake.current(table.name, partition)
         if version is None:
-            rows = make_queries(study, asks, release, window, table)
+            rows = make_queries(study, texts, release, window, table)
             version = store.write(table, partition, [rows], provenance)
             log(f"{window.label}: {version.rows:,} queries")
         versions.append(version)

@@ -119,7 +119,7 @@ class Design:
         """Return the windows of the study, oldest first."""
         return list(windows_between(self.first, self.end, self.granularity))
 
-    def asked(self) -> Mapping[Template, int]:
+    def numbered_templates(self) -> Mapping[Template, int]:
         """Return the templates in the release's language, with their numbers."""
         return number_templates([one for one in self.templates if one.language == self.language])
 
@@ -143,8 +143,8 @@ class Design:
 
     def unworded(self) -> list[str]:
         """Return the relations that have templates in other languages only, and are therefore left out."""
-        asked = {one.relation for one in self.asked()}
-        return list(dict.fromkeys(one.relation for one in self.templates if one.relation not in asked))
+        used = {one.relation for one in self.numbered_templates()}
+        return list(dict.fromkeys(one.relation for one in self.templates if one.relation not in used))
 
     def to_json(self) -> dict[str, Any]:
         """Return the design as plain values, for files and for the release's row."""

@@ -26,7 +26,7 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
         queries: the benchmark's table of queries.
     """
 
-    def write(store: Store, release: Release, out: ExportFolder, _asked: Mapping[str, Any]) -> None:
+    def write(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
         versions = store.lake.versions(queries.name, partitions_of_release(store.lake, queries, release.name))
         for split in SPLITS:
             out.write_json_lines(f"{split}.jsonl", records_of(_query_rows(store, release, versions, split)))

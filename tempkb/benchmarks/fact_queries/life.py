@@ -12,7 +12,7 @@ from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Asked, Built, Closing, Grid, Log, Made, Shows, Step, Versions
+from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Shows, Step, Versions
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
@@ -23,21 +23,21 @@ from tempkb.windows import refuse_unended
 from tempkb.wording import counted
 
 
-def design_of(benchmark: str) -> Callable[[Store, Asked], Design]:
+def design_of(benchmark: str) -> Callable[[Store, Options], Design]:
     """Return the function that makes a design of a benchmark from options."""
 
-    def design(store: Store, asked: Asked) -> Design:
-        dump_id = asked["dump_id"] or newest_wikidata(store)
+    def design(store: Store, options: Options) -> Design:
+        dump_id = options["dump_id"] or newest_wikidata(store)
         made = make_design(
             benchmark,
-            asked["preset"],
+            options["preset"],
             dump_id,
-            asked["windows"],
-            asked["granularity"],
-            asked["templates"],
-            asked["changes"],
+            options["windows"],
+            options["granularity"],
+            options["templates"],
+            options["changes"],
         )
-        refuse_unended(asked["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
+        refuse_unended(options["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
         return made
 
     return design
@@ -86,7 +86,7 @@ def queries_step(table: Table, title: str) -> Step:
         title: the benchmark's title.
     """
 
-    def build(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
         build_queries(store, release, table, log)
         return Built()
 
@@ -122,7 +122,7 @@ def closing_of(store: Store, release: Release, queries: Table, further: Sequence
     )
 
 
-def _build_spells(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _build_spells(store: Store, release: Release, log: Log, _options: Options) -> Built:
     versions = build_spells(store, release, log)
     reasons = versions[FACT_SUBJECTS.name].side_rows(EXCLUSIONS.name)
     found = {row["reason"]: row["example"] for row in reasons}

@@ -18,7 +18,7 @@ def partition_of(release: str, window: Window) -> str:
     return f"{release}.{window.key}"
 
 
-def make_queries(study: Study, asks: pa.Table, release: Release, window: Window, table: Table) -> pa.Table:
+def make_queries(study: Study, texts: pa.Table, release: Release, window: Window, table: Table) -> pa.Table:
     """Return the queries of a window in key order.
 
     An object with two spells in the window is one answer; by the released rule of
@@ -26,7 +26,7 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
 
     Args:
         study: the release's spells.
-        asks: the result of `study.asks` for the release's templates.
+        texts: the result of `study.query_texts` for the release's templates.
         release: the release.
         window: one of its windows.
         table: the declaration of the table of queries.
@@ -43,9 +43,9 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
     answers = pa.ListArray.from_arrays(offsets, dated)
     place = np.full(study.pairs.num_rows, -1)
     place[pairs[starts]] = np.arange(len(starts))
-    place_of_query = place[asks["pair"].to_numpy()]
+    place_of_query = place[texts["pair"].to_numpy()]
     is_answered = place_of_query >= 0
-    rows = asks.filter(pa.array(is_answered))
+    rows = texts.filter(pa.array(is_answered))
     return table.conform(_rows(study, rows, answers.take(pa.array(place_of_query[is_answered])), release, window))
 
 
@@ -55,21 +55,21 @@ def _first_of_each(spells: Numbers, thing: Numbers) -> Numbers:
     return kept
 
 
-def _rows(study: Study, asks: pa.Table, answers: pa.ListArray, release: Release, window: Window) -> pa.Table:
-    about = study.pairs.take(asks["pair"])
-    n = asks.num_rows
-    ids = pc.binary_join_element_wise(asks["before_date"], pa.scalar(window.label), asks["behind_date"], "")
+def _rows(study: Study, texts: pa.Table, answers: pa.ListArray, release: Release, window: Window) -> pa.Table:
+    about = study.pairs.take(texts["pair"])
+    n = texts.num_rows
+    ids = pc.binary_join_element_wise(texts["before_date"], pa.scalar(window.label), texts["behind_date"], "")
     columns = {
         "wiki": about["wiki"],
         "dump_id": about["dump_id"],
         "release": about["release"],
         "window_start": pa.repeat(pa.scalar(window.start), n),
         "query_id": ids,
-        "template_no": asks["template_no"],
+        "template_no": texts["template_no"],
         "subject_id": about["subject_id"],
         "relation": about["relation"],
         "date": pa.repeat(window.label, n),
-        "query": asks["query"],
+        "query": texts["query"],
         "answers": answers,
         "split": about["split"],
         "granularity": pa.repeat(str(release.design.granularity), n),

@@ -19,10 +19,12 @@ NO_WORDING = "relation without a wording in the language"
 
 
 def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make the table `asked` with the templates: relation, template_no, wording."""
-    connection.execute("CREATE OR REPLACE TEMP TABLE asked (relation VARCHAR, template_no SMALLINT, wording VARCHAR)")
-    rows = [(one.relation, number, one.wording) for one, number in design.asked().items()]
-    connection.executemany("INSERT INTO asked VALUES (?, ?, ?)", rows)
+    """Make the table `templates`: relation, template_no, wording."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE templates (relation VARCHAR, template_no SMALLINT, wording VARCHAR)"
+    )
+    rows = [(one.relation, number, one.wording) for one, number in design.numbered_templates().items()]
+    connection.executemany("INSERT INTO templates VALUES (?, ?, ?)", rows)
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
@@ -62,9 +64,9 @@ def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> 
     Raises:
         DesignError: no relation has a dated statement.
     """
-    rows = connection.execute("SELECT DISTINCT relation FROM asked ANTI JOIN facts USING (relation)").fetchall()
+    rows = connection.execute("SELECT DISTINCT relation FROM templates ANTI JOIN facts USING (relation)").fetchall()
     lacking = sorted((row[0] for row in rows), key=lambda name: int(name[1:]))
-    if len(lacking) == len({one.relation for one in design.asked()}):
+    if len(lacking) == len({one.relation for one in design.numbered_templates()}):
         raise DesignError(
             f"templates: no statement of {', '.join(lacking)} in {design.dump_id} has a date and an item as value, so "
             "there are no queries; name other relations with --templates, or take another dump"
@@ -77,7 +79,7 @@ def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> 
 
 
 def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
-    """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `asked`.
+    """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `templates`.
 
     Its rows hold from `possible_from` to `possible_to`, which is the largest date if
     the end is not known.
@@ -122,7 +124,7 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
                    WHEN {undated} THEN 'has no date that can be read'
                    WHEN {later} THEN 'begins after the dump'
                END AS reason
-        FROM facts AS f SEMI JOIN asked USING (relation)
+        FROM facts AS f SEMI JOIN templates USING (relation)
         LEFT JOIN named AS n ON n.entity_id = f.subject_id
         LEFT JOIN named AS o ON o.entity_id = f.object_id
         LEFT JOIN best AS s ON s.subject_id = f.subject_id AND s.relation = f.relation

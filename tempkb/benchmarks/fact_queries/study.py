@@ -99,7 +99,7 @@ class Study:
         found[self.thing[spells]] = True
         return found
 
-    def asks(self, templates: Mapping[Template, int]) -> pa.Table:
+    def query_texts(self, templates: Mapping[Template, int]) -> pa.Table:
         """Return the query texts of all pairs, in the order of their ids.
 
         Columns: before_date and behind_date (the parts of the id around the date), pair, template_no, query.

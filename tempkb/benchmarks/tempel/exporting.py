@@ -26,7 +26,7 @@ _TITLES = ("target_title", "anchor_title")
 Pieces = Callable[[str], list[str]]
 
 
-def write_files(store: Store, release: Release, out: ExportFolder, asked: Mapping[str, Any]) -> None:
+def write_files(store: Store, release: Release, out: ExportFolder, options: Mapping[str, Any]) -> None:
     """Write the files of the released layout.
 
     `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
@@ -36,13 +36,13 @@ def write_files(store: Store, release: Release, out: ExportFolder, asked: Mappin
         store: the store with the release.
         release: a release that is built.
         out: the folder to write to.
-        asked: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`.
+        options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`.
 
     Raises:
         ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
-    pieces = _tokenizer(Path(asked["tokenizer"])) if asked.get("tokenizer") else None
+    pieces = _tokenizer(Path(options["tokenizer"])) if options.get("tokenizer") else None
     require_all_texts(store, release.cuts)
     for cut in release.cuts:
         for subset in SUBSETS:

@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -49,19 +49,19 @@ from tempkb.wording import counted
 _OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
 
 
-def _design(store: Store, asked: Asked) -> Design:
-    return make_design(asked["preset"], _snapshots(store, asked), asked["changes"])
+def _design(store: Store, options: Options) -> Design:
+    return make_design(options["preset"], _snapshots(store, options), options["changes"])
 
 
-def _extend(store: Store, release: Release, asked: Asked) -> Release:
-    return extended(release, _snapshots(store, asked))
+def _extend(store: Store, release: Release, options: Options) -> Release:
+    return extended(release, _snapshots(store, options))
 
 
-def _snapshots(store: Store, asked: Asked) -> list[date]:
+def _snapshots(store: Store, options: Options) -> list[date]:
     """The requested snapshots; refuse those in the future."""
-    cuts = read_snapshots(asked["snapshots"])
+    cuts = read_snapshots(options["snapshots"])
     today, granularity = datetime.now(UTC).date(), store.home.settings.granularity
-    refuse_future_cuts(f"snapshots {asked['snapshots']}", cuts, today, granularity)
+    refuse_future_cuts(f"snapshots {options['snapshots']}", cuts, today, granularity)
     return cuts
 
 
@@ -71,7 +71,7 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {**{table.name: cuts for table in _OF_CUTS}, **{table.name: [release.name] for table in once}}
 
 
-def _run(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     written = write_release(store, release, log)
     return Built(written.warnings, written.fresh)
 
@@ -163,6 +163,6 @@ METHODS = Methods(
     closing=_closing,
     acts={
         "extend": _extend,
-        "balance": lambda _store, release, _asked: balanced(release),
+        "balance": lambda _store, release, _options: balanced(release),
     },
 )

@@ -80,7 +80,9 @@ def test_studies_and_sources_must_fit():
         DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and contain nothing"
     ):
         make_design("tempkb", STUDY, "2021-01-01", "d")
-    with pytest.raises(DesignError, match="dump_id: there is no Wikidata dump with origins, and there are no popular pages"):
+    with pytest.raises(
+        DesignError, match="dump_id: there is no Wikidata dump with origins, and there are no popular pages"
+    ):
         make_design("tempkb", STUDY, "2024-01-01")
     assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
     assert make_design("tempkb", STUDY, "2014-12-01", popular="3").cut == date(2014, 12, 1)  # no study without a dump
