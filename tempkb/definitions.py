@@ -12,6 +12,7 @@ from tempkb import automation
 from tempkb.benchmarks.assets import assets_of_benchmark, partitions_of_benchmark
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.checks import checks_of_benchmark
+from tempkb.checks import check_of
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
@@ -34,7 +35,7 @@ def build_definitions(home: Home) -> dg.Definitions:
     jobs = {job.name: job for job in automation.jobs(TABLES, BENCHMARKS)}
     of_rooms = [asset for room in ROOMS for asset in assets_of(room, home)]
     of_benchmarks = [asset for one in BENCHMARKS for asset in benchmark_assets(one, home)]
-    room_checks = [check for room in ROOMS for check in dg.load_asset_checks_from_modules(room.loaded())]
+    room_checks = [check for room in ROOMS for check in checks_of(room, home)]
     return dg.Definitions(
         assets=[*of_rooms, *of_benchmarks],
         asset_checks=[*room_checks, *(check for one in BENCHMARKS for check in checks_of_benchmark(one))],
@@ -51,6 +52,12 @@ def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
     made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
     partitions = partitions_of(home.settings)
     return dg.map_asset_specs(partial(_completed, group=room.name, home=home, partitions=partitions), made)
+
+
+def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
+    """Return the asset checks of a room for a home: of its promises, over the partitions of their tables."""
+    partitions = partitions_of(home.settings)
+    return [check_of(promise, partitions[promise.about.family]) for promise in room.promised()]
 
 
 def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:

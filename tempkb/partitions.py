@@ -3,8 +3,6 @@
 Assets do not name their partitions: these follow from the family of the table that an asset writes.
 """
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from tempkb.settings import Settings
@@ -31,13 +29,6 @@ def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[st
         timezone="UTC",
     )
     return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows}
-
-
-def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
-    """Of the keys of some windows those that a run is about, by its tags; all when it names none."""
-    first = run.tags.get("dagster/asset_partition_range_start", run.tags.get("dagster/partition"))
-    last = run.tags.get("dagster/asset_partition_range_end", run.tags.get("dagster/partition"))
-    return [key for key in keys if first is None or last is None or first <= key <= last]
 
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import get_args
 
 import click
-import dagster as dg
 import duckdb
 import pyarrow as pa
 import pytest

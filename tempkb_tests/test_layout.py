@@ -28,6 +28,7 @@ RANKS = {
     "store": 2,
     "engine": 2.5,
     "partitions": 3,
+    "checks": 3,
     "dumps": 4,
     "wikitext": 4,
     "wikidata": 4.5,

@@ -22,16 +22,10 @@ from tempkb.store.tables import Table
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A promise of a release.
+class Promise(promises.Promise):
+    """A promise of a release; a breach that is no warning withdraws the release.
 
     Attributes:
-        name: its name, which is also that of the asset check.
-        meaning: one sentence for people.
-        about: the table whose asset has the check.
-        query: SQL that returns the rows that break it.
-        tables: the tables, by the names that the query uses.
-        is_warning: whether a broken promise is only a warning, and does not withdraw the release.
         may_fade: whether it compares with tables that may change after the release is built, such as texts that a
             later cleaner cleans again. It must hold when the release is built, and is a warning from then on.
         prepare: adds functions that the query needs to the connection.
@@ -39,12 +33,6 @@ class Promise:
             if all rows are checked.
     """
 
-    name: str
-    meaning: str
-    about: Table
-    query: str
-    tables: Mapping[str, Table]
-    is_warning: bool = False
     may_fade: bool = False
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
     sample: Callable[[Lake, Table, str], Sample | None] | None = None
