@@ -56,9 +56,9 @@ def _rows(tables: Iterable[pa.Table]) -> Iterator[tuple[Any, ...]]:
 
 
 def _misplaced(store: Store, subject: Subject) -> Iterator[tuple[int, int, str]]:
-    """Of the quarters that the run's own step has written; of all if no step of this run has said which.
+    """Misplaced surfaces of the quarters that a step of the run has written, or of all quarters if none has.
 
-    Texts lie by quarter, so the windows of a run do not tell which of them it has written.
+    Texts are partitioned by quarter, so the windows of a run do not say which quarters it has written.
     """
     return misplaced_surfaces(store, subject.facts.get("quarters", store.lake.partitions(PAGE_LINKS.name)))
 
@@ -66,20 +66,20 @@ def _misplaced(store: Store, subject: Subject) -> Iterator[tuple[int, int, str]]
 PROMISES = (
     Promise(
         "surfaces_stand_in_their_texts",
-        "Every surface of the quarters that the run has written is what the clean text holds at its span.",
+        "The readable text has every surface at its offsets, in the quarters that the run has written.",
         PAGE_LINKS,
         finds=_misplaced,
     ),
     Promise(
         "priors_of_a_surface_add_up",
-        "At each cut the priors of a surface sum to one, and links are as many as mentions of whole articles.",
+        "At each cut the priors of a surface sum to one, and there are as many links as mentions of whole articles.",
         MENTION_PRIORS,
         PRIORS_THAT_DO_NOT_ADD_UP,
         {"priors": MENTION_PRIORS, "mentions": MENTIONS},
     ),
     Promise(
         "the_index_counts_every_mention",
-        "At each cut the index holds as many mentions as there are of whole articles.",
+        "At each cut the index counts every mention of a whole article.",
         INVERTED_INDEX,
         NOT_COUNTED,
         {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS},

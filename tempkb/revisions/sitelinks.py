@@ -6,26 +6,28 @@ Snapshots take their items from `pages`. Both are functions of what the home
 holds, so that it makes no difference which of the two dumps was read first.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.dumps.sites import read_site
 from tempkb.dumps.tables import PAGES, SITELINK
-from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.parquet import open_parquet
+from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.titles import Site
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BATCH_ROWS = 1 << 16
 _TWICE = "site link that a second item has"
@@ -92,6 +94,9 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
     Returns:
         the versions of `pages` and of the snapshots, by table and partition.
     """
+    # NumPy and Arrow come with it, which `unlinked_windows`, a question of `tempkb status`, does without.
+    from tempkb.revisions.entities import EntityIds
+
     versions: dict[tuple[str, str], Version] = {}
     entities: dict[str, EntityIds] = {}
     for window in windows:
@@ -157,8 +162,10 @@ def _make_items(
     return [Exclusion(_TWICE, n, example)] if n else []
 
 
-def _normalised(rows: pa.Table, site: Site) -> pa.Table:
+def _normalised(rows: "pa.Table", site: Site) -> "pa.Table":
     """The titles of site links, which have their namespaces in front, as `pages` has them."""
+    import pyarrow as pa
+
     titles = [site.normalize(text) for text in rows["site_title"].to_pylist()]
     return pa.table(
         {
@@ -169,7 +176,9 @@ def _normalised(rows: pa.Table, site: Site) -> pa.Table:
     )
 
 
-def _table_of(batch: pa.RecordBatch) -> pa.Table:
+def _table_of(batch: "pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
     return pa.Table.from_batches([batch])
 
 
@@ -181,14 +190,7 @@ def _standing(store: Store, table: Table, partition: str) -> Version | None:
 
 def _day_of(entities: Version) -> date | None:
     """The day of a Wikidata dump; None if no item of it has a page in the wiki."""
-    for rows in _first_rows(entities):
-        day: date = rows["dump_date"][0].as_py()
-        return day
-    return None
-
-
-def _first_rows(version: Version) -> Iterator[pa.Table]:
-    for path in version.paths():
-        with open_parquet(path) as file:
-            for batch in file.iter_batches(1, columns=["dump_date"]):
-                yield pa.Table.from_batches([batch])
+    with asking() as memory:
+        found = memory.execute(f"SELECT dump_date FROM {parquet(entities.paths())} LIMIT 1").fetchone()
+    day: date | None = found[0] if found else None
+    return day

@@ -3,8 +3,6 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import find_dumps, horizon_day
@@ -19,7 +17,6 @@ from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Family, Table
-from tempkb.store.visible import visible
 from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
@@ -142,8 +139,7 @@ def print_summary(summary: "Summary") -> None:
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        line = Text.assemble(("failed:", "red"), " ", visible(at_home(failure), keep="\n"))
-        out.print(line, highlight=False, soft_wrap=True)
+        out.print_headed("failed:", f" {at_home(failure)}", style="red", soft_wrap=True)
     if summary.failures:
         built = f"; {_built(len(snapshots), len(summary.windows))}" if summary.windows else ""
         say(f"{counted(len(summary.failures), 'failure')}{built}.")

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.store.quoting import identifier, literal, parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
@@ -54,7 +57,7 @@ def view_files(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     paths: Sequence[Path],
-    schema: pa.Schema | None = None,
+    schema: "pa.Schema | None" = None,
     narrowed: str = "",
 ) -> None:
     """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows.

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 # Imported by those who read or write a file: commands that only look need it not, and it takes long.
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 
@@ -21,7 +20,7 @@ def open_parquet(path: Path) -> "pq.ParquetFile":
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
-def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> "pa.Table":
     """Return all rows of one file or several."""
     import pyarrow.parquet as pq
 
@@ -29,7 +28,7 @@ def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = N
     return pq.read_table(listed, columns=columns, page_checksum_verification=True)
 
 
-def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> "pq.ParquetWriter":
+def parquet_writer(path: Path, schema: "pa.Schema", **options: Any) -> "pq.ParquetWriter":
     """Open a file to write, with a sum in each page.
 
     Args:

@@ -3,9 +3,9 @@
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
-import pyarrow as pa
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
@@ -15,10 +15,12 @@ from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
-from tempkb.store.merge import union_by_key
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Store:
@@ -49,7 +51,7 @@ class Store:
         self,
         table: Table,
         partition: str,
-        rows: Iterable[pa.Table],
+        rows: "Iterable[pa.Table]",
         provenance: Provenance,
         exclusions: Iterable[Exclusion] = (),
         staging: Path | None = None,
@@ -79,7 +81,7 @@ class Store:
         self,
         table: Table,
         partition: str,
-        rows: Iterator[pa.Table],
+        rows: "Iterator[pa.Table]",
         provenance: Provenance,
         *,
         prefer: str = "old",
@@ -102,11 +104,14 @@ class Store:
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
+            # Arrow comes with it, which those who only read do without.
+            from tempkb.store.merge import union_by_key
+
             both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
-    def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
+    def forget(self, table: Table, partition: str, column: str, values: "pa.Array", provenance: Provenance) -> bool:
         """Take the rows out of a partition whose `column` is among `values`; False if there are none."""
         import pyarrow.compute as pc
 
@@ -144,7 +149,7 @@ class Store:
         """Bring the DuckDB file up to the lake, as far as the run's patience allows."""
         return self.database.publish(self._patience)
 
-    def read(self, table: str, **equal: object) -> pa.Table:
+    def read(self, table: str, **equal: object) -> "pa.Table":
         """Return the rows of a table from the lake, by partition and key, optionally those where columns equal values.
 
         Args:
@@ -158,9 +163,9 @@ class Store:
             return self._answer(self.views[table], equal)
         declared = self.declaration(table)
         for name in equal:
-            if name not in declared.schema.names:
+            if name not in declared.column_names():
                 raise SettingsError(
-                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}"
+                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.column_names())}"
                 )
         if declared in SIDE_TABLES:
             return self._side_rows(declared, equal)
@@ -172,7 +177,7 @@ class Store:
             or "true"
         )
         order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
-        columns = ", ".join(map(identifier, declared.schema.names))
+        columns = ", ".join(map(identifier, declared.column_names()))
         with asking() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
@@ -198,7 +203,7 @@ class Store:
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 
-    def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
+    def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
         """The rows of a named question, asked of the lake's files."""
         with asking() as memory:
             self._view_needs(memory, view)
@@ -221,7 +226,9 @@ class Store:
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)
 
-    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> pa.Table:
+    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> "pa.Table":
+        import pyarrow as pa
+
         versions = [version for name in self.tables for version in self.lake.versions(name)]
         rows = [row for version in versions for row in version.side_rows(side.name)]
         kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
@@ -246,7 +253,7 @@ class Store:
         return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
-def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":
     """Yield the row groups of Parquet files one after another."""
     for path in paths:
         with open_parquet(path) as file:
