@@ -102,7 +102,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
     [
         (["sql", "SELECT nothing FROM nowhere"], "the query was refused: Catalog Error"),
         (["sql", "DELETE FROM stable_snapshots"], "the query was refused"),
-        (["show", "No such page"], "no page bore the title 'No such page' at that cut"),
+        (["show", "No such page"], "no page had the title 'No such page' at that cut"),
         (
             ["show", "Harbour Clock", "--cut", "2021-10-02"],
             "stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2022-01-01, 2021-07-01",

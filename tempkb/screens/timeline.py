@@ -59,7 +59,7 @@ def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:
     if not found:
         like = _select(store, STABLE_SNAPSHOTS.name, [key], "title ILIKE $title || '%'", {"title": title})
         close = ", ".join(row["title"] for row in like[:5]) or "none"
-        raise SettingsError(f"no page bore the title {title!r} at that cut; titles that begin so: {close}")
+        raise SettingsError(f"no page had the title {title!r} at that cut; titles that begin like this: {close}")
     return found
 
 
@@ -131,7 +131,7 @@ def _text(store: Store, winner: dict[str, Any]) -> str | None:
 def _select(
     store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Rows of a table, by column, read by DuckDB: Arrow would take longer to import than the screen to appear."""
+    """Rows of a table by column name, read by DuckDB, because importing Arrow takes longer than the whole screen."""
     files = store.lake.files(table, partitions)
     if not files:
         return []

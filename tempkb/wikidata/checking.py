@@ -54,7 +54,7 @@ PROMISES = (
     ),
     _promise(
         "undated_statements_contradict_as_told",
-        "An undated statement has dated ones with its subject and relation, and contradicts them if none has its object.",
+        "An undated statement has dated ones of its subject and relation, and contradicts them if none has its object.",
         RIVALS_THAT_ARE_NONE,
         UNDATED_STATEMENTS,
         FACTS,
