@@ -44,15 +44,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a span must keep to.
+    """The limits of spans.
 
     Attributes:
-        max_words: words of a span at most.
-        max_distance: words from the mention to its first word at most.
-        after: must it lie after the mention?
-        n_random: random spans of a sentence at most.
-        strict: are answers refused that hold half a pair of quotation marks, consist of function words alone, or look
-            like a part that was cut out of a noun phrase?
+        max_words: the largest number of words of a span.
+        max_distance: the largest number of words from the mention to the first word of a span.
+        after: whether a span must be after the mention.
+        n_random: the largest number of random spans of a sentence.
+        strict: whether answers are refused that have half a pair of quotation marks, consist of function words, or look
+            like a part that was cut out of a noun phrase.
     """
 
     max_words: int = 5

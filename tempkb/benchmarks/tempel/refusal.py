@@ -16,7 +16,7 @@ _OTHER_ADVICE = {
 
 @dataclass(frozen=True)
 class Left:
-    """What a step has left.
+    """The numbers that a step of the selection left.
 
     Attributes:
         step: hyperparameter or filter.
