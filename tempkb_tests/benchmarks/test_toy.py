@@ -56,7 +56,9 @@ def home(demo_home, tmp_path_factory):
 def run(tree, home, *arguments):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
     environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(tree)}
-    return subprocess.run([sys.executable, *arguments], env=environment, cwd=tree, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], env=environment, cwd=tree, capture_output=True, text=True, check=False
+    )
 
 
 def tempkb(tree, home, *arguments):
@@ -83,7 +85,9 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
     assert "Harbour Clock" in made.stdout
     exported = tempkb(tree, home, "release", "export", "mine", str(tmp_path))
     assert exported.stdout == f"wrote {tmp_path / 'mine'}\n", exported.stderr
-    summed = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "mine", capture_output=True, text=True, check=True)
+    summed = subprocess.run(
+        ["sha256sum", "-c", "SHA256SUMS"], cwd=tmp_path / "mine", capture_output=True, text=True, check=True
+    )
     assert summed.stdout.splitlines() == [
         f"{name}: OK" for name in ("README.md", "design.json", "parquet/toy_titles.parquet", "titles.jsonl")
     ]
@@ -100,7 +104,12 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
 
 
 def test_the_documentation_fails_until_it_is_written_anew(tree, home):
-    told = run(tree, home, "-c", "from tempkb_tests.docs import documents; print([path.name for path, text in documents().items() if path.read_text() != text])")
+    told = run(
+        tree,
+        home,
+        "-c",
+        "from tempkb_tests.docs import documents; print([path.name for path, text in documents().items() if path.read_text() != text])",
+    )
     assert told.stdout == "['tables.md', 'releases.md', 'architecture.md']\n", told.stderr
     assert run(tree, home, "-m", "tempkb_tests.docs").returncode == 0
     tables, releases = ((tree / "docs" / name).read_text("utf-8") for name in ("tables.md", "releases.md"))

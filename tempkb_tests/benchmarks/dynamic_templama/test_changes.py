@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING
-from tempkb.benchmarks.dynamic_templama.released_changes import Asked, count_changes, released_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Query, count_changes, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.checking import (
     IN_TWO_SPLITS,
@@ -66,7 +66,7 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
         "2019-11-01": {"Moss": ("new", "extended", ["Reed"])},
     }
     # The released rule, by quarter: what is there is unchanged, what came is updated, who left is told nowhere.
-    quarters = {when: Asked("Ada", found) for (_, when), found in answers(store, release=ours.name).items()}
+    quarters = {when: Query("Ada", found) for (_, when), found in answers(store, release=ours.name).items()}
     told = [
         (change, asked.answers[at])
         for change, asked, at in released_changes([quarters["2019-Q3"]], [quarters["2019-Q4"]])
@@ -134,8 +134,8 @@ def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
 
 
 def test_the_released_rule_goes_by_text_and_name():
-    before = [Asked("Ada", ["Reed"], 1), Asked("Ada", ["Salt"], 2), Asked("Ben", ["Reed", "Reed"], 3)]
-    now = [Asked("Ada", ["Salt"], 2), Asked("Cem", ["Moss", "Reed"], 4)]
+    before = [Query("Ada", ["Reed"], 1), Query("Ada", ["Salt"], 2), Query("Ben", ["Reed", "Reed"], 3)]
+    now = [Query("Ada", ["Salt"], 2), Query("Cem", ["Moss", "Reed"], 4)]
     found = [(change, asked.source, at) for change, asked, at in released_changes(before, now)]
     # The first query of the text Ada counts for both, so Salt, unchanged by number, is updated.
     assert found == [("updated", 2, 0), ("new", 4, 0), ("new", 4, 1), ("deleted", 3, 0), ("deleted", 3, 1)]

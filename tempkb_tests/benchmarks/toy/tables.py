@@ -19,4 +19,9 @@ TOY_TITLES = Table(
     partitioned_by="release",
     partition_columns=("release",),
 )
-TOY_COUNTS = View("toy_counts", "Titles of each release.", "SELECT release, count(*) AS n FROM toy_titles GROUP BY release", ("toy_titles",))
+TOY_COUNTS = View(
+    "toy_counts",
+    "Titles of each release.",
+    "SELECT release, count(*) AS n FROM toy_titles GROUP BY release",
+    ("toy_titles",),
+)
