@@ -86,7 +86,7 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
     found = _partitions(store, "dump", lambda _table, key: key == dump_id)
     if dump_id not in dumps and not found:
         raise SettingsError(f"--dump {dump_id}: no such dump; there: {', '.join(dumps) or 'none'}")
-    due = due_dumps(store, from_mirror=False, only_told=False)
+    due = due_dumps(store, from_mirror=False, only_listed=False)
     waiting = [one for one in due if one.dump.dump_id == dump_id]
     if waiting and not force:
         what = ", ".join(window.label for one in waiting for window in one.windows) or waiting[0].purpose

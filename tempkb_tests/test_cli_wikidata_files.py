@@ -46,7 +46,7 @@ def refused(home, *arguments, **variables):
 def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     file = write_lines(tmp_path / "some.json", changed_on("2020-11-10", "2020-11-13", "2020-11-11"))
     named = ("build", "--dump", str(file), "--day")
-    assert "--day 2999-01-01: has not come yet, today is 20" in refused(home, *named, "2999-01-01")
+    assert "--day 2999-01-01: is in the future, today is 20" in refused(home, *named, "2999-01-01")
     said = refused(home, *named, "2020-11-12")
     assert "--day 2020-11-12: some.json holds a change of 2020-11-13" in said
     # Nothing of it is remembered, so that the next build does not fail of it again.

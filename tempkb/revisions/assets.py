@@ -29,14 +29,14 @@ class HistoryConfig(dg.Config):
     Attributes:
         dump_id: build the windows from this dump; empty lets the catalogue choose the earliest that reaches them.
         rebuild: build also windows that were built from another dump, and report what changed.
-        only_told: take no dump that lies in the folder without its publisher's list; so do runs that nobody started.
+        only_listed: take no dump that lies in the folder without its publisher's list; so do runs that nobody started.
         only_items: read no dump; bring the Wikidata items of snapshots that stand up to what `pages` and the
             Wikidata dumps that were read tell by now.
     """
 
     dump_id: str = ""
     rebuild: bool = False
-    only_told: bool = False
+    only_listed: bool = False
     only_items: bool = False
 
 
@@ -134,7 +134,7 @@ def _built(store: Store, windows: Sequence[Window], config: HistoryConfig, wante
     """Do what the run is for: read the dumps that serve the windows, or only bring their items up to date."""
     if config.only_items:
         return Report(versions=link_windows(store, windows))
-    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_told=config.only_told)
+    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_listed=config.only_listed)
     report = build(store, plans, known, log, wanted=wanted, rebuild=config.rebuild)
     report.bad |= missing
     return report

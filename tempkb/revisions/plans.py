@@ -9,7 +9,7 @@ from tempkb.windows import Window, epoch_seconds, windows_until
 
 
 def plan_windows(
-    home: Home, windows: Sequence[Window], dump_id: str = "", *, only_told: bool = False
+    home: Home, windows: Sequence[Window], dump_id: str = "", *, only_listed: bool = False
 ) -> tuple[list[Plan], list[Window], dict[str, str]]:
     """Find the dump for each window.
 
@@ -17,14 +17,14 @@ def plan_windows(
         home: whose catalogue is asked.
         windows: to be built, oldest first.
         dump_id: a dump that is to serve all of them; empty lets the catalogue choose.
-        only_told: leave out what was put into the folder without its publisher's list.
+        only_listed: leave out what was put into the folder without its publisher's list.
 
     Returns:
         plans, oldest dump first; all windows of the home that the planned dumps
         reach; and, for windows that no dump serves, why.
     """
     there = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki)]
-    dumps = [dump for dump in there if dump.is_told or not only_told]
+    dumps = [dump for dump in there if dump.is_listed or not only_listed]
     served: dict[str, tuple[Dump, list[Window]]] = {}
     missing = {}
     for window in windows:

@@ -102,7 +102,7 @@ def test_the_dump_of_lost_texts_is_due_and_stays(built):
     keeping = Store(load_home(first_window="2020-10-01", keep_dumps=1, namespaces="all", workers=1), TABLES)
     day = date(2021, 7, 5)
     assert [one.key for one in missing_windows(keeping, day)] == ["2020-10-01", "2021-01-01"]
-    (due,) = due_dumps(keeping, day, from_mirror=False, only_told=False)
+    (due,) = due_dumps(keeping, day, from_mirror=False, only_listed=False)
     assert (due.dump.dump_id, [one.key for one in due.windows]) == (dump.dump_id, ["2020-10-01", "2021-01-01"])
     assert retirable(keeping, day) == []
     read_again(store, dump, windows, windows)
