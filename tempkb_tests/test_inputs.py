@@ -189,7 +189,7 @@ def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
     listed.write_text("No such page\n", "utf-8")
     done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
     assert done.returncode == 1
-    assert "not one page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
+    assert "no page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
         done.stdout.split()
     )
     assert not list((home / "lake").rglob("stable_snapshots/*/CURRENT"))

@@ -1,4 +1,4 @@
-"""Is it so? Checks that compare the room's tables with one another, over the lake."""
+"""Asset checks over the lake that compare the room's tables with one another."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from tempkb.windows import window_of_key
 def no_revision_at_or_after_its_cut(
     context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]
 ) -> dg.AssetCheckResult:
-    """No winner was saved at or after the instant that its snapshot does not include; TempEL's rule includes it."""
+    """No chosen revision was saved at or after its cut; under TempEL's rule it may be saved exactly at the cut."""
     files = _snapshot_files(context, store)
     query = (
         "SELECT window_start, page_id, revision_id FROM read_parquet($files) "
@@ -30,7 +30,7 @@ def no_revision_at_or_after_its_cut(
 def winners_are_in_the_log(
     context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]
 ) -> dg.AssetCheckResult:
-    """Every winner stands in the log, as far as the window of its edit is built."""
+    """Every chosen revision is in the log, if the window in which it was saved is built."""
     files, log = _snapshot_files(context, store), store.lake.files(REVISION_LOG.name)
     if not files or not log:
         return dg.AssetCheckResult(passed=True, metadata={"compared": 0})
@@ -48,7 +48,7 @@ def winners_are_in_the_log(
 
 
 def _snapshot_files(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
-    """Files of the windows that the run is about; of all windows when it names none."""
+    """Return the files of the run's windows; of all windows if the run names none."""
     keys = windows_of_run(context.run, store.lake.partitions(STABLE_SNAPSHOTS.name))
     return file_names(store.lake.files(STABLE_SNAPSHOTS.name, keys))
 
