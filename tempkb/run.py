@@ -409,7 +409,7 @@ def _name(home: Home, files: Sequence[Path]) -> Dump | None:
     """The dump of the files that were named; nothing is written yet."""
     if not files:
         return None
-    dump = name_dump(files, home.asked_wiki)
+    dump = name_dump(files, home.chosen_wiki)
     for other in find_dumps(home.dumps):
         if other.dump_id == dump.dump_id and not other.is_named and not set(dump.history) <= set(other.history):
             raise SettingsError(

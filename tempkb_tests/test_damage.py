@@ -301,7 +301,7 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
         said = typed(command)
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
         assert "home.toml: found " in said.output
-        assert said.output.endswith(f"A copy lies in the lake: cp {home}/lake/home.toml {record}\n")
+        assert said.output.endswith(f"The lake has a copy: cp {home}/lake/home.toml {record}\n")
 
 
 def test_for_a_partition_of_a_release_another_command_is_named(home):

@@ -59,7 +59,8 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
         ),
         _spec(
             STABLE_SNAPSHOTS,
-            "For each page and cut, the revision whose text was current longest in the days before the cut. Key `page_id`.",
+            "For each page and cut, the revision whose text was current longest in the days before the cut. "
+            "Key `page_id`.",
             [REVISION_LOG.name, *_WITH_PAGES],
         ),
         _spec(
