@@ -196,7 +196,7 @@ def test_every_command_is_named_in_the_documentation():
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name):
     columns = {column.name for table in (*TABLES, *SIDE_TABLES) for column in table.columns}
-    kinds = [column.type for table in TABLES for column in table.columns if pa.types.is_list(column.type)]
+    kinds = [column.arrow for table in TABLES for column in table.columns if pa.types.is_list(column.arrow)]
     columns |= {one.name for kind in kinds if pa.types.is_struct(kind.value_type) for one in kind.value_type}
     tables = {table.name for table in (*TABLES, *SIDE_TABLES)}
     known = (

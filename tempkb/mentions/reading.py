@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from tempkb.filtering import LeftOut
 from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.store.parquet import open_parquet, parquet_writer
+from tempkb.store.types import StructOf
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.counting import count_words
@@ -144,15 +145,14 @@ def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
 _SECTION_ORDER = (0, 1, 2, 3, 4)
 
 
-def _lists(
-    kind: pa.StructType, lengths: Sequence[int], columns: Sequence[Sequence[Any]], order: Sequence[int]
-) -> pa.Array:
+def _lists(kind: StructOf, lengths: Sequence[int], columns: Sequence[Sequence[Any]], order: Sequence[int]) -> pa.Array:
     """Lists of structs from columns: much faster than from a dictionary per struct."""
     offsets = [0]
     for length in lengths:
         offsets.append(offsets[-1] + length)
-    arrays = [pa.array(columns[at] if columns else [], kind[number].type) for number, at in enumerate(order)]
-    values = pa.StructArray.from_arrays(arrays, fields=list(kind))
+    fields = list(kind.arrow)
+    arrays = [pa.array(columns[at] if columns else [], fields[number].type) for number, at in enumerate(order)]
+    values = pa.StructArray.from_arrays(arrays, fields=fields)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 

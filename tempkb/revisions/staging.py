@@ -25,7 +25,8 @@ from tempkb.dumps.elements import SHA1_CHARS
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.history import MINOR, NO_SHA1, SUPPRESSED, PageHistory
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.tables import INSTANT, Table
+from tempkb.store.tables import Table
+from tempkb.store.types import INSTANT
 from tempkb.windows import Granularity, Window, epoch_seconds, instant, window_of
 
 _LOG_ROWS = 1 << 17
@@ -361,13 +362,13 @@ def _table(declared: Table, **columns: Any) -> pa.Table:
     arrays = []
     for column in declared.columns:
         values = columns[column.name]
-        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.type))
+        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.arrow))
     fitted = [values.cast(field.type) for values, field in zip(arrays, declared.schema, strict=True)]
     return pa.Table.from_arrays(fitted, schema=declared.schema)
 
 
 def _instants(seconds: Any) -> pa.Array:
-    return pc.multiply(pa.array(seconds, pa.int64()), 1_000_000).cast(pa.timestamp("us")).cast(INSTANT)
+    return pc.multiply(pa.array(seconds, pa.int64()), 1_000_000).cast(pa.timestamp("us")).cast(INSTANT.arrow)
 
 
 def _contributors(people: Numbers) -> pa.Array:

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Literal, TypeVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
-from tempkb.store.quoting import identifier
+from tempkb.store.types import INT64, STRING, ColumnType
 
-INSTANT = pa.timestamp("us", tz="UTC")
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Persist = Literal["table", "view"]
 
@@ -38,21 +37,26 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type and, in a sentence, what it means.
+    """One column: its type and, in a sentence, what it means.
 
     A bulk column holds long texts: neither a dictionary nor its smallest and
     largest values would help a reader.
     """
 
     name: str
-    type: pa.DataType
+    type: ColumnType
     meaning: str
     is_bulk: bool = False
 
     @property
     def sql_type(self) -> str:
         """DuckDB's name for the column's type."""
-        return _sql_type(self.type)
+        return self.type.sql
+
+    @property
+    def arrow(self) -> "pa.DataType":
+        """The column's type in Arrow."""
+        return self.type.arrow
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,11 @@ class Table:
     tells_of_a_run: bool = False
 
     @cached_property
-    def schema(self) -> pa.Schema:
+    def schema(self) -> "pa.Schema":
         """The Arrow schema of every file of this table."""
-        return pa.schema([(column.name, column.type) for column in self.columns])
+        import pyarrow as pa
+
+        return pa.schema([(column.name, column.arrow) for column in self.columns])
 
     @cached_property
     def fingerprint(self) -> str:
@@ -111,12 +117,14 @@ class Table:
         """Names of the columns in file order."""
         return [column.name for column in self.columns]
 
-    def conform(self, data: pa.Table | pa.RecordBatch) -> pa.Table:
+    def conform(self, data: "pa.Table | pa.RecordBatch") -> "pa.Table":
         """Return `data` with exactly this schema.
 
         Raises:
             ContractError: if a column is missing, superfluous or of another type.
         """
+        import pyarrow as pa
+
         table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         wanted, found = set(self.schema.names), set(table.schema.names)
         if wanted != found:
@@ -154,12 +162,12 @@ EXCLUSIONS = Table(
     name="exclusions",
     meaning="Rows that were seen but not kept, counted by reason.",
     columns=(
-        Column("table_name", pa.string(), "table the rows would have gone to"),
-        Column("partition", pa.string(), "partition of that table"),
-        Column("reason", pa.string(), "why they were left out, a short name"),
-        Column("n", pa.int64(), "how many"),
-        Column("example", pa.string(), "one of them, in words"),
-        Column("recorded_in", pa.string(), "table whose partition the count was written down with"),
+        Column("table_name", STRING, "table the rows would have gone to"),
+        Column("partition", STRING, "partition of that table"),
+        Column("reason", STRING, "why they were left out, a short name"),
+        Column("n", INT64, "how many"),
+        Column("example", STRING, "one of them, in words"),
+        Column("recorded_in", STRING, "table whose partition the count was written down with"),
     ),
     key=("table_name", "partition", "reason", "recorded_in"),
     family=Family.SIDE,
@@ -171,14 +179,14 @@ MANIFEST = Table(
     name="manifest",
     meaning="What each partition was made from, with what, and what came out: one row per input or output file.",
     columns=(
-        Column("table_name", pa.string(), "table the partition belongs to"),
-        Column("partition", pa.string(), "partition key"),
-        Column("version", pa.string(), "content hash that names the version folder"),
-        Column("role", pa.string(), "input (was read) or output (is in the lake)"),
-        Column("name", pa.string(), "file or table that was read or written"),
-        Column("sha256", pa.string(), "hash of its bytes; for an input table its version"),
-        Column("settings", pa.string(), "settings in force, as JSON"),
-        Column("code_version", pa.string(), "tempkb version and the asset's code version"),
+        Column("table_name", STRING, "table the partition belongs to"),
+        Column("partition", STRING, "partition key"),
+        Column("version", STRING, "content hash that names the version folder"),
+        Column("role", STRING, "input (was read) or output (is in the lake)"),
+        Column("name", STRING, "file or table that was read or written"),
+        Column("sha256", STRING, "hash of its bytes; for an input table its version"),
+        Column("settings", STRING, "settings in force, as JSON"),
+        Column("code_version", STRING, "tempkb version and the asset's code version"),
     ),
     key=("table_name", "partition", "role", "name"),
     family=Family.SIDE,
@@ -200,27 +208,3 @@ def by_name(tables: Sequence[_Declared]) -> dict[str, _Declared]:
             raise ContractError(f"table {table.name!r} is declared twice")
         index[table.name] = table
     return index
-
-
-def _sql_type(kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        return "TIMESTAMPTZ"
-    if pa.types.is_list(kind):
-        return f"{_sql_type(kind.value_type)}[]"
-    if pa.types.is_struct(kind):
-        return "STRUCT(" + ", ".join(f"{identifier(f.name)} {_sql_type(f.type)}" for f in kind) + ")"
-    names = {
-        pa.int8(): "TINYINT",
-        pa.int16(): "SMALLINT",
-        pa.int32(): "INTEGER",
-        pa.int64(): "BIGINT",
-        pa.float32(): "FLOAT",
-        pa.float64(): "DOUBLE",
-        pa.bool_(): "BOOLEAN",
-        pa.string(): "VARCHAR",
-        pa.date32(): "DATE",
-        pa.binary(): "BLOB",
-    }
-    if kind not in names:
-        raise ContractError(f"no DuckDB type is known for Arrow's {kind}; add it to tempkb.store.tables")
-    return names[kind]

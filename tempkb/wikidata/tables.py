@@ -1,22 +1,21 @@
 """Tables of the room: entities, facts in time, origins, classes, and how much of a window is entered late."""
 
-import pyarrow as pa
-
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, FLOAT64, INT16, INT32, INT64, STRING, list_of, struct_of
 
-_DUMP_DATE = Column("dump_date", pa.date32(), "day of the Wikidata dump: the first day it knows nothing of")
-_ENTITY = Column("entity_id", pa.string(), "Wikidata item (QID)")
-_FACT = Column("fact_id", pa.string(), "GUID of the statement")
-_SUBJECT = Column("subject_id", pa.string(), "item that the statement is about")
-_RELATION = Column("relation", pa.string(), "property, such as P54")
-_OBJECT = Column("object_id", pa.string(), "item that the statement names")
-_RANK = Column("rank", pa.string(), "preferred, normal or deprecated")
+_DUMP_DATE = Column("dump_date", DATE, "day of the Wikidata dump: the first day it knows nothing of")
+_ENTITY = Column("entity_id", STRING, "Wikidata item (QID)")
+_FACT = Column("fact_id", STRING, "GUID of the statement")
+_SUBJECT = Column("subject_id", STRING, "item that the statement is about")
+_RELATION = Column("relation", STRING, "property, such as P54")
+_OBJECT = Column("object_id", STRING, "item that the statement names")
+_RANK = Column("rank", STRING, "preferred, normal or deprecated")
 _PRECISIONS = "'day', 'month', 'year', 'decade', 'century'"
 _KINDS = "'value', 'somevalue', 'novalue', 'absent', 'unreadable'"
 _KIND = "value, somevalue (not known), novalue (there is none), absent (nothing is said) or unreadable"
 
-LABELS = pa.struct([("language", pa.string()), ("label", pa.string()), ("aliases", pa.list_(pa.string()))])
+LABELS = struct_of(("language", STRING), ("label", STRING), ("aliases", list_of(STRING)))
 
 WIKIDATA_ENTITIES = Table(
     name="wikidata_entities",
@@ -26,16 +25,16 @@ WIKIDATA_ENTITIES = Table(
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("label", pa.string(), "name in the wiki's language, else the one for all languages (mul); null: none"),
-        Column("aliases", pa.list_(pa.string()), "other names in the wiki's language"),
-        Column("labels", pa.list_(LABELS), "names in every language that the setting `languages` asks for"),
-        Column("site_title", pa.string(), "title of its page in the wiki, with namespace; null when it has none"),
-        Column("n_site_links", pa.int32(), "wikis that have a page about it"),
-        Column("n_statements", pa.int32(), "statements about it, of any rank"),
-        Column("ended_from", pa.date32(), "first day on which it may have died or been dissolved; null: not told"),
-        Column("ended_to", pa.date32(), "the day after the last such day"),
-        Column("ended_precision", pa.string(), "how exactly that is known: day, month, year, decade or century"),
-        Column("ended_property", pa.string(), "P570 (date of death) or P576 (dissolved)"),
+        Column("label", STRING, "name in the wiki's language, else the one for all languages (mul); null: none"),
+        Column("aliases", list_of(STRING), "other names in the wiki's language"),
+        Column("labels", list_of(LABELS), "names in every language that the setting `languages` asks for"),
+        Column("site_title", STRING, "title of its page in the wiki, with namespace; null when it has none"),
+        Column("n_site_links", INT32, "wikis that have a page about it"),
+        Column("n_statements", INT32, "statements about it, of any rank"),
+        Column("ended_from", DATE, "first day on which it may have died or been dissolved; null: not told"),
+        Column("ended_to", DATE, "the day after the last such day"),
+        Column("ended_precision", STRING, "how exactly that is known: day, month, year, decade or century"),
+        Column("ended_property", STRING, "P570 (date of death) or P576 (dissolved)"),
     ),
     key=("entity_id",),
     family=Family.ENTITIES,
@@ -51,19 +50,19 @@ FACTS = Table(
         DUMP_ID,
         _DUMP_DATE,
         _FACT,
-        Column("interval_no", pa.int16(), "which of the statement's stretches, from 1"),
+        Column("interval_no", INT16, "which of the statement's stretches, from 1"),
         _SUBJECT,
         _RELATION,
         _OBJECT,
-        Column("valid_from", pa.date32(), "first day on which it may hold; null without a readable start"),
-        Column("valid_to", pa.date32(), "first day on which it can no longer hold; null without a readable end"),
-        Column("certain_from", pa.date32(), "latest day on which it may begin; null without a readable start"),
-        Column("certain_to", pa.date32(), "earliest day on which it may have ended; null without a readable end"),
-        Column("start_precision", pa.string(), "day, month, year, decade or century; null without a readable start"),
-        Column("end_precision", pa.string(), "the same of the end"),
-        Column("start_kind", pa.string(), _KIND),
-        Column("end_kind", pa.string(), _KIND),
-        Column("is_point", pa.bool_(), "told by a point in time (P585) only, not by a start (P580) or an end (P582)?"),
+        Column("valid_from", DATE, "first day on which it may hold; null without a readable start"),
+        Column("valid_to", DATE, "first day on which it can no longer hold; null without a readable end"),
+        Column("certain_from", DATE, "latest day on which it may begin; null without a readable start"),
+        Column("certain_to", DATE, "earliest day on which it may have ended; null without a readable end"),
+        Column("start_precision", STRING, "day, month, year, decade or century; null without a readable start"),
+        Column("end_precision", STRING, "the same of the end"),
+        Column("start_kind", STRING, _KIND),
+        Column("end_kind", STRING, _KIND),
+        Column("is_point", BOOL, "told by a point in time (P585) only, not by a start (P580) or an end (P582)?"),
         _RANK,
     ),
     key=("fact_id", "interval_no"),
@@ -99,7 +98,7 @@ UNDATED_STATEMENTS = Table(
         _RELATION,
         _OBJECT,
         _RANK,
-        Column("contradicts", pa.bool_(), "is its object in none of the dated statements, so that both cannot hold?"),
+        Column("contradicts", BOOL, "is its object in none of the dated statements, so that both cannot hold?"),
     ),
     key=("fact_id",),
     family=Family.ENTITIES,
@@ -115,16 +114,16 @@ ENTITY_ORIGINS = Table(
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("origin_from", pa.date32(), "first day on which it may have begun; null: none of the six is given"),
-        Column("origin_to", pa.date32(), "the day after the last such day"),
-        Column("origin_precision", pa.string(), "how exactly that is known: day, month or year"),
-        Column("origin_property", pa.string(), "P580, P9448, P6949, P575, P585 or P571: which one tells"),
-        Column("n_candidate_dates", pa.int32(), "dates of the six properties, of the best rank each"),
-        Column("earliest_any_rank_from", pa.date32(), "the same with every rank but deprecated: first possible day"),
-        Column("extended_from", pa.date32(), "the same as origin_from with P577, P1619, P619 and P1191 as well"),
-        Column("extended_to", pa.date32(), "the day after the last such day"),
-        Column("extended_precision", pa.string(), "how exactly that is known"),
-        Column("extended_property", pa.string(), "which property tells"),
+        Column("origin_from", DATE, "first day on which it may have begun; null: none of the six is given"),
+        Column("origin_to", DATE, "the day after the last such day"),
+        Column("origin_precision", STRING, "how exactly that is known: day, month or year"),
+        Column("origin_property", STRING, "P580, P9448, P6949, P575, P585 or P571: which one tells"),
+        Column("n_candidate_dates", INT32, "dates of the six properties, of the best rank each"),
+        Column("earliest_any_rank_from", DATE, "the same with every rank but deprecated: first possible day"),
+        Column("extended_from", DATE, "the same as origin_from with P577, P1619, P619 and P1191 as well"),
+        Column("extended_to", DATE, "the day after the last such day"),
+        Column("extended_precision", STRING, "how exactly that is known"),
+        Column("extended_property", STRING, "which property tells"),
     ),
     key=("entity_id",),
     family=Family.ENTITIES,
@@ -140,8 +139,8 @@ ENTITY_CLASSES = Table(
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("class_id", pa.string(), "class that it is an instance of"),
-        Column("depth", pa.int16(), "steps of P279 from the nearest of its own classes; 0: said of it directly"),
+        Column("class_id", STRING, "class that it is an instance of"),
+        Column("depth", INT16, "steps of P279 from the nearest of its own classes; 0: said of it directly"),
     ),
     key=("entity_id", "class_id"),
     family=Family.ENTITIES,
@@ -156,8 +155,8 @@ SUBCLASSES = Table(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
-        Column("class_id", pa.string(), "class"),
-        Column("above_id", pa.string(), "class that it is a subclass of"),
+        Column("class_id", STRING, "class"),
+        Column("above_id", STRING, "class that it is a subclass of"),
     ),
     key=("class_id", "above_id"),
     family=Family.ENTITIES,
@@ -173,20 +172,20 @@ LATE_EDITS = Table(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
-        Column("window_start", pa.date32(), "first day of the window (the home's granularity)"),
-        Column("window_end", pa.date32(), "first day after it"),
-        Column("first_dump_date", pa.date32(), "day of the first dump read that reaches to the window's end"),
-        Column("n_facts_then", pa.int64(), "facts possible in the window, by that dump"),
-        Column("n_facts_now", pa.int64(), "facts possible in the window, by this dump"),
-        Column("n_added", pa.int64(), "of those now, statements that the first dump did not have in the window"),
-        Column("n_removed", pa.int64(), "of those then, statements that this dump does not have in it"),
+        Column("window_start", DATE, "first day of the window (the home's granularity)"),
+        Column("window_end", DATE, "first day after it"),
+        Column("first_dump_date", DATE, "day of the first dump read that reaches to the window's end"),
+        Column("n_facts_then", INT64, "facts possible in the window, by that dump"),
+        Column("n_facts_now", INT64, "facts possible in the window, by this dump"),
+        Column("n_added", INT64, "of those now, statements that the first dump did not have in the window"),
+        Column("n_removed", INT64, "of those then, statements that this dump does not have in it"),
         Column(
             "n_changed",
-            pa.int64(),
+            INT64,
             "stretches in both that name another object, or whose days within the window changed",
         ),
-        Column("late_edit_rate", pa.float64(), "added, removed and changed ones as a share of those then and now"),
-        Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
+        Column("late_edit_rate", FLOAT64, "added, removed and changed ones as a share of those then and now"),
+        Column("is_provisional", BOOL, "does the dump reach less than 90 days past the window's end?"),
     ),
     key=("window_start",),
     family=Family.ENTITIES,

@@ -37,11 +37,12 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
+from tempkb.store.types import DATE, INT64, STRING
 from tempkb_tests.conftest import run_tempkb
 
-_COLUMNS = (Column("wiki", pa.string(), "wiki"), Column("release", pa.string(), "name"), Column("n", pa.int64(), "n"))
+_COLUMNS = (Column("wiki", STRING, "wiki"), Column("release", STRING, "name"), Column("n", INT64, "n"))
 TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), Family.RELEASE, "release", ("release",))
-CUT = Column("cut", pa.date32(), "cut")
+CUT = Column("cut", DATE, "cut")
 ROWS = Table(
     "rows",
     "Rows of releases.",

@@ -1,7 +1,5 @@
 """Tables of the room: queries by window, what changed between windows, and how many tokens answers have."""
 
-import pyarrow as pa
-
 from tempkb.benchmarks.fact_queries.tables import (
     GRANULARITY,
     OBJECT,
@@ -14,6 +12,7 @@ from tempkb.benchmarks.fact_queries.tables import (
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import DATE, INT32, STRING, list_of
 
 _OF_WINDOW = "release and window"
 _CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
@@ -45,27 +44,27 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
         SUBJECT,
         RELATION,
         OBJECT,
-        Column("change", pa.string(), "unchanged, updated, new, deleted; undatable: the causing date is too coarse"),
+        Column("change", STRING, "unchanged, updated, new, deleted; undatable: the causing date is too coarse"),
         Column(
             "change_detail",
-            pa.string(),
+            STRING,
             "what became of all answers of the question: extended, reduced, replaced, appeared, vanished; returning: "
             "the object had been one before; or null",
         ),
         Column(
             "role",
-            pa.string(),
+            STRING,
             "of an update by the rule handover: arriving, or leaving; an update is counted by its arriving row",
         ),
-        Column("paired_object_id", pa.string(), "the object that an updated one took over from, or gave way to"),
+        Column("paired_object_id", STRING, "the object that an updated one took over from, or gave way to"),
         Column(
             "paired_window_start",
-            pa.date32(),
+            DATE,
             "first day of the window in which the paired object has its row; before or after the study it has none",
         ),
-        Column("previous_object_ids", pa.list_(pa.string()), "all answers of the window before, by their numbers"),
+        Column("previous_object_ids", list_of(STRING), "all answers of the window before, by their numbers"),
         GRANULARITY,
-        Column("n_times", pa.int32(), "how often it counts: once, but by the released rule as often as it is listed"),
+        Column("n_times", INT32, "how often it counts: once, but by the released rule as often as it is listed"),
     ),
     key=("subject_id", "relation", "object_id"),
     family=Family.RELEASE,
@@ -94,11 +93,11 @@ ANSWER_TOKENS = Table(
         WIKI,
         DUMP_ID,
         RELEASE,
-        Column("tokenizer", pa.string(), "name of the tokenizer: of its file or of the folder it lies in"),
-        Column("tokenizer_sha256", pa.string(), "hash of the tokenizer's file"),
+        Column("tokenizer", STRING, "name of the tokenizer: of its file or of the folder it lies in"),
+        Column("tokenizer_sha256", STRING, "hash of the tokenizer's file"),
         OBJECT,
-        Column("label", pa.string(), "the answer's name"),
-        Column("n_tokens", pa.int32(), "its tokens, with a blank before it, as within a sentence"),
+        Column("label", STRING, "the answer's name"),
+        Column("n_tokens", INT32, "its tokens, with a blank before it, as within a sentence"),
     ),
     key=("tokenizer", "object_id"),
     family=Family.RELEASE,

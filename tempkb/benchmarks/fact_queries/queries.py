@@ -39,7 +39,7 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     offsets = pa.array(np.append(starts, len(pairs)), pa.int32())
     told = study.answers.take(pa.array(spells))
-    dated = pa.StructArray.from_arrays([*told.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER))
+    dated = pa.StructArray.from_arrays([*told.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER.arrow))
     answers = pa.ListArray.from_arrays(offsets, dated)
     place = np.full(study.pairs.num_rows, -1)
     place[pairs[starts]] = np.arange(len(starts))

@@ -26,9 +26,9 @@ IMPORTED = pa.schema(
         ("relation", pa.string()),
         ("date", pa.string()),
         ("query", pa.string()),
-        ("answers", pa.list_(ANSWER)),
-        ("most_frequent_answer", ANSWER),
-        ("most_recent_answer", ANSWER),
+        ("answers", pa.list_(ANSWER.arrow)),
+        ("most_frequent_answer", ANSWER.arrow),
+        ("most_recent_answer", ANSWER.arrow),
     ]
 )
 """What a file holds, as a table: the columns of the query tables, and the two fields about the future."""

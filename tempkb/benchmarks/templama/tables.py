@@ -1,10 +1,9 @@
 """Tables of the room: TempLAMA's queries by year, and the queries about the future of its table 9."""
 
-import pyarrow as pa
-
 from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE
 from tempkb.dumps.tables import WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import INT16, STRING, list_of
 
 TEMPLAMA_QUERIES = Table(
     name="templama_queries",
@@ -24,12 +23,12 @@ FUTURE_RELATION_QUERIES = Table(
     columns=(
         WIKI,
         RELEASE,
-        Column("query_no", pa.int16(), "place in table 9, from 1"),
-        Column("query", pa.string(), "the question: _X_ stands for the answer"),
-        Column("change_class", pa.string(), "frequent, rare or never: how often the answer changes"),
-        Column("answer_set", pa.string(), "us_city (the 200 largest) or country (the 249 of ISO 3166-1)"),
-        Column("answer_set_source", pa.string(), "library and version that the set was made from"),
-        Column("answers", pa.list_(ANSWER), "the set: entity_id is a GeoNames number or an ISO code"),
+        Column("query_no", INT16, "place in table 9, from 1"),
+        Column("query", STRING, "the question: _X_ stands for the answer"),
+        Column("change_class", STRING, "frequent, rare or never: how often the answer changes"),
+        Column("answer_set", STRING, "us_city (the 200 largest) or country (the 249 of ISO 3166-1)"),
+        Column("answer_set_source", STRING, "library and version that the set was made from"),
+        Column("answers", list_of(ANSWER), "the set: entity_id is a GeoNames number or an ISO code"),
     ),
     key=("query_no",),
     family=Family.RELEASE,
