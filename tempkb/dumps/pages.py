@@ -99,7 +99,7 @@ def pages_made_from(store: Store, dump: Dump) -> Version | None:
     That version may already hold items from site links, which a new version from the same tables would lose.
     """
     version = store.lake.current(PAGES.name, dump.dump_id)
-    if version is None or version.schema != PAGES.fingerprint:
+    if version is None or not version.fits(PAGES):
         return None
     manifest = version.side_rows(MANIFEST.name)
     # Inputs that are tables of the lake have a blank in their names.

@@ -440,7 +440,7 @@ class _Build:
                 )
             return
         version = self.store.lake.current(PAGES.name, self.plan.tables)
-        if version is None or version.schema != PAGES.fingerprint:
+        if version is None or not version.fits(PAGES):
             raise self._no_pages()
 
     def _no_pages(self) -> SourceError:

@@ -74,7 +74,7 @@ def unlinked_windows(store: Store) -> list[Window]:
     found = []
     for snapshot in store.lake.versions(STABLE_SNAPSHOTS.name):
         used = pages_of(snapshot)
-        if used is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
+        if used is None or not snapshot.fits(STABLE_SNAPSHOTS):
             continue
         dump_id, version = used
         if dump_id not in linked:
@@ -176,7 +176,7 @@ def _table_of(batch: pa.RecordBatch) -> pa.Table:
 def _standing(store: Store, table: Table, partition: str) -> Version | None:
     """Return the current version if it was written under the present declaration of the table."""
     version = store.lake.current(table.name, partition)
-    return version if version is not None and version.schema == table.fingerprint else None
+    return version if version is not None and version.fits(table) else None
 
 
 def _day_of(entities: Version) -> date | None:

@@ -84,6 +84,10 @@ class SideFile:
     bytes: int
 
 
+# Whether versions with the first fingerprint fit the declaration with the second one.
+_FITS: dict[tuple[str, str], bool] = {}
+
+
 @dataclass(frozen=True)
 class Version:
     """What `CURRENT` says about a partition.
@@ -114,6 +118,26 @@ class Version:
     def places(self) -> list[Path]:
         """Absolute paths of the data files, in key order, for naming them only."""
         return [self.folder / file.name for file in self.files]
+
+    def fits(self, table: Table) -> bool:
+        """Does the version have the columns of a declaration, in name, type and order? Meanings may differ.
+
+        Raises:
+            StoredDamageError: the file that shows it was changed since it was written.
+        """
+        if self.schema == table.fingerprint:
+            return True
+        # Versions with equal fingerprints have equal columns, so one file is read for all of them.
+        known = self.schema, table.fingerprint
+        if known not in _FITS:
+            # Imported here because it brings Arrow, which commands that only read do without.
+            from tempkb.store.parquet import parquet_schema
+
+            file = self.files[0]
+            if fault := sum_fault(self.folder / file.name, file.bytes, file.sha256):
+                raise refuse(self.folder, self.fault(file.name, *fault))
+            _FITS[known] = parquet_schema(self.folder / file.name).equals(table.schema)
+        return _FITS[known]
 
     def side_rows(self, name: str) -> list[dict[str, Any]]:
         """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns.
