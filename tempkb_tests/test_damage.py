@@ -326,5 +326,5 @@ def test_for_a_partition_of_a_release_another_command_is_named(home):
     (version,) = store.lake.versions("mentions", ["2021-01-01"])
     path = data_file(home, "mentions", "2021-01-01")
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(StoredDamageError, match="what to type: tempkb status$"):
+    with pytest.raises(StoredDamageError, match="for the command to type: tempkb status$"):
         version.paths()

@@ -1,4 +1,4 @@
-"""Promises of tables to one another: queries that return what breaks them, asked of the lake."""
+"""Promises of tables to one another: queries over the lake that return the rows which break them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,17 +20,17 @@ def broken(
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     narrowed: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the rows that break a promise; nothing when a table is not there yet.
+    """Return the rows that break a promise; none if a table does not exist yet.
 
     Args:
         store: where the tables are.
-        query: SQL that returns what is broken.
+        query: SQL that returns the broken rows.
         tables: by the names that the query uses.
-        partitions: which of a table's partitions are looked at; None for all.
-        given: rows that take the place of a table's, by the names that the query uses.
-        prepare: gives the connection functions that the query needs.
-        narrowed: by the names that the query uses, SQL that selects from `rows`, which are all of the table, those
-            that the query sees.
+        partitions: the partitions of a table to check; None: all.
+        given: rows that replace a table's, by the names that the query uses.
+        prepare: registers functions that the query needs on the connection.
+        narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
+            query uses.
     """
     given = given or {}
     files = {
@@ -38,7 +38,7 @@ def broken(
     }
     if not all(files.values()):
         return []
-    # Functions would be everybody's in the DuckDB that all questions share.
+    # Functions would be shared by all users of the process's one DuckDB.
     with asking() if prepare is None else in_memory() as connection:
         if prepare is not None:
             prepare(connection)
