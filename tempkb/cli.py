@@ -121,9 +121,9 @@ def build(
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
-    from tempkb.run import build
+    from tempkb.planning.building import build
+    from tempkb.planning.requests import Request
     from tempkb.screens.status import print_summary
-    from tempkb.selection import Request
 
     summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
     print_summary(summary)
@@ -252,12 +252,13 @@ def fetch(wikidata: bool) -> None:
       TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
         TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
     """
-    from tempkb.run import fetch
+    from tempkb.planning.fetching import fetch
     from tempkb.screens.console import print_next, say
+    from tempkb.screens.failure import tell
 
-    fetched = fetch(only_windows=not wikidata)
-    for line in fetched.passed:
-        say(f"not fetched: {line}")
+    fetched = fetch(tell, only_windows=not wikidata)
+    for line in fetched.untaken:
+        say(f"not taken: {line}")
     if fetched.dumps:
         say(f"fetched: {', '.join(fetched.dumps)}")
     else:
@@ -326,7 +327,7 @@ def show(title: str, day: str | None) -> None:
 @click.option("--port", default=3000, show_default=True, help="Port, on localhost only.")
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon; Ctrl-C ends both."""
-    from tempkb.run import serve_ui
+    from tempkb.instance import serve_ui
 
     serve_ui(port)
 

@@ -12,7 +12,7 @@ from tempkb.benchmarks.register import is_registered, lost_of_release, partition
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
-from tempkb.refresh import due_dumps
+from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store

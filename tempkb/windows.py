@@ -228,6 +228,17 @@ def instant(seconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
+def stretches(windows: Sequence[Window]) -> list[list[Window]]:
+    """Split windows into runs of consecutive ones, since a run of Dagster takes one range of partitions."""
+    rows: list[list[Window]] = []
+    for window in windows:
+        if rows and rows[-1][-1].end == window.start:
+            rows[-1].append(window)
+        else:
+            rows.append([window])
+    return rows
+
+
 def _add_months(day: date, months: int) -> date:
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return date(year, month + 1, 1)

@@ -199,8 +199,8 @@ if __name__ == "__main__":
     import pyarrow.parquet  # noqa: F401
 
     import tempkb.dagster_storage
+    import tempkb.planning.building
     import tempkb.release_commands
-    import tempkb.run
     import tempkb.screens.query
     import tempkb.screens.status  # noqa: F401
     from tempkb.cli import main

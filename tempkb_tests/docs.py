@@ -12,7 +12,7 @@ from typing import Any
 
 from tempkb.record import IDENTITY, OF_WIKIDATA
 from tempkb.room import Room
-from tempkb.rooms import ROOMS, TABLES
+from tempkb.rooms import BENCHMARKS, ROOMS, TABLES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
@@ -69,6 +69,7 @@ def documents() -> dict[Path, str]:
     blocks = {
         "tables.md": {"tables": tables},
         "settings.md": {"settings": settings},
+        "releases.md": {"options": options},
         "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
     }
     return {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
@@ -104,6 +105,25 @@ def settings() -> str:
     )
 
 
+def options() -> str:
+    """For each benchmark a table of what its command takes, and of what its releases can be exported with."""
+    parts = []
+    for one in BENCHMARKS:
+        parts += [
+            f"### tempkb release {one.command}",
+            "",
+            one.meaning,
+            "",
+            "| option | default | meaning |",
+            "|---|---|---|",
+        ]
+        for number, option in enumerate(one.all_options):
+            shown = option.name.upper() if number == 0 else f"--{option.name.replace('_', '-')}"
+            parts.append(_row(f"`{shown}`", f"`{option.default}`" if option.default else "", option.meaning))
+        parts.append("")
+    return "\n".join(parts)
+
+
 def rooms() -> str:
     """Rooms, and which room reads tables of which, as Mermaid."""
     room_of = {table.name: room.name for room in ROOMS for table in room.tables}
@@ -131,10 +151,13 @@ def jobs() -> str:
     """Jobs with the tables that they build, and what starts jobs by itself."""
     made = _definitions()
     lines = ["| job | what it does | tables |", "|---|---|---|"]
-    names = {table.name for table in TABLES}
+    graph, order = made.resolve_asset_graph(), [table.name for table in TABLES]
     for job in made.jobs or ():
-        chosen = [name for name in re.findall(r'key:"(\w+)"', str(getattr(job, "selection", ""))) if name in names]
-        shown = ", ".join(f"`{name}`" for name in chosen) or "none"
+        # A job of ops alone has no selection.
+        selection = getattr(job, "selection", None)
+        chosen = selection.resolve(graph) if selection is not None else ()
+        names = sorted({key.path[-1] for key in chosen}, key=order.index)
+        shown = ", ".join(f"`{name}`" for name in names) or "none"
         lines.append(_row(f"`{job.name}`", str(job.description), shown))
     lines += ["", "| sensor or schedule | what it does | jobs |", "|---|---|---|"]
     for one in made.sensors or ():
@@ -149,9 +172,7 @@ def edges_of_tables() -> list[tuple[str, str]]:
     graph = _definitions().resolve_asset_graph()
     order = {table.name: number for number, table in enumerate(TABLES)}
     edges = {
-        (parent.to_user_string(), key.to_user_string())
-        for key in graph.get_all_asset_keys()
-        for parent in graph.get(key).parent_keys
+        (parent.path[-1], key.path[-1]) for key in graph.get_all_asset_keys() for parent in graph.get(key).parent_keys
     }
     return sorted(edges, key=lambda one: (order[one[1]], order[one[0]]))
 

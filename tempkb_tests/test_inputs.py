@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from tempkb import run
 from tempkb.errors import SettingsError
-from tempkb.selection import Request
+from tempkb.planning.building import build as build_request
+from tempkb.planning.requests import Request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision
@@ -99,7 +99,7 @@ def test_what_is_mistyped_beside_a_named_dump_does_not_decide_what_the_home_is(h
         ("2010-01-01..2021-01-01", "the home's windows begin on 2018-01-01"),
     ):
         with pytest.raises(SettingsError, match=re.escape(words)):
-            run.build(Request(windows=asked, dump_files=(path,)))
+            build_request(Request(windows=asked, dump_files=(path,)))
         assert not (home_folder / "home.toml").exists()
         assert is_untouched(home_folder)
 

@@ -22,16 +22,10 @@ from tempkb.store.tables import Table
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A promise of a release.
+class Promise(promises.Promise):
+    """A promise of a release; a breach that is no warning withdraws the release.
 
     Attributes:
-        name: also of the asset check.
-        meaning: one sentence for people.
-        about: table at which the check is shown.
-        query: SQL that returns what breaks it.
-        tables: by the names that the query uses.
-        is_warning: is a breach for people to know, and no reason to withdraw the release?
         may_fade: does it compare with tables that may change once the release stands, such as texts that a later
             cleaner cleans anew? It must hold when the release is built, and is a warning from then on.
         prepare: gives the connection functions that the query needs.
@@ -39,12 +33,6 @@ class Promise:
             about and the release's name; None where all is looked at.
     """
 
-    name: str
-    meaning: str
-    about: Table
-    query: str
-    tables: Mapping[str, Table]
-    is_warning: bool = False
     may_fade: bool = False
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
     sample: Callable[[Lake, Table, str], Sample | None] | None = None

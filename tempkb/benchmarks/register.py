@@ -224,6 +224,12 @@ def release_names(home: Home) -> list[str]:
     return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
 
 
+def releases_of(home: Home, benchmark: str) -> list[str]:
+    """Names of the releases of a benchmark, sorted; entries that cannot be read are of none."""
+    unreadable = unreadable_entries(home)
+    return [name for name in release_names(home) if name not in unreadable and benchmark_of(home, name) == benchmark]
+
+
 def entry_path(home: Home, name: str) -> Path:
     """Where a release is written down.
 

@@ -1,11 +1,12 @@
-"""What breaks a promise of the room's tables to one another, over the lake. No Dagster here."""
+"""What the room's tables promise to one another, over the lake. No Dagster here."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.store.promises import Promise, Subject
 from tempkb.store.store import Store, read_files
 
 _KEY = ["page_id", "revision_id"]
@@ -52,3 +53,35 @@ _END = (float("inf"), 0, "")
 def _rows(tables: Iterable[pa.Table]) -> Iterator[tuple[Any, ...]]:
     for table in tables:
         yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _misplaced(store: Store, subject: Subject) -> Iterator[tuple[int, int, str]]:
+    """Of the quarters that the run's own step has written; of all if no step of this run has said which.
+
+    Texts lie by quarter, so the windows of a run do not tell which of them it has written.
+    """
+    return misplaced_surfaces(store, subject.facts.get("quarters", store.lake.partitions(PAGE_LINKS.name)))
+
+
+PROMISES = (
+    Promise(
+        "surfaces_stand_in_their_texts",
+        "Every surface of the quarters that the run has written is what the clean text holds at its span.",
+        PAGE_LINKS,
+        finds=_misplaced,
+    ),
+    Promise(
+        "priors_of_a_surface_add_up",
+        "At each cut the priors of a surface sum to one, and links are as many as mentions of whole articles.",
+        MENTION_PRIORS,
+        PRIORS_THAT_DO_NOT_ADD_UP,
+        {"priors": MENTION_PRIORS, "mentions": MENTIONS},
+    ),
+    Promise(
+        "the_index_counts_every_mention",
+        "At each cut the index holds as many mentions as there are of whole articles.",
+        INVERTED_INDEX,
+        NOT_COUNTED,
+        {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS},
+    ),
+)

@@ -3,4 +3,4 @@
 from tempkb.revisions.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.assets", "tempkb.revisions.checks"))
+ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.assets",), ("tempkb.revisions.checking",))

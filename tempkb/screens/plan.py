@@ -11,7 +11,8 @@ from tempkb.api import open_store
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
-from tempkb.refresh import Due, look_out, missing_windows
+from tempkb.planning.built import missing_windows
+from tempkb.planning.due import Due, look_out
 from tempkb.revisions.costs import Cost, estimate
 from tempkb.screens.console import console, duration, grid, say
 from tempkb.screens.failure import tell

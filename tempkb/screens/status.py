@@ -26,7 +26,7 @@ from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
-    from tempkb.run import Summary
+    from tempkb.jobs import Summary
 
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 

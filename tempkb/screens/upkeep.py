@@ -6,7 +6,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import to_build_again
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
-from tempkb.run import set_aside_in_words
+from tempkb.jobs import set_aside_in_words
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell
 from tempkb.store.locks import Patience

@@ -13,7 +13,8 @@ from tempkb.dumps.tables import PAGES as PAGES_TABLE
 from tempkb.errors import ContractError
 from tempkb.mentions.building import connected, write_mentions
 from tempkb.mentions.cleaning import clean_quarters
-from tempkb.refresh import due_dumps, is_built, missing_windows, retirable
+from tempkb.planning.built import is_built, missing_windows
+from tempkb.planning.due import due_dumps, retirable
 from tempkb.removal import of_windows, remove
 from tempkb.revisions.building import ALL, Plan, build
 from tempkb.revisions.losses import lacking_texts

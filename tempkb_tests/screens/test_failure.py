@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from tempkb import run
+from tempkb import jobs
 from tempkb.cli import main
 from tempkb.engine.items import attempt
 from tempkb.failures import in_words, innermost, windows_in_words
@@ -263,8 +263,8 @@ def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, c
         raise dagster.Failure(windows_in_words(bad, "mentions"))
 
     result = dagster.GraphDefinition("steps", node_defs=[step]).execute_in_process(raise_on_error=False)
-    failures = list(run._failures(result))
-    status.print_summary(run.Summary([*bad, "2021-10-01"], failures))
+    failures = list(jobs._failures(result))
+    status.print_summary(jobs.Summary([*bad, "2021-10-01"], failures))
     said = capsys.readouterr().out.splitlines()
     assert said[-3:] == [
         f"failed: mentions of window 2021-01-01 was not built: {torn.replace('tempkb', f'TEMPKB_HOME={home_folder} tempkb')}",

@@ -220,7 +220,7 @@ def test_dagster_loads_its_definitions_for_such_a_home(demo_home, monkeypatch):
     import dagster as dg
 
     from tempkb.definitions import defs
-    from tempkb.run import dagster_at
+    from tempkb.instance import dagster_at
     from tempkb.settings import load_home
 
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))

@@ -3,6 +3,11 @@
 They go back to answers, dates and windows, and know nothing of how changes were made.
 """
 
+from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.samples import stretch_of_windows, subjects_of
+
 _STEP = """CASE q.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
 _OURS = "r.design->>'changes' IN ('handover', 'sets')"
@@ -162,3 +167,29 @@ NOT_NEAREST = f"""
                        AND b.gone = c.gone AND b.gone_in = c.gone_in
     WHERE c.is_told AND coalesce(a.rank > c.rank, true) AND coalesce(b.rank > c.rank, true)
 """
+
+OF_CHANGES = (
+    Promise(
+        "changes_follow_from_the_answers",
+        "What changed is what the answers of two adjacent windows say, recomputed from these alone.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        DISAGREEING,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES},
+        sample=stretch_of_windows,
+    ),
+    Promise(
+        "updates_are_found_from_either_side",
+        "An update by the rule `handover` has one row of the arriving and one of the leaving object, if in the study.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        HALF_PAIRS,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "releases": FACT_RELEASES},
+    ),
+    Promise(
+        "handovers_are_the_nearest",
+        "Objects are paired with the nearest that they can be, recomputed from the spells alone.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        NOT_NEAREST,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "spells": FACT_SPELLS, "releases": FACT_RELEASES},
+        sample=subjects_of("changes", "spells"),
+    ),
+)

@@ -17,7 +17,6 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.articles import Sighting
-from tempkb.benchmarks.ecbd.checking import PROMISES
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
@@ -33,13 +32,10 @@ from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_l
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
 from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
-from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.filtering import Chain, LeftOut
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
@@ -54,35 +50,28 @@ _LEAST_WORDS_OF_DEFINITION = 5
 _NO_DEFINITION = "no definition that is a whole sentence"
 
 
-def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[str, Version]:
-    """Build a release, unless it stands.
+def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
+    """Write a release, unless it is written.
+
+    Whoever calls it takes everything back if it fails, or if a promise is broken.
 
     Args:
         store: where the sources are, and where the release goes.
         release: as it was asked for.
         log: takes lines about the progress.
-        warn: is told of what a person should know.
-
-    Returns:
-        the versions of its four tables by name.
+        warn: takes what a person should know.
 
     Raises:
         DesignError: the design does not fit the home, or no item is left.
-        ContractError: a source is not built, or the rows break a promise; nothing is kept then.
+        ContractError: a source is not built.
         SettingsError: a spaCy model is asked for and missing.
     """
-    with whole_or_nothing(store, release.name):
-        found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-        versions = {name: version for name, version in found.items() if version is not None}
-        # Its row is the last to be written: a run that was killed right behind it has not said so yet. Of a release
-        # that was built, another table may be lost to damage.
-        if len(versions) == len(TABLES):
-            log(f"{release.name}: stands; a release is frozen once built")
-        else:
-            with store.lake.staging() as folder, spilling_to(folder) as connection:
-                versions = _Builder(store, release, folder, connection, log, warn).build()
-        finish(store, release.name)
-    return versions
+    # Its row is written last. Of a release that was built, another table may be lost to damage.
+    if all(store.lake.current(table.name, release.name) for table in TABLES):
+        log(f"{release.name}: is written already; a release is frozen once it is built")
+        return
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        _Builder(store, release, folder, connection, log, warn).build()
 
 
 class _Builder:
@@ -97,7 +86,7 @@ class _Builder:
         self._left_out = {table.name: LeftOut() for table in TABLES}
         self._language = language_of_wiki(store.home.wiki)
 
-    def build(self) -> dict[str, Version]:
+    def build(self) -> None:
         """Build all of it."""
         # First of all: a model that is asked for and missing must not be noticed after hours.
         chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
@@ -110,7 +99,7 @@ class _Builder:
         self._span()
         select_items(self.connection, self.design, self.folder, self._note_items)
         self._refuse_nothing()
-        return self._write(sources, chunker)
+        self._write(sources, chunker)
 
     def _name_entities(self) -> tuple[NameFinder, dict[int, dict[str, Name]]]:
         """Give every entity its names, without the risky ones, and put all into one automaton."""
@@ -237,14 +226,13 @@ class _Builder:
         counted = [pair for one in self._left_out.values() for pair in one.counts.items()]
         return "; ".join(f"{n} x {reason}" for reason, n in counted) or "no article at all"
 
-    def _write(self, sources: Sources, chunker: Chunker) -> dict[str, Version]:
+    def _write(self, sources: Sources, chunker: Chunker) -> None:
         provenance = Provenance(sources.inputs, {**self.design.to_json(), "chunker": chunker.name})
         values = {"release": self.release.name, "cut": self.design.cut, "chunker": chunker.name}
-        written = {}
         for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
             rows = self._rows(table, query, values)
             left_out = [Exclusion(*row) for row in self._left_out[table.name].rows()]
-            written[table.name] = self.store.write(table, self.release.name, rows, provenance, left_out)
+            self.store.write(table, self.release.name, rows, provenance, left_out)
         dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
         row = {
             "wiki": self.store.home.wiki,
@@ -260,9 +248,7 @@ class _Builder:
             "design": json.dumps(self.design.to_json(), sort_keys=True),
         }
         own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
-        require(self.store, PROMISES, self.release.name, {"releases": own_row})
-        written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
-        return {table.name: written[table.name] for table in TABLES}
+        self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
 
     def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
         columns = ", ".join(map(identifier, table.column_names()))

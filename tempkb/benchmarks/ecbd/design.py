@@ -1,7 +1,5 @@
 """What defines a release of ECBD: which text, which entities, which sentences, which spans, by which rules."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import date
@@ -161,10 +159,9 @@ class Design:
             "popular_pages": list(self.popular_pages),
         }
 
-    def name(self) -> str:
-        """The release's name: benchmark, study, cut, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"ecbd-{self.first:%Y%m%d}-{self.end:%Y%m%d}-{self.cut:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date, date]:
+        """The first day of the study, the day on which it ends, and the cut."""
+        return self.first, self.end, self.cut
 
 
 def from_json(values: Mapping[str, Any]) -> Design:

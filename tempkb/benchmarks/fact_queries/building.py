@@ -19,8 +19,6 @@ from tempkb.benchmarks.fact_queries.spells import join_spells
 from tempkb.benchmarks.fact_queries.study import Study, read_study
 from tempkb.benchmarks.fact_queries.subjects import choose_subjects
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.register import partitions_of_release
-from tempkb.benchmarks.withdrawal import finish
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -118,15 +116,6 @@ def build_queries(store: Store, release: Release, table: Table, log: Log) -> lis
             log(f"{window.label}: {version.rows:,} queries")
         versions.append(version)
     return versions
-
-
-def finish_whole(store: Store, release: Release, *expected: tuple[Table, int]) -> None:
-    """Note that a release is built, once all of its tables have as many partitions as expected.
-
-    Its tables are made by several steps of a run; each of the last ones asks.
-    """
-    if all(len(partitions_of_release(store.lake, table, release.name)) == n for table, n in expected):
-        finish(store, release.name)
 
 
 def read_release(store: Store, release: Release) -> Study:

@@ -1,7 +1,5 @@
 """What defines a release of facts in time: which dump, when, which relations, whose facts, by which rules."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -158,10 +156,9 @@ class Design:
             "shares": list(self.shares),
         }
 
-    def name(self, benchmark: str) -> str:
-        """The release's name: benchmark, study, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{benchmark.replace('_', '-')}-{self.first:%Y%m%d}-{self.end:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date]:
+        """The first day of the study, and the day on which it ends."""
+        return self.first, self.end
 
 
 def from_json(values: Mapping[str, Any]) -> Design:

@@ -14,9 +14,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.promises import refuse_earlier, require
+from tempkb.benchmarks.promises import refuse_earlier
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
-from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
@@ -33,7 +32,6 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
-from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners, require_all_texts
 from tempkb.mentions.resolution import view_files
@@ -58,40 +56,37 @@ _OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
 
 
 @dataclass
-class Built:
-    """What a build wrote and found.
+class Written:
+    """What was written and found.
 
     Attributes:
         versions: by (table, partition).
         filters: what each filter drops, by cut that was built now.
         left: what each filter leaves, by cut.
         warnings: what a person should know.
+        fresh: partitions of snapshots that were never held to the release's promises before.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
     filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
     left: dict[date, list[Left]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)
 
 
-def build_release(store: Store, release: Release, log: Log) -> Built:
-    """Build what a release lacks: its base cuts together, each added cut by itself.
+def write_release(store: Store, release: Release, log: Log) -> Written:
+    """Write what a release lacks: its base cuts together, each added cut by itself.
 
-    All of it is built or nothing; a release that breaks one of its own promises is
-    withdrawn, and an extension that fails leaves the release as it was.
+    Whoever calls it takes everything back if it fails, or if a promise is broken.
 
     Raises:
         DesignError: the design does not fit the home, or the data falls short of it.
-        ContractError: a cut's tables are not built, or the rows break a promise.
+        ContractError: a cut's tables are not built.
     """
-    built = Built()
-    with (
-        whole_or_nothing(store, release.name),
-        store.lake.staging() as folder,
-        spilling_to(folder) as connection,
-    ):
+    written = Written()
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
         _check(store, release)
-        builder = _Builder(store, release, folder, connection, built, log)
+        builder = _Builder(store, release, folder, connection, written, log)
         if release.made_from:
             builder.write_balanced()
         else:
@@ -99,8 +94,7 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
-        finish(store, release.name)
-    return built
+    return written
 
 
 class _Builder:
@@ -112,10 +106,10 @@ class _Builder:
         release: Release,
         folder: Path,
         connection: duckdb.DuckDBPyConnection,
-        built: Built,
+        written: Written,
         log: Log,
     ) -> None:
-        self.store, self.release, self.folder, self.built, self.log = store, release, folder, built, log
+        self.store, self.release, self.folder, self.written, self.log = store, release, folder, written, log
         self.connection = connection
         self.design, self.wiki = release.design, store.home.wiki or ""
         # What of Wikidata told which pages are lists, by cut.
@@ -144,14 +138,14 @@ class _Builder:
         """
         name, cuts, design = self.release.name, self.design.snapshots, self.design
         if not plan.splits["continual"]:
-            poorest = min(cuts, key=lambda cut: (self.built.left[cut][-1].entities, cut))
+            poorest = min(cuts, key=lambda cut: (self.written.left[cut][-1].entities, cut))
             common = (
                 f"kept at {'all' if len(cuts) > 1 else 'the'} {counted(len(cuts), 'snapshot')}, and no new article at "
                 "the first"
             )
             shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
             steps = [
-                *self.built.left[poorest],
+                *self.written.left[poorest],
                 Left("snapshots", common, plan.n_common),
                 Left("ed_men_subsets", shared, 0),
             ]
@@ -165,7 +159,7 @@ class _Builder:
             why = "none of them passes the filters"
             if n := plan.n_born[poorest]:
                 why = f"none of the {n:,} that pass the filters has surfaces for three subsets"
-            self.built.warnings.append(
+            self.written.warnings.append(
                 f"{name} has no new entities: of those that came to be before snapshot {poorest}, and since the one "
                 f"before, {why}"
             )
@@ -212,9 +206,9 @@ class _Builder:
             self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
 
     def write_release(self) -> None:
-        """Write the release's statistics and, once all of its promises are kept, its own row."""
+        """Write the release's statistics and its own row."""
         release, cuts = self.release, self.release.cuts
-        written = {partition for _, partition in self.built.versions}
+        now = {partition for _, partition in self.written.versions}
         self._write_lost_filters()
         plan = self._frozen_plan(cuts)
         lacking = (
@@ -241,8 +235,7 @@ class _Builder:
         known = cuts if release.made_from else built_cuts(self.store.home, release.name)
         fresh = {partition_of(release.name, cut) for cut in cuts if cut not in known}
         # Base snapshots are written together: those that stood too, when another of them was damaged.
-        fresh |= set() if release.made_from else written
-        require(self.store, PROMISES, release.name, {"releases": own_row}, fresh)
+        self.written.fresh = fresh | (set() if release.made_from else now)
         provenance = Provenance(inputs, self.design.to_json())
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
         told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
@@ -268,22 +261,22 @@ class _Builder:
         connection = self._over_cut(cut)
         use_mentions(connection, self.design)
         judge(connection, self.design, redirects)
-        self.built.filters[cut] = filter_counts(connection, self.design)
-        self.built.left[cut] = left_by_filters(connection, self.design)
+        self.written.filters[cut] = filter_counts(connection, self.design)
+        self.written.left[cut] = left_by_filters(connection, self.design)
         path = self.folder / f"kept-{cut}.parquet"
         connection.execute(
             f"COPY (SELECT DATE {literal(cut)} AS cut, * FROM ({kept_sql(self.design)})) TO {literal(path)}"
         )
-        counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
+        counted = {(name, how): mentions for name, how, _, mentions in self.written.filters[cut]}
         self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write_plan(cut, plan)
         # With the cut and not with the release: a later run that finds the cut as it is must know them too.
-        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.built.filters[cut]), TEMPEL_FILTERS))
+        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.written.filters[cut]), TEMPEL_FILTERS))
         counts = [
             Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
-            for name, how, n, mentions in self.built.filters[cut]
+            for name, how, n, mentions in self.written.filters[cut]
             if how == "in_order"
         ]
         assigned = plan.assignments(cut)
@@ -438,7 +431,7 @@ class _Builder:
         return [one for one in found if one is not None]
 
     def _note(self, version: Version) -> None:
-        self.built.versions[version.table, version.partition] = version
+        self.written.versions[version.table, version.partition] = version
 
 
 def _rows_of(version: Version) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """What defines a TempEL release: every hyperparameter of the paper's table 3, by its name."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -135,10 +133,9 @@ class Design:
         values["max_mens_per_ent"] = list(self.max_mens_per_ent)
         return values
 
-    def name(self) -> str:
-        """The release's name: first and last snapshot, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"tempel-{self.snapshots[0]:%Y%m%d}-{self.snapshots[-1]:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date]:
+        """The first and the last snapshot."""
+        return self.snapshots[0], self.snapshots[-1]
 
 
 def from_json(values: Mapping[str, Any]) -> Design:

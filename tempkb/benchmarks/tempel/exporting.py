@@ -1,23 +1,20 @@
-"""A TempEL release as a folder: the released layout and field names, Parquet beside it, a card, check sums."""
+"""The released layout and field names of TempEL, written and read."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.export import export_folder, verified_files
-from tempkb.benchmarks.register import require_whole
-from tempkb.benchmarks.tempel.card import card_of
+from tempkb.benchmarks.export_folder import ExportFolder, verified_files
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import SettingsError, SourceError
 from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
-from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
@@ -29,45 +26,29 @@ _TITLES = ("target_title", "anchor_title")
 Pieces = Callable[[str], list[str]]
 
 
-def export_release(store: Store, release: Release, folder: Path, tokenizer: Path | None = None) -> Path:
-    """Write a release below `folder`, in a folder of its name, and return that.
+def write_files(store: Store, release: Release, out: ExportFolder, asked: Mapping[str, Any]) -> None:
+    """Write the files of the released layout.
 
     `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
-    have the names of the released files, and titles with underscores as there;
-    `parquet/` holds the tables as they are, titles with blanks.
+    have the names of the released files, and titles with underscores as there.
 
     Args:
         store: where the release's tables are.
         release: one that is built.
-        folder: made if need be; a former export of the same release is replaced.
-        tokenizer: `tokenizer.json`, or a BERT `vocab.txt`; adds the fields with `_bert`.
+        out: where the files go.
+        asked: perhaps with a `tokenizer`, a `tokenizer.json` or a BERT `vocab.txt`: adds the fields with `_bert`.
 
     Raises:
-        DesignError: the release is not built, or something of it is lost to damage.
         ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
-    pieces = _tokenizer(tokenizer) if tokenizer else None
-    require_whole(store.home, store.lake, release.name)
+    pieces = _tokenizer(Path(asked["tokenizer"])) if asked.get("tokenizer") else None
     require_all_texts(store, release.cuts)
-    target = folder / release.name
-    with export_folder(target) as out:
-        for cut in release.cuts:
-            for subset in SUBSETS:
-                rows = _mentions(store, release.name, cut, subset, pieces)
-                out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
-            out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
-            for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_PLANS):
-                (version,) = store.lake.versions(table.name, [partition_of(release.name, cut)])
-                batches = (batch for path in version.paths() for batch in [read_parquet(path)])
-                out.write_parquet(f"parquet/{table.name}/{cut}.parquet", table.schema, batches)
-        (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
-        out.write_parquet(
-            f"parquet/{TEMPEL_STATISTICS.name}.parquet", TEMPEL_STATISTICS.schema, map(read_parquet, numbers.paths())
-        )
-        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", card_of(store, release))
-    return target
+    for cut in release.cuts:
+        for subset in SUBSETS:
+            rows = _mentions(store, release.name, cut, subset, pieces)
+            out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
+        out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
 
 
 def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
@@ -76,7 +57,7 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
     Titles come back as the tables have them, with blanks, whichever way the lines write them.
 
     Args:
-        folder: what `export_release` gave.
+        folder: an exported release.
         subset: train, validation or test.
         cut: one snapshot; None for all, oldest first.
 

@@ -1,33 +1,26 @@
-"""Releases by name: what was asked for is written down before anything is built, and never changed after."""
+"""A TempEL release as it was asked for: it may grow by snapshots, and a balanced view is a release of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from tempkb.benchmarks.register import built_entry, is_registered, read_entry, write_entry
+from tempkb.benchmarks import releases
+from tempkb.benchmarks.register import built_entry
 from tempkb.benchmarks.tempel.design import Design, from_json
 from tempkb.errors import DesignError
 from tempkb.settings import Home
 
-BENCHMARK = "tempel"
-
 
 @dataclass(frozen=True)
-class Release:
-    """A release as it was asked for.
+class Release(releases.Release[Design]):
+    """A release of TempEL.
 
     Attributes:
-        name: also the partition key.
-        preset: preset the design began with.
-        design: of the base snapshots.
-        added: snapshots it was extended by, oldest first; all later than the base.
+        added: snapshots it was extended by, oldest first; all later than the base, which the design has.
         made_from: release that this one is a balanced view of; empty for a release of its own.
     """
 
-    name: str
-    preset: str
-    design: Design
     added: tuple[date, ...] = ()
     made_from: str = ""
 
@@ -40,81 +33,50 @@ class Release:
         """The snapshot before an added one."""
         return self.cuts[self.cuts.index(cut) - 1]
 
-
-def create(home: Home, preset: str, design: Design, name: str = "") -> Release:
-    """Return a new release, or the one of that name if it is of the same design.
-
-    Raises:
-        DesignError: the name is taken by a release of another design.
-    """
-    release = Release(name or design.name(), preset, design)
-    if is_registered(home, release.name):
-        held = load(home, release.name)
-        if held.design != design:
-            raise DesignError(f"release {release.name!r}: exists with another design; choose another --name")
-        return held
-    return release
+    def to_entry(self) -> dict[str, Any]:
+        """Return what the register keeps of it, beside its name and its benchmark."""
+        added = [day.isoformat() for day in self.added]
+        return {**super().to_entry(), "added": added, "made_from": self.made_from}
 
 
-def extend(home: Home, name: str, cuts: Sequence[date]) -> Release:
+def extended(release: Release, cuts: Sequence[date]) -> Release:
     """Return a release as it is with further snapshots.
 
     Raises:
         DesignError: a snapshot is not later than all that the release has.
     """
-    held = load(home, name)
-    if held.made_from:
-        raise DesignError(f"release {name!r}: is a balanced view of {held.made_from!r}; extend that one")
-    fresh = [cut for cut in sorted(set(cuts)) if cut not in held.cuts]
-    if fresh and fresh[0] <= held.cuts[-1]:
+    if release.made_from:
+        raise DesignError(f"release {release.name!r}: is a balanced view of {release.made_from!r}; extend that one")
+    fresh = [cut for cut in sorted(set(cuts)) if cut not in release.cuts]
+    if fresh and fresh[0] <= release.cuts[-1]:
         raise DesignError(
-            f"release {name!r}: snapshot {fresh[0]} is not later than its last one, {held.cuts[-1]}; "
+            f"release {release.name!r}: snapshot {fresh[0]} is not later than its last one, {release.cuts[-1]}; "
             "a release grows at its end"
         )
-    return Release(held.name, held.preset, held.design, (*held.added, *fresh), held.made_from)
+    added = (*release.added, *fresh)
+    return Release(release.name, release.benchmark, release.preset, release.design, added, release.made_from)
 
 
-def keep(home: Home, release: Release) -> None:
-    """Write a release down; the run that builds it reads it from there.
-
-    Raises:
-        DesignError: another program has extended the release since it was looked at.
-    """
-    held = load(home, release.name).added if is_registered(home, release.name) else ()
-    if held != release.added[: len(held)]:
-        raise DesignError(f"release {release.name!r}: was extended by another program meanwhile; type the same again")
-    said = {
-        "preset": release.preset,
-        "design": release.design.to_json(),
-        "added": [day.isoformat() for day in release.added],
-        "made_from": release.made_from,
-    }
-    write_entry(home, BENCHMARK, release.name, said)
-
-
-def balanced(home: Home, name: str) -> Release:
-    """Return the balanced view of an extended release, which has a name of its own."""
-    held = load(home, name)
-    if not held.added:
-        raise DesignError(f"release {name!r}: was never extended, so it is balanced as it is")
-    return Release(f"{name}-balanced-{held.cuts[-1]:%Y%m%d}", held.preset, held.design, held.added, name)
-
-
-def load(home: Home, name: str) -> Release:
-    """Read a release.
+def balanced(release: Release) -> Release:
+    """Return the balanced view of an extended release, which has a name of its own.
 
     Raises:
-        DesignError: there is none of that name; the message lists those there are.
+        DesignError: the release was never extended.
     """
-    return _release_of(read_entry(home, BENCHMARK, name))
+    if not release.added:
+        raise DesignError(f"release {release.name!r}: was never extended, so it is balanced as it is")
+    name = f"{release.name}-balanced-{release.cuts[-1]:%Y%m%d}"
+    return Release(name, release.benchmark, release.preset, release.design, release.added, release.name)
+
+
+def read_entry(said: Mapping[str, Any]) -> Release:
+    """Read a release that the register holds; what was asked for the first time was never extended."""
+    added = tuple(date.fromisoformat(day) for day in said.get("added", ()))
+    design = from_json(said["design"])
+    return Release(said["name"], said["benchmark"], said["preset"], design, added, said.get("made_from", ""))
 
 
 def built_cuts(home: Home, name: str) -> tuple[date, ...]:
     """Return the snapshots of a release as it was last built whole; none if it never was."""
     said = built_entry(home, name)
-    return _release_of(said).cuts if said else ()
-
-
-def _release_of(said: Mapping[str, Any]) -> Release:
-    added = tuple(date.fromisoformat(day) for day in said["added"])
-    return Release(said["name"], said["preset"], from_json(said["design"]), added, said["made_from"])
+    return read_entry(said).cuts if said else ()

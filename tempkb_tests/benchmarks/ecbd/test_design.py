@@ -8,6 +8,7 @@ from tempkb.benchmarks.ecbd.design import PRESETS, from_json, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.knowledge import seen, seen_sql
 from tempkb.benchmarks.ecbd.popular import read_page_ids
+from tempkb.benchmarks.releases import default_name
 from tempkb.errors import DesignError, SettingsError
 from tempkb.store.memory import in_memory
 from tempkb.windows import Granularity
@@ -47,7 +48,7 @@ def test_changes_are_read_by_kind():
     made = design(min_words="300", redirect_names="true", risky_share="0.01", origin_granularity="month")
     assert (made.min_words, made.redirect_names, made.risky_share) == (300, True, 0.01)
     assert made.origin_granularity is Granularity.MONTH
-    assert made.name() != design().name()
+    assert default_name("ecbd", made) != default_name("ecbd", design())
 
 
 @pytest.mark.parametrize(

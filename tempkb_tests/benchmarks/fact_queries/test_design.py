@@ -6,6 +6,7 @@ import pytest
 
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, from_json, make_design
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
+from tempkb.benchmarks.releases import default_name
 from tempkb.errors import DesignError
 
 WINDOWS = "2019-01-01..2021-01-01"
@@ -87,8 +88,8 @@ def test_a_design_of_an_earlier_version_is_read_as_what_it_meant_then(rules, cha
 def test_a_design_is_read_back_and_names_itself():
     made = design(max_subjects="7", shares="0.5,0.25")
     assert from_json(made.to_json()) == made
-    assert made.name(TEMPLAMA).startswith("templama-20190101-20210101-")
-    assert made.name(TEMPLAMA) != design(max_subjects="8").name(TEMPLAMA)
+    assert default_name(TEMPLAMA, made).startswith("templama-20190101-20210101-")
+    assert default_name(TEMPLAMA, made) != default_name(TEMPLAMA, design(max_subjects="8"))
     assert made.windows()[-1].end == date(2021, 1, 1)
 
 

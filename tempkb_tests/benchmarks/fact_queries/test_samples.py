@@ -5,8 +5,9 @@ import pyarrow.parquet
 import pytest
 
 from tempkb.benchmarks import samples
-from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES, OF_QUERIES
+from tempkb.benchmarks.dynamic_templama.checking import OF_CHANGES
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.promises import broken
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
@@ -29,6 +30,9 @@ def built(tmp_path, monkeypatch, request):
     }
     store = read_home(tmp_path, monkeypatch, {DAY: players(**told)})
     return store, release(store, windows="2019-01-01..2020-01-01", changes=request.param).name
+
+
+OF_QUERIES = promises_of_queries(DYNAMIC_TEMPLAMA_QUERIES)
 
 
 def choose(monkeypatch, rows, chance):

@@ -1,9 +1,7 @@
-"""Is it so? Checks of TempLAMA's queries against the facts."""
+"""What TempLAMA's table of questions about the future must keep. No Dagster here."""
 
-from tempkb.benchmarks.checks import check_of
-from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.promises import Promise
-from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_QUERIES
+from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
 
 # Table 9: how many questions of each class, and the sizes of the two sets of answers.
 NOT_TABLE_9 = """
@@ -14,7 +12,6 @@ NOT_TABLE_9 = """
     OR min(len(answers)) <> CASE answer_set WHEN 'us_city' THEN 200 ELSE 249 END
 """
 
-OF_QUERIES = promises_of_queries(TEMPLAMA_QUERIES)
 OF_FUTURE_RELATIONS = (
     Promise(
         "table_9_is_whole",
@@ -24,5 +21,3 @@ OF_FUTURE_RELATIONS = (
         {"queries": FUTURE_RELATION_QUERIES},
     ),
 )
-
-CHECKS = [check_of(promise) for promise in (*OF_QUERIES, *OF_FUTURE_RELATIONS)]

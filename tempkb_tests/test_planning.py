@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tempkb.api import open_store
-from tempkb.refresh import look_out
+from tempkb.planning.due import look_out
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 

@@ -1,0 +1,135 @@
+"""What both benchmarks of facts do with a release: the parts from which each puts its methods together."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from tempkb.benchmarks.fact_queries.asking import shown_of_queries
+from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
+from tempkb.benchmarks.fact_queries.checking import PROMISES, promises_of_queries
+from tempkb.benchmarks.fact_queries.design import Design, make_design
+from tempkb.benchmarks.fact_queries.queries import partition_of
+from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.methods import Asked, Built, Closing, Grid, Log, Made, Shows, Step, Versions
+from tempkb.benchmarks.sources import newest_wikidata
+from tempkb.store.parquet import read_parquet
+from tempkb.store.plain import plain_rows
+from tempkb.store.store import Store
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+from tempkb.windows import refuse_unended
+from tempkb.wording import counted
+
+
+def design_of(benchmark: str) -> Callable[[Store, Asked], Design]:
+    """Return what makes a design of a benchmark from what is asked."""
+
+    def design(store: Store, asked: Asked) -> Design:
+        dump_id = asked["dump_id"] or newest_wikidata(store)
+        made = make_design(
+            benchmark,
+            asked["preset"],
+            dump_id,
+            asked["windows"],
+            asked["granularity"],
+            asked["templates"],
+            asked["changes"],
+        )
+        refuse_unended(asked["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
+        return made
+
+    return design
+
+
+def shared_partitions(release: Release) -> Mapping[str, Sequence[str]]:
+    """Return the partitions of the tables that both benchmarks have."""
+    return {table.name: [release.name] for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES)}
+
+
+def window_partitions(release: Release) -> list[str]:
+    """Return the partitions of a table that has one for each window of a release, oldest first."""
+    return [partition_of(release.name, window) for window in release.design.windows()]
+
+
+def spells_step(benchmark: str) -> Step:
+    """Return the step that chooses a release's subjects and joins their facts."""
+    return Step(
+        f"{benchmark}_spells",
+        (
+            Made(
+                FACT_SUBJECTS,
+                "Subjects that a release asks about, by relation; what is left out is counted in `exclusions`. "
+                "Key `relation, subject_id`.",
+                (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
+            ),
+            Made(
+                FACT_SPELLS,
+                "When each object of a subject was its object: facts that touch are joined, gaps kept. "
+                "Key `subject_id, relation, object_id, spell_no`.",
+                (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
+            ),
+            Made(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", (FACT_SPELLS,)),
+        ),
+        _build_spells,
+        PROMISES,
+        _shows_of_spells,
+    )
+
+
+def queries_step(table: Table, title: str) -> Step:
+    """Return the step that writes the queries of every window of a release.
+
+    Args:
+        table: of the queries.
+        title: of the benchmark.
+    """
+
+    def build(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+        build_queries(store, release, table, log)
+        return Built()
+
+    def shows(_store: Store, _release: Release, versions: Versions) -> Shows:
+        return {table.name: shown_of_queries(versions[table.name])}
+
+    meaning = f"{title}: for each subject, relation and window the question and all its answers. Key `query_id`."
+    return Step(
+        table.name, (Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS)),), build, promises_of_queries(table), shows
+    )
+
+
+def closing_of(store: Store, release: Release, queries: Table, further: Sequence[Grid] = ()) -> Closing:
+    """Return the closing screen of a release of facts: its queries by relation.
+
+    Args:
+        store: of the home.
+        release: that is built.
+        queries: the benchmark's table of queries.
+        further: grids of the benchmark's own.
+    """
+    (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
+    asked = store.read(queries.name, release=release.name)
+    n_subjects = Counter(store.read(FACT_SUBJECTS.name, release=release.name)["relation"].to_pylist())
+    n_queries = Counter(asked["relation"].to_pylist())
+    rows = [(relation, n_subjects[relation], n_queries[relation]) for relation in sorted(n_subjects)]
+    return Closing(
+        f"{counted(asked.num_rows, 'query', 'queries')} by {row['granularity']}, "
+        f"{row['study_from']} to {row['study_to']}, from {', '.join(row['dump_ids'])}",
+        (Grid(("relation", "subjects", "queries"), rows), *further),
+        "date, query, list_transform(answers, lambda one: one.label) AS answers",
+        queries.name,
+    )
+
+
+def _build_spells(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+    versions = build_spells(store, release, log)
+    reasons = versions[FACT_SUBJECTS.name].side_rows(EXCLUSIONS.name)
+    found = {row["reason"]: row["example"] for row in reasons}
+    unasked = [f"not asked about: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found]
+    return Built(["; ".join(unasked)] if unasked else [])
+
+
+def _shows_of_spells(_store: Store, _release: Release, versions: Versions) -> Shows:
+    (row,) = plain_rows(read_parquet(versions[FACT_RELEASES.name][0].paths()))
+    return {FACT_RELEASES.name: {"design": row["design"]}}
