@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tempkb.dumps.elements import read_timestamp
-from tempkb.dumps.files import DamageError, open_dump
-from tempkb.dumps.looking import look_at
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
-from tempkb.titles import Site
 from tempkb.windows import Window, epoch_seconds, instant
+
+# Readers of dumps are imported by those who open one: `tempkb status` only lists them.
+if TYPE_CHECKING:
+    from tempkb.titles import Site
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
@@ -74,7 +75,7 @@ class DumpFile:
         if self.checksum:
             verify(self.path, self.checksum, self.notes)
 
-    def look(self) -> Site | None:
+    def look(self) -> "Site | None":
         """Read the beginning of the file and refuse it if nothing can be read from it.
 
         Returns:
@@ -83,6 +84,8 @@ class DumpFile:
         Raises:
             SourceError: there is no whole page, no such SQL table, or no entity in it.
         """
+        from tempkb.dumps.looking import look_at
+
         return look_at(self.path, self.kind)
 
 
@@ -314,6 +317,8 @@ def last_revision(files: Iterable[DumpFile]) -> int:
     Raises:
         SourceError: there is no revision in them.
     """
+    from tempkb.dumps.files import DamageError, open_dump
+
     latest = -1
     for file in files:
         tail = b""
@@ -335,6 +340,8 @@ _TIMESTAMP = re.compile(rb"<timestamp>([^<]{20})</timestamp>")
 
 
 def _second(text: bytes) -> int:
+    from tempkb.dumps.elements import read_timestamp
+
     try:
         return read_timestamp(text)
     except ValueError:

@@ -2,8 +2,6 @@
 
 import contextlib
 
-import pyarrow as pa
-
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.files import open_dump
 from tempkb.dumps.tables import NAMESPACES
@@ -17,6 +15,8 @@ from tempkb.titles import Site
 
 def write_namespaces(store: Store, dump: Dump) -> Version:
     """Write the namespaces from the header of the dump's first history file."""
+    import pyarrow as pa
+
     first = dump.history[0]
     pieces = open_dump(first.path)
     with contextlib.closing(pieces):

@@ -6,26 +6,27 @@ Snapshots take their items from `pages`. Both depend only on what the home holds
 so the order in which the two dumps were read makes no difference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
-import duckdb
-import pyarrow as pa
-
-from tempkb.dumps.sites import read_site
 from tempkb.dumps.tables import PAGES, SITELINK
-from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.parquet import open_parquet
+from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
-from tempkb.titles import Site
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from tempkb.titles import Site
 
 _BATCH_ROWS = 1 << 16
 _TWICE = "site link that a second item has"
@@ -92,6 +93,9 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
     Returns:
         the versions of `pages` and of the snapshots, by table and partition.
     """
+    # NumPy and Arrow come with it, which `unlinked_windows`, a question of `tempkb status`, does without.
+    from tempkb.revisions.entities import EntityIds
+
     versions: dict[tuple[str, str], Version] = {}
     entities: dict[str, EntityIds] = {}
     for window in windows:
@@ -133,11 +137,13 @@ _LINKED = """
 
 
 def _make_items(
-    connection: duckdb.DuckDBPyConnection, store: Store, dump_id: str, links: Version | None
+    connection: "duckdb.DuckDBPyConnection", store: Store, dump_id: str, links: Version | None
 ) -> list[Exclusion]:
     """Make the table `items`, one item per title, and count the titles that a second item claims."""
     connection.execute("CREATE TEMP TABLE site_links (entity_id VARCHAR, namespace INTEGER, title VARCHAR)")
     if links is not None:
+        from tempkb.dumps.sites import read_site
+
         site = read_site(store, dump_id)
         for rows in read_files(links.paths(), ["entity_id", "site_title"]):
             connection.register("some_links", _normalised(rows.drop_null(), site))
@@ -157,8 +163,10 @@ def _make_items(
     return [Exclusion(_TWICE, n, example)] if n else []
 
 
-def _normalised(rows: pa.Table, site: Site) -> pa.Table:
+def _normalised(rows: "pa.Table", site: "Site") -> "pa.Table":
     """Return site links with their titles in the form of `pages`: without the namespace in front."""
+    import pyarrow as pa
+
     titles = [site.normalize(text) for text in rows["site_title"].to_pylist()]
     return pa.table(
         {
@@ -169,7 +177,9 @@ def _normalised(rows: pa.Table, site: Site) -> pa.Table:
     )
 
 
-def _table_of(batch: pa.RecordBatch) -> pa.Table:
+def _table_of(batch: "pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
     return pa.Table.from_batches([batch])
 
 
@@ -181,14 +191,7 @@ def _standing(store: Store, table: Table, partition: str) -> Version | None:
 
 def _day_of(entities: Version) -> date | None:
     """Return the day of a Wikidata dump; None if none of its items has a page in the wiki."""
-    for rows in _first_rows(entities):
-        day: date = rows["dump_date"][0].as_py()
-        return day
-    return None
-
-
-def _first_rows(version: Version) -> Iterator[pa.Table]:
-    for path in version.paths():
-        with open_parquet(path) as file:
-            for batch in file.iter_batches(1, columns=["dump_date"]):
-                yield pa.Table.from_batches([batch])
+    with asking() as memory:
+        found = memory.execute(f"SELECT dump_date FROM {parquet(entities.paths())} LIMIT 1").fetchone()
+    day: date | None = found[0] if found else None
+    return day

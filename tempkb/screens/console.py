@@ -5,45 +5,114 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
 _BOUNDLESS = 1_000_000_000  # columns of a screen that goes to a file or a pipe
+# Variables with which people tell Rich that something is a terminal, or is none; terminals that know no bold letters.
+_ODD_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+_ODD_TERMINALS = ("dumb", "unknown")
 
 
-class PlainConsole(Console):
-    """Prints text as it is: no markup, no codes for emoji, and escapes for characters that act on the terminal."""
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts; `are_numbers` tells of each column whether it stands on the right."""
 
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Return a string as text; this is what rich calls for every string that is printed or is part of a table."""
-        return super().render_str(visible(text, keep="\n"), **{**options, "markup": False, "emoji": False})
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    are_numbers: tuple[bool, ...]
+    title: str = ""
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Leave the end of a pipe to the command, which knows its exit code."""
-        raise BrokenPipeError
+    def widths(self) -> list[int]:
+        """How many columns of a terminal the widest value of each column needs, its name included."""
+        return [max(map(_cells, values)) for values in zip(self.columns, *self.rows, strict=True)]
 
 
-def console(width: int | None = None) -> PlainConsole:
-    """Return a console on standard output.
+class Screen:
+    """Standard output, as people read it: lines and tables as they are.
+
+    What fits is written at once. What does not is left to Rich, and so are colours: its import and its painting take
+    as long as all else that `tempkb sql` does.
 
     Args:
         width: columns; None takes what the variable COLUMNS says, else the terminal's. Where there is neither, each
             row of a table is one line, however long.
     """
-    options: dict[str, Any] = {"markup": False, "emoji": False}
-    out = PlainConsole(width=width, **options)
-    is_told = bool(width) or os.environ.get("COLUMNS", "").strip("0").isdigit()
-    return out if is_told or out.is_terminal else PlainConsole(width=_BOUNDLESS, **options)
+
+    def __init__(self, width: int | None = None) -> None:
+        self._out = sys.stdout
+        is_odd = any(os.environ.get(name) for name in _ODD_VARIABLES) or os.environ.get("TERM", "") in _ODD_TERMINALS
+        encoding = (getattr(self._out, "encoding", None) or "utf-8").lower()
+        self._is_terminal = self._out.isatty()
+        # Rich knows terminals that are forced to be some, that have no colours, or that lack the lines of tables.
+        self._is_known = not is_odd and encoding.startswith("utf")
+        self.width = width or self._width()
+
+    def _width(self) -> int:
+        told = os.environ.get("COLUMNS", "")
+        if told.strip("0").isdigit():
+            return int(told)
+        if not self._is_known:
+            from tempkb.screens.folding import PlainConsole
+
+            return found.width if (found := PlainConsole()).is_terminal else _BOUNDLESS
+        return shutil.get_terminal_size((80, 25)).columns if self._is_terminal else _BOUNDLESS
+
+    def print(self, what: str | Grid, *, highlight: bool = True, soft_wrap: bool = False) -> None:
+        """Print a text or a table.
+
+        Args:
+            what: is printed; characters that act on a terminal become escapes.
+            highlight: let Rich colour the numbers and names in a text on a terminal.
+            soft_wrap: leave a long line to the terminal, instead of breaking it between words.
+        """
+        if isinstance(what, Grid):
+            painted = _painted(what, self.width, self._is_terminal) if self._is_known else None
+        else:
+            text = visible(what, keep="\n")
+            is_plain = self._is_known and not (highlight and self._is_terminal)
+            painted = text if is_plain and (soft_wrap or self._holds(text)) else None
+        if painted is None:
+            self._fold(what, highlight=highlight, soft_wrap=soft_wrap)
+        else:
+            self._write(painted)
+
+    def print_headed(self, head: str, rest: str, *, style: str = "bold", soft_wrap: bool = False) -> None:
+        """Print a text whose first part is bold, or of another style of Rich's; the rest as for `print`."""
+        head, rest = visible(head, keep="\n"), visible(rest, keep="\n")
+        is_plain = self._is_known and (style == "bold" or not self._is_terminal)
+        if is_plain and (soft_wrap or self._holds(head + rest)):
+            self._write(f"{_bold(head) if self._is_terminal else head}{rest}")
+            return
+        from rich.text import Text
+
+        from tempkb.screens.folding import plain_console
+
+        line = Text.assemble((head, style), rest)
+        plain_console(self.width).print(line, highlight=False, soft_wrap=soft_wrap)
+
+    def _holds(self, text: str) -> bool:
+        return all(_cells(line) <= self.width for line in text.split("\n"))
+
+    def _write(self, text: str) -> None:
+        self._out.write(text + "\n")
+        self._out.flush()
+
+    def _fold(self, what: str | Grid, *, highlight: bool, soft_wrap: bool) -> None:
+        from tempkb.screens.folding import folded_table, plain_console
+
+        shown = folded_table(what.columns, what.rows, what.are_numbers, what.title) if isinstance(what, Grid) else what
+        plain_console(self.width).print(shown, highlight=highlight, soft_wrap=soft_wrap)
+
+
+def console(width: int | None = None) -> Screen:
+    """Return standard output as a screen; see `Screen`."""
+    return Screen(width)
 
 
 def say(line: str) -> None:
@@ -66,14 +135,15 @@ def grid(
         show: how a value looks; None takes `shown`.
     """
     listed = [list(row) for row in rows]
-    # A title may be longer than its table is wide.
-    table = Grid(title=Text(visible(title), no_wrap=True, overflow="ignore") if title else None, title_justify="left")
-    for at, name in enumerate(columns):
-        numeric = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
-        table.add_column(visible(name), justify="right" if numeric else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*((show or shown)(value) for value in row))
-    return table
+    are_numbers = (
+        bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed) for at in range(len(columns))
+    )
+    return Grid(
+        tuple(visible(name) for name in columns),
+        tuple(tuple((show or shown)(value) for value in row) for row in listed),
+        tuple(are_numbers),
+        visible(title),
+    )
 
 
 def shown(value: object) -> str:
@@ -108,23 +178,14 @@ def exact(value: object) -> str:
 
 def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
     """Do the columns of a table stand side by side in so many columns of a terminal, without being folded?"""
-    needed = [max(map(cell_len, cells)) for cells in zip(columns, *rows, strict=True)]
-    # A rule left of each column and at the end, a blank on each side of a value.
-    return sum(needed) + 3 * len(needed) + 1 <= width
+    return _needed([max(map(_cells, cells)) for cells in zip(columns, *rows, strict=True)]) <= width
 
 
 def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
     """Yield the lines of a table that is shown one column a line, long values wrapped."""
-    out = PlainConsole(width=width)
-    margin = max(map(cell_len, columns), default=0)
-    room = max(width - margin - 3, 20)
-    for number, row in enumerate(rows, 1):
-        yield f"-[ record {number} ]".ljust(min(width, margin + 20), "-")
-        for name, value in zip(columns, row, strict=True):
-            lines = Text(value).wrap(out, room, overflow="fold") if value else [Text("")]
-            for at, line in enumerate(lines):
-                head = name + " " * (margin - cell_len(name)) if at == 0 else " " * margin
-                yield f"{head} | {line.plain}".rstrip()
+    from tempkb.screens.folding import folded_records
+
+    return folded_records(columns, rows, width)
 
 
 def print_next(*commands: str) -> None:
@@ -158,3 +219,52 @@ def duration(seconds: int) -> str:
     while len(parts) > 1 and not parts[0][0]:
         parts.pop(0)
     return " ".join(f"{n} {unit}" for n, unit in parts[:2] if n) or "0 s"
+
+
+def _painted(table: Grid, width: int, is_terminal: bool) -> str | None:
+    """The lines of a table that fits, as Rich paints them; None for one that does not fit."""
+    if not table.columns or any("\n" in value for row in table.rows for value in row):
+        return None
+    widths = table.widths()
+    if max(_needed(widths), _cells(table.title)) > width:
+        return None
+    rules = ["━" * (one + 2) for one in widths]
+    names = [_padded(*cell) for cell in zip(table.columns, widths, table.are_numbers, strict=True)]
+    lines = [table.title] if table.title else []
+    lines += [
+        f"┏{'┳'.join(rules)}┓",
+        f"┃{'┃'.join(_heading(name, is_terminal) for name in names)}┃",
+        f"┡{'╇'.join(rules)}┩",
+    ]
+    for row in table.rows:
+        cells = (_padded(*cell) for cell in zip(row, widths, table.are_numbers, strict=True))
+        lines.append(f"│ {' │ '.join(cells)} │")
+    lines.append(f"└{'┴'.join(rules).replace('━', '─')}┘")
+    return "\n".join(lines)
+
+
+def _heading(name: str, is_terminal: bool) -> str:
+    return f"{_bold(' ')}{_bold(name)}{_bold(' ')}" if is_terminal else f" {name} "
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m"
+
+
+def _padded(text: str, width: int, is_number: bool) -> str:
+    blanks = " " * (width - _cells(text))
+    return f"{blanks}{text}" if is_number else f"{text}{blanks}"
+
+
+def _needed(widths: Sequence[int]) -> int:
+    """Columns of a terminal: a rule left of each column and at the end, a blank on each side of a value."""
+    return sum(widths) + 3 * len(widths) + 1
+
+
+def _cells(text: str) -> int:
+    """How many columns of a terminal a text needs; letters of some scripts need two, marks above others none."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -4,7 +4,6 @@ import contextlib
 import csv
 import errno
 import io
-import itertools
 import json
 import math
 import os
@@ -13,24 +12,26 @@ import shlex
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import duckdb
-import pyarrow as pa
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
-from tempkb.store.plain import plain_values
+from tempkb.store.answers import BATCH_ROWS, Answer
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
 from tempkb.wording import counted
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SHOWN_ROWS = 100
-_BATCH_ROWS = 1 << 14
 _TABLES_THERE = "See which tables there are: tempkb tables"
 _ONLY_TABLES = (
     "tempkb sql reads the published tables of the home and no other files (see which there are: tempkb tables)"
@@ -41,7 +42,7 @@ _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
 _NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
 _DATABASE_AS_TABLE = "Select a table using `table_name="
 _LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
-# How DuckDB's messages begin, for those errors that are no fault of the query.
+# How DuckDB's messages begin, for those errors that are no fault of the query and that Arrow passes on as its own.
 _ERRORS = {
     "Out of Memory Error": duckdb.OutOfMemoryException,
     "IO Error": duckdb.IOException,
@@ -76,23 +77,26 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = os.fsencode(query).decode("utf-8", "replace")
     if parquet is not None:
         _check_target(store, parquet)
-    with _answer(store, query) as rows:
+    with _asking(store, query) as (connection, statement):
         if parquet is not None:
-            _write_parquet(rows, parquet)
-        elif form == "csv":
-            _write_csv(rows)
+            _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
+            return
+        answer = Answer(connection, statement)
+        if form == "csv":
+            _write_csv(answer)
         elif form == "json":
-            _write_json(rows)
+            _write_json(answer)
         else:
-            _print(rows)
+            _print(answer)
 
 
 @contextlib.contextmanager
-def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
+def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """Give a connection and the statement that it may run; what DuckDB has against it is said in words of ours."""
     path = store.database.path
     with store.database.asking() as connection:
         try:
-            yield connection.sql(check(connection, query)).to_arrow_reader(_BATCH_ROWS)
+            yield connection, check(connection, query)
         except RefusedError as error:
             raise SettingsError(
                 f"the query was refused: {error}. tempkb sql runs one statement that reads (SELECT, FROM, WITH, "
@@ -179,10 +183,10 @@ def _check_target(store: Store, target: Path) -> None:
         )
 
 
-def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
+def _write_parquet(rows: "pa.RecordBatchReader", target: Path) -> None:
     import pyarrow.parquet as pq
 
-    _refuse_equal_names(rows, "--parquet")
+    _refuse_equal_names(rows.schema.names, "--parquet")
     draft, n_rows = target.with_name(f".{uuid.uuid4().hex}.draft"), 0
     try:
         with pq.ParquetWriter(draft, rows.schema) as writer:
@@ -198,37 +202,44 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
     click.echo(f"{counted(n_rows, 'row')} written to {visible(str(target))}", err=True)
 
 
-def _write_csv(rows: pa.RecordBatchReader) -> None:
+def _batches(rows: "pa.RecordBatchReader") -> "Iterator[pa.RecordBatch]":
+    """Yield the rows as DuckDB finds them; its errors, which Arrow hides in errors of its own, are DuckDB's again."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            batch = rows.read_next_batch()
+        except StopIteration:
+            return
+        except (OSError, pa.ArrowException) as error:
+            kind = str(error).partition(":")[0]
+            raise _ERRORS.get(kind, duckdb.Error)(str(error)) from None
+        yield batch
+
+
+def _write_csv(answer: Answer) -> None:
     _speak_utf8()
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(rows.schema.names)
-    for batch in _batches(rows):
-        writer.writerows([_csv(value) for value in row] for row in _rows(batch))
+    writer.writerow(answer.names)
+    for rows in answer.batches():
+        writer.writerows([_csv(value) for value in row] for row in rows)
 
 
-def _write_json(rows: pa.RecordBatchReader) -> None:
-    _refuse_equal_names(rows, "--json")
+def _write_json(answer: Answer) -> None:
+    _refuse_equal_names(answer.names, "--json")
     _speak_utf8()
-    for batch in _batches(rows):
-        for row in _rows(batch):
-            sys.stdout.write(_json_line(dict(zip(rows.schema.names, row, strict=True))) + "\n")
+    for rows in answer.batches():
+        for row in rows:
+            sys.stdout.write(_json_line(dict(zip(answer.names, row, strict=True))) + "\n")
 
 
-def _print(rows: pa.RecordBatchReader) -> None:
+def _print(answer: Answer) -> None:
     """Print the first rows: a line each where that fits, as it does without a terminal, else one column a line."""
     # Rich takes a third of the time of a query whose rows go into a file or a pipe as CSV.
     from tempkb.screens.console import console, exact, fits, grid, records
 
-    out, names = console(), [visible(name) for name in rows.schema.names]
-    batches = _batches(rows)
-    first: list[tuple[object, ...]] = []
-    n_rows = 0
-    for batch in batches:
-        first += itertools.islice(_rows(batch), _SHOWN_ROWS - len(first))
-        n_rows += batch.num_rows
-        if len(first) == _SHOWN_ROWS:
-            break
-    n_rows += sum(batch.num_rows for batch in batches)
+    out, names = console(), [visible(name) for name in answer.names]
+    first, n_rows = answer.head(_SHOWN_ROWS)
     texts = [[exact(value) for value in row] for row in first]
     if names == ["explain_key", "explain_value"]:
         for _, plan in first:
@@ -241,23 +252,6 @@ def _print(rows: pa.RecordBatchReader) -> None:
             out.print(line, highlight=False, soft_wrap=True)
     more = f", the first {_SHOWN_ROWS} are shown; --csv, --json or --parquet give all" if n_rows > len(first) else ""
     out.print(f"{counted(n_rows, 'row')}{more}", highlight=False)
-
-
-def _batches(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Yield the rows as DuckDB finds them; its errors, which Arrow hides in errors of its own, are DuckDB's again."""
-    while True:
-        try:
-            batch = rows.read_next_batch()
-        except StopIteration:
-            return
-        except (OSError, pa.ArrowException) as error:
-            kind = str(error).partition(":")[0]
-            raise _ERRORS.get(kind, duckdb.Error)(str(error)) from None
-        yield batch
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    return zip(*(plain_values(column) for column in batch.columns), strict=True)
 
 
 def _csv(value: object) -> object:
@@ -290,8 +284,8 @@ def _json(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _refuse_equal_names(rows: pa.RecordBatchReader, option: str) -> None:
-    again = [name for name, n in Counter(rows.schema.names).items() if n > 1]
+def _refuse_equal_names(names: Sequence[str], option: str) -> None:
+    again = [name for name, n in Counter(names).items() if n > 1]
     if again:
         raise SettingsError(f"{option}: several columns are named {again[0]!r}; give them names of their own with AS")
 

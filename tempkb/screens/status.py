@@ -1,13 +1,12 @@
 """Screens about the home as a whole: its state, and the end of a build."""
 
 import shlex
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
-
-from rich.text import Text
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
-from tempkb.dumps.catalogue import find_dumps, horizon_day
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -19,7 +18,6 @@ from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Family, Table
-from tempkb.store.visible import visible
 from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
@@ -58,12 +56,13 @@ def print_status() -> None:
             title="dumps",
         )
     )
-    stale = {(name, partition) for name, partition in _stale(store)}
+    versions = {name: store.lake.versions(name) for name in store.tables}
+    stale = set(_stale(store, versions))
     pending, others, untold = _published(store)
     waiting = {(one.table.name, one.partition) for one in pending or []}
     rows = []
     for table in store.tables.values():
-        built = store.lake.partitions(table.name)
+        built = [version.partition for version in versions[table.name]]
         rows.append(
             (
                 table.name,
@@ -98,7 +97,7 @@ def print_status() -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    missing = _missing(store)
+    missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
 
@@ -142,8 +141,7 @@ def print_summary(summary: "Summary") -> None:
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        line = Text.assemble(("failed:", "red"), " ", visible(at_home(failure), keep="\n"))
-        out.print(line, highlight=False, soft_wrap=True)
+        out.print_headed("failed:", f" {at_home(failure)}", style="red", soft_wrap=True)
     if summary.failures:
         stand = f"; {_standing(len(snapshots), len(summary.windows))}" if summary.windows else ""
         say(f"{counted(len(summary.failures), 'failure')}{stand}.")
@@ -180,16 +178,17 @@ def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
     database = store.database
     try:
         with database.reading() as connection:
-            blocked = database.in_the_way(connection)
+            others = database.others(connection)
+            blocked = database.in_the_way(others)
             told = refusal(database.path, blocked) if blocked else ""
-            return database.pending(connection), database.others(connection), told
+            return database.pending(connection), others, told
     except NothingPublishedError:
         return database.pending(), [], ""
     except (LockTimeoutError, DatabaseFileError) as error:
         return None, [], str(error)
 
 
-def _stale(store: Store) -> list[tuple[str, str]]:
+def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tuple[str, str]]:
     """Partitions that were written under another declaration, version of the code or setting than today's.
 
     Also snapshots whose Wikidata items are not those that are known by now.
@@ -198,7 +197,7 @@ def _stale(store: Store) -> list[tuple[str, str]]:
     return [
         (table.name, version.partition)
         for table in store.tables.values()
-        for version in store.lake.versions(table.name)
+        for version in versions[table.name]
         if not version.fits(table)
         or not _is_of(version, table)
         or not _has_settings(store, version)
@@ -219,12 +218,11 @@ def _is_of(version: Version, table: Table) -> bool:
     return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
 
 
-def _missing(store: Store) -> list[str]:
+def _missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> list[str]:
     settings = store.home.settings
-    dumps = [dump for dump in find_dumps(store.home.dumps) if dump.history and not dump.is_named and not dump.flaws]
-    if not dumps:
+    serving = [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
+    if not serving:
         return []
-    horizon = max(horizon_day(dump) for dump in dumps)
-    built = set(store.lake.partitions(STABLE_SNAPSHOTS.name))
+    horizon = max(horizon_day(dump) for dump in serving)
     windows = windows_until(settings.first_window, horizon, settings.granularity)
     return [window_of_key(window.key, settings.granularity).label for window in windows if window.key not in built]

@@ -10,10 +10,9 @@ def print_tables() -> None:
     rows = []
     for table in store.tables.values():
         versions = store.lake.versions(table.name)
-        form = store.database.form_of(table, versions)
-        rows.append(
-            (table.name, sum(one.rows for one in versions), len(versions), table.partitioned_by, form, table.meaning)
-        )
+        n_rows = sum(one.rows for one in versions)
+        form = table.form(n_rows, store.home.settings.duckdb_max_rows)
+        rows.append((table.name, n_rows, len(versions), table.partitioned_by, form, table.meaning))
     console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
     views = [(view.name, ", ".join(view.needs), view.meaning) for view in store.views.values()]
     console().print(grid(("question", "asked of", "meaning"), views))

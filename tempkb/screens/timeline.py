@@ -4,9 +4,6 @@ import os
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import pyarrow as pa
-from rich.text import Text
-
 from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
@@ -15,7 +12,6 @@ from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
-from tempkb.store.visible import visible
 from tempkb.windows import Window, parse_day
 from tempkb.wording import counted
 
@@ -61,18 +57,17 @@ def _window(store: Store, day: str | None) -> Window:
 
 
 def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:
-    rows = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
-    if not rows.num_rows:
+    found = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
+    if not found:
         like = _select(store, STABLE_SNAPSHOTS.name, [key], "title ILIKE $title || '%'", {"title": title})
-        close = ", ".join(like["title"].to_pylist()[:5]) or "none"
+        close = ", ".join(row["title"] for row in like[:5]) or "none"
         raise SettingsError(f"no page bore the title {title!r} at that cut; titles that begin so: {close}")
-    found: list[dict[str, Any]] = rows.to_pylist()
     return found
 
 
 def _log(store: Store, page_id: int) -> list[dict[str, Any]]:
     rows = _select(store, REVISION_LOG.name, None, "page_id = $page", {"page": page_id})
-    return sorted(rows.to_pylist(), key=lambda row: (row["revision_timestamp"], row["revision_id"]))
+    return sorted(rows, key=lambda row: (row["revision_timestamp"], row["revision_id"]))
 
 
 def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cut: datetime) -> list[list[object]]:
@@ -107,13 +102,11 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
 def _print_head(winner: dict[str, Any], label: str) -> None:
     article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
     item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
-    head = Text(visible(winner["title"]), style="bold")
-    head.append(
+    console().print_headed(
+        winner["title"],
         f" (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
         f"at the cut {winner['cut']}, the end of {label}",
-        style="not bold",
     )
-    console().print(head)
 
 
 def _why(winner: dict[str, Any], lookback_days: int) -> str:
@@ -134,13 +127,18 @@ def _why(winner: dict[str, Any], lookback_days: int) -> str:
 def _text(store: Store, winner: dict[str, Any]) -> str | None:
     values = {"page": winner["page_id"], "revision": winner["revision_id"]}
     rows = _select(store, PAGE_WIKITEXTS.name, None, "page_id = $page AND revision_id = $revision", values)
-    return rows["wikitext"][0].as_py() if rows.num_rows else None
+    return rows[0]["wikitext"] if rows else None
 
 
-def _select(store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]) -> pa.Table:
+def _select(
+    store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Rows of a table, by column, read by DuckDB: Arrow would take longer to import than the screen to appear."""
     files = store.lake.files(table, partitions)
     if not files:
-        return store.declaration(table).schema.empty_table()
+        return []
     with asking() as memory:
         query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
-        return memory.sql(query, params={"files": file_names(files), **values}).to_arrow_table()
+        found = memory.execute(query, {"files": file_names(files), **values})
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

@@ -92,7 +92,7 @@ def sum_of(path: Path, *, anew: bool = False) -> str:
     return digest
 
 
-def size_fault(path: Path, size: int) -> tuple[str, str] | None:
+def size_fault(path: Path | str, size: int) -> tuple[str, str] | None:
     """Compare a file's size with the noted one; return what was found and what was expected if it differs."""
     try:
         found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
@@ -151,7 +151,7 @@ def read_note(path: Path) -> Fault | None:
 
 def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
     """Return the path of a note (`MARK`, `LOST`, `OWED` or `HELD`) about a partition."""
-    return root / NOTES / kind / table / partition
+    return root.joinpath(NOTES, kind, table, partition)
 
 
 def refuse(folder: Path, fault: Fault) -> StoredDamageError:

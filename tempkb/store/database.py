@@ -164,17 +164,18 @@ class Database:
 
     def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
         """Return the names of the user's own tables and views, sorted; with the schema if it is not the main one."""
-        ours = {*_forms(connection), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        relations = _relations(connection)
+        ours = {*_forms(connection, relations), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
         return sorted(
             name if schema == "main" else f"{schema}.{name}"
-            for schema, name, is_explained in _relations(connection)
+            for schema, name, is_explained in relations
             if not (schema == "main" and is_explained and name in ours)
         )
 
-    def in_the_way(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    def in_the_way(self, others: Iterable[str]) -> list[str]:
         """Return the user's tables and views with the name of one of ours, which therefore cannot be published."""
         names = {*self._tables, *(view.name for view in self._views)}
-        return [name for name in self.others(connection) if name.lower() in names]
+        return [name for name in others if name.lower() in names]
 
     def explain(self, error: duckdb.Error) -> str:
         """Return DuckDB's message about a query; if a table of ours is not published yet, say so instead."""
@@ -236,7 +237,7 @@ class Database:
 
     def _publish(self, patience: Patience) -> Publication:
         with self._updating(patience) as connection:
-            blocked = self.in_the_way(connection)
+            blocked = self.in_the_way(self.others(connection))
             names = {name.lower() for name in blocked}
             pending = self.pending(connection)
             possible = [one for one in pending if one.table.name not in names]
@@ -340,13 +341,8 @@ class Database:
         """Return the files that the view of a table must name: those of the lake's versions."""
         return [path for version in self._lake.versions(table.name) for path in version.places()]
 
-    def form_of(self, table: Table, versions: Iterable[Version]) -> str:
-        """Is the table a `table` or a `view` in DuckDB?"""
-        return self._form(table, versions)[0]
-
     def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
-        rows = sum(version.rows for version in versions)
-        form = "view" if table.persist == "view" or rows > self._max_rows else "table"
+        form = table.form(sum(version.rows for version in versions), self._max_rows)
         # A view names absolute paths, so the views of a home that was moved must be made again.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
@@ -546,9 +542,12 @@ def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tup
     return {(table, partition): (version, sides) for table, partition, version, sides in rows}
 
 
-def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+def _forms(
+    connection: duckdb.DuckDBPyConnection, relations: Sequence[tuple[str, str, bool]] | None = None
+) -> dict[str, tuple[str, str]]:
     """Return how each table and view of ours was made, without those that an analyst has dropped or replaced."""
-    there = {name for schema, name, is_explained in _relations(connection) if schema == "main" and is_explained}
+    relations = _relations(connection) if relations is None else relations
+    there = {name for schema, name, is_explained in relations if schema == "main" and is_explained}
     rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
     return {table: (form, fingerprint) for table, form, fingerprint in rows if table in there}
 

@@ -11,9 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-import pyarrow as pa
-
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
@@ -23,6 +20,8 @@ from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 _ROWS_PER_FILE = 1 << 22
@@ -78,7 +77,7 @@ class Draft:
         self._last_key: pa.Table | None = None
         self.rows = 0
 
-    def write(self, data: pa.Table | pa.RecordBatch) -> None:
+    def write(self, data: "pa.Table | pa.RecordBatch") -> None:
         """Append rows that follow the previous ones in key order.
 
         Raises:
@@ -110,6 +109,8 @@ class Draft:
         return self._lake.swap(self.table, self.partition, self._folder, files, sides)
 
     def _flush(self, rows: int) -> None:
+        import pyarrow as pa
+
         if not rows:
             return
         waiting = pa.concat_tables(self._waiting)
@@ -141,7 +142,8 @@ class Draft:
             self._writer.close()
             self._writer = None
 
-    def _check_keys(self, table: pa.Table) -> None:
+    def _check_keys(self, table: "pa.Table") -> None:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         keys = table.select(list(self.table.key)).combine_chunks()
@@ -212,13 +214,14 @@ class Draft:
 
 
 @cache
-def _memory() -> duckdb.DuckDBPyConnection:
+def _memory() -> "duckdb.DuckDBPyConnection":
     """Return one connection for all drafts, since opening one costs more than checking a partition."""
     return in_memory(threads=1)
 
 
-def _ascending(keys: pa.Table) -> pa.ChunkedArray:
+def _ascending(keys: "pa.Table") -> "pa.ChunkedArray":
     """For each row but the last: is the next row's key greater, column by column?"""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     n = keys.num_rows - 1

@@ -4,21 +4,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from tempkb.store.quoting import identifier, literal, parquet
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
-def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
     """Open an in-memory DuckDB, in UTC and without progress bars.
 
     Args:
         threads: number of threads; None: DuckDB's default.
     """
+    import duckdb
+
     connection = duckdb.connect()
     connection.execute(_QUIET)
     if threads is not None:
@@ -26,7 +30,7 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def asking() -> duckdb.DuckDBPyConnection:
+def asking() -> "duckdb.DuckDBPyConnection":
     """Open a connection for one or two queries, in a fortieth of the time of `in_memory`.
 
     All of a process share one DuckDB. Temporary views and registered tables belong to one connection; functions and
@@ -38,12 +42,12 @@ def asking() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _shared() -> duckdb.DuckDBPyConnection:
+def _shared() -> "duckdb.DuckDBPyConnection":
     return in_memory()
 
 
 @contextmanager
-def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def spilling_to(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
     """Give a connection that writes to `folder` what does not fit in memory."""
     with in_memory() as connection:
         connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
@@ -51,10 +55,10 @@ def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def view_files(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     name: str,
     paths: Sequence[Path],
-    schema: pa.Schema | None = None,
+    schema: "pa.Schema | None" = None,
     narrowed: str = "",
 ) -> None:
     """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 # Imported by functions that read or write a file: commands that only look do not need it, and it takes long.
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 
@@ -21,14 +20,14 @@ def open_parquet(path: Path) -> "pq.ParquetFile":
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
-def parquet_schema(path: Path) -> pa.Schema:
+def parquet_schema(path: Path) -> "pa.Schema":
     """Return the Arrow schema of a file."""
     import pyarrow.parquet as pq
 
     return pq.read_schema(path)
 
 
-def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> "pa.Table":
     """Return all rows of one file or several."""
     import pyarrow.parquet as pq
 
@@ -36,7 +35,7 @@ def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = N
     return pq.read_table(listed, columns=columns, page_checksum_verification=True)
 
 
-def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> "pq.ParquetWriter":
+def parquet_writer(path: Path, schema: "pa.Schema", **options: Any) -> "pq.ParquetWriter":
     """Open a file for writing, with a checksum in each page.
 
     Args:

@@ -57,7 +57,7 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     if kind not in _READS or (kind == duckdb.StatementType.MULTI and not _is_plain_pivot(read)):
         raise _refusal(statement.query)
     try:
-        connection.execute(f"EXPLAIN SELECT * FROM (\n{_bare(read)}\n)")
+        connection.execute(f"EXPLAIN SELECT * FROM (\n{bare(read)}\n)")
     except duckdb.Error as error:
         if _WRITES_INSIDE in str(error):
             raise _refusal(statement.query, ": its WITH writes") from None
@@ -65,6 +65,12 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
         message = _LINE.sub(lambda line: f"LINE {max(int(line[1]) - 1, 1)}:", str(error))
         raise type(error)(message) from None
     return statement.query
+
+
+def bare(query: str) -> str:
+    """Return a statement without its semicolon, as it can be part of another."""
+    words = _words(query)
+    return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
 
 
 def _explained(query: str) -> str:
@@ -86,12 +92,6 @@ def _is_plain_pivot(query: str) -> bool:
     """
     words = [word for word, _ in _words(query)]
     return words[0] in _FIRST_WORDS and "copy" not in words
-
-
-def _bare(query: str) -> str:
-    """Return a statement without its semicolon."""
-    words = _words(query)
-    return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
 
 
 def _words(query: str) -> list[tuple[str, int]]:

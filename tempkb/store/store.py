@@ -2,23 +2,26 @@
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
-from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
-from tempkb.store.merge import union_by_key
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from tempkb.store.database import Database, Publication
 
 
 class Store:
@@ -38,8 +41,15 @@ class Store:
         self.tables: Mapping[str, Table] = by_name(tables)
         self.lake = Lake(home.lake)
         self.views: Mapping[str, View] = by_name(views)
-        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows, views)
         self._patience = patience or Patience()
+
+    @cached_property
+    def database(self) -> "Database":
+        """The DuckDB file; DuckDB is imported with it, which those who only look at the lake do without."""
+        from tempkb.store.database import Database
+
+        views = tuple(self.views.values())
+        return Database(self.home.database, self.lake, self.tables, self.home.settings.duckdb_max_rows, views)
 
     def claim(self, wiki: str) -> None:
         """Make the home permanently one of `wiki`, if it is not yet."""
@@ -49,7 +59,7 @@ class Store:
         self,
         table: Table,
         partition: str,
-        rows: Iterable[pa.Table],
+        rows: "Iterable[pa.Table]",
         provenance: Provenance,
         exclusions: Iterable[Exclusion] = (),
         staging: Path | None = None,
@@ -79,7 +89,7 @@ class Store:
         self,
         table: Table,
         partition: str,
-        rows: Iterator[pa.Table],
+        rows: "Iterator[pa.Table]",
         provenance: Provenance,
         *,
         prefer: str = "old",
@@ -102,11 +112,14 @@ class Store:
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
+            # Arrow comes with it, which those who only read do without.
+            from tempkb.store.merge import union_by_key
+
             both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
-    def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
+    def forget(self, table: Table, partition: str, column: str, values: "pa.Array", provenance: Provenance) -> bool:
         """Remove the rows from a partition whose `column` is among `values`; False if there are none."""
         import pyarrow.compute as pc
 
@@ -140,11 +153,11 @@ class Store:
             self.lake.keep_pointers(name)
         return mended
 
-    def publish(self) -> Publication:
+    def publish(self) -> "Publication":
         """Publish what is pending in the lake to the DuckDB file, as far as the run's patience allows."""
         return self.database.publish(self._patience)
 
-    def read(self, table: str, **equal: object) -> pa.Table:
+    def read(self, table: str, **equal: object) -> "pa.Table":
         """Return the rows of a table from the lake, by partition and key; optionally only those with given values.
 
         Args:
@@ -156,11 +169,13 @@ class Store:
         """
         if table in self.views:
             return self._answer(self.views[table], equal)
+        import duckdb
+
         declared = self.declaration(table)
         for name in equal:
-            if name not in declared.schema.names:
+            if name not in declared.column_names():
                 raise SettingsError(
-                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}"
+                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.column_names())}"
                 )
         if declared in SIDE_TABLES:
             return self._side_rows(declared, equal)
@@ -172,7 +187,7 @@ class Store:
             or "true"
         )
         order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
-        columns = ", ".join(map(identifier, declared.schema.names))
+        columns = ", ".join(map(identifier, declared.column_names()))
         with asking() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
@@ -198,7 +213,7 @@ class Store:
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 
-    def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
+    def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
         """Return the rows of a view, queried from the lake's files."""
         with asking() as memory:
             self._view_needs(memory, view)
@@ -213,7 +228,7 @@ class Store:
             )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
-    def _view_needs(self, memory: duckdb.DuckDBPyConnection, view: View) -> None:
+    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", view: View) -> None:
         for name in view.needs:
             if name in self.views:
                 self._view_needs(memory, self.views[name])
@@ -221,7 +236,9 @@ class Store:
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)
 
-    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> pa.Table:
+    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> "pa.Table":
+        import pyarrow as pa
+
         versions = [version for name in self.tables for version in self.lake.versions(name)]
         rows = [row for version in versions for row in version.side_rows(side.name)]
         kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
@@ -246,7 +263,7 @@ class Store:
         return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
-def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":
     """Yield the row groups of Parquet files one after another."""
     for path in paths:
         with open_parquet(path) as file:

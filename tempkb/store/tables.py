@@ -113,6 +113,10 @@ class Table:
         parts = [self.meaning, self.persist, *(f"{c.name}:{c.type}:{c.meaning}" for c in self.columns)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
+    def form(self, n_rows: int, max_rows: int) -> Persist:
+        """Is the table with so many rows a `table` or a `view` in DuckDB, which takes at most `max_rows` of one?"""
+        return "view" if self.persist == "view" or n_rows > max_rows else "table"
+
     def column_names(self) -> list[str]:
         """Names of the columns in file order."""
         return [column.name for column in self.columns]

@@ -4,9 +4,10 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 MISC = "Misc."
 
@@ -35,7 +36,7 @@ def excluded_classes() -> Mapping[str, str]:
     return {one: reason for reason, classes in _table()["excluded"].items() for one in classes}
 
 
-def categorise(connection: duckdb.DuckDBPyConnection) -> None:
+def categorise(connection: "duckdb.DuckDBPyConnection") -> None:
     """Make the tables `item_category(entity_id, category, category_class)` and `not_entities(entity_id, reason)`.
 
     Needs the views `classes` (entity_classes of a dump) and `subclass_edges` (its
@@ -69,7 +70,7 @@ def categorise(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[tuple[str, str, int]]) -> None:
+def _fill(connection: "duckdb.DuckDBPyConnection", name: str, rows: Iterable[tuple[str, str, int]]) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} (class_id VARCHAR, name VARCHAR, place INTEGER)")
     connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", list(rows))
 
