@@ -69,7 +69,7 @@ class PageStream:
         self._ended = False
         self._failure: DamageError | None = None
         self._has_root = False
-        self._has_told_end = False
+        self._end_is_noted = False
         self.site = self._read_head()
 
     def next_page(self) -> PageHead | None:
@@ -278,7 +278,7 @@ class PageStream:
         else:
             position, of = self._dropped + self._at, "plain bytes"
         lost = given + self._skip_to_page()
-        self._has_told_end = self._at == len(self._buffer)
+        self._end_is_noted = self._at == len(self._buffer)
         self._note(Damage(position, of, reason, lost))
 
     def _note(self, damage: Damage) -> None:
@@ -311,7 +311,7 @@ class PageStream:
         failure, self._failure = self._failure, None
         if failure is not None and not (self.damages and self.damages[-1].position == failure.position):
             self._note(Damage(failure.position, failure.of, failure.reason, 0))
-        elif failure is None and self._has_root and not closed and not self._has_told_end:
+        elif failure is None and self._has_root and not closed and not self._end_is_noted:
             where = self._dropped + len(self._buffer)
             self._note(Damage(where, "plain bytes", "the file ends without </mediawiki>", 0))
         self._has_root = False
