@@ -240,7 +240,7 @@ def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) 
     if derived:
         keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
         return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
-    config = {"ops": {"revisions": {"config": {"only_told": True}}}}
+    config = {"ops": {"revisions": {"config": {"only_listed": True}}}}
     return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
 
 

@@ -113,7 +113,14 @@ def options() -> str:
     """For each benchmark a table of what its command takes, and of what its releases can be exported with."""
     parts = []
     for one in BENCHMARKS:
-        parts += [f"### tempkb release {one.command}", "", one.meaning, "", "| option | default | meaning |", "|---|---|---|"]
+        parts += [
+            f"### tempkb release {one.command}",
+            "",
+            one.meaning,
+            "",
+            "| option | default | meaning |",
+            "|---|---|---|",
+        ]
         for number, option in enumerate(one.all_options):
             shown = option.name.upper() if number == 0 else f"--{option.name.replace('_', '-')}"
             parts.append(_row(f"`{shown}`", f"`{option.default}`" if option.default else "", option.meaning))
@@ -169,9 +176,7 @@ def edges_of_tables() -> list[tuple[str, str]]:
     graph = _definitions().resolve_asset_graph()
     order = {table.name: number for number, table in enumerate(TABLES)}
     edges = {
-        (parent.path[-1], key.path[-1])
-        for key in graph.get_all_asset_keys()
-        for parent in graph.get(key).parent_keys
+        (parent.path[-1], key.path[-1]) for key in graph.get_all_asset_keys() for parent in graph.get(key).parent_keys
     }
     return sorted(edges, key=lambda one: (order[one[1]], order[one[0]]))
 

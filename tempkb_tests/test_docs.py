@@ -38,7 +38,17 @@ DOCUMENTS = sorted(
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "data/README.md")),
     )
 )
-ROOMS_WITH_README = ("dumps", "revisions", "wikitext", "mentions", "wikidata", "store", "engine", "planning", "benchmarks")
+ROOMS_WITH_README = (
+    "dumps",
+    "revisions",
+    "wikitext",
+    "mentions",
+    "wikidata",
+    "store",
+    "engine",
+    "planning",
+    "benchmarks",
+)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 

@@ -66,9 +66,9 @@ def partitions_of(home):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        pytest.param(HTML, "holds not one whole page (it is an HTML page", id="an HTML page"),
-        pytest.param(bz2.compress(HTML), "holds not one whole page (it is an HTML page", id="a packed HTML page"),
-        pytest.param(b"", "holds not one whole page (the file is empty)", id="empty"),
+        pytest.param(HTML, "holds no whole page (it is an HTML page", id="an HTML page"),
+        pytest.param(bz2.compress(HTML), "holds no whole page (it is an HTML page", id="a packed HTML page"),
+        pytest.param(b"", "holds no whole page (the file is empty)", id="empty"),
         pytest.param(bz2.compress(GOOD)[:-40], "cut at byte", id="cut"),
         pytest.param(bz2.compress(export()), "there is no <page>", id="a head without pages"),
     ],
@@ -117,7 +117,7 @@ def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
     done = build(home, check=False)
     assert done.returncode == 1
     assert done.stdout.count("failed:") == 1
-    assert "holds not one whole page (it is an HTML page" in done.stdout
+    assert "holds no whole page (it is an HTML page" in done.stdout
     assert not list((home / "lake").rglob("CURRENT"))
     folder_dump(home, bz2.compress(GOOD))
     assert "4 of 4 windows are built." in build(home).stdout
@@ -164,7 +164,7 @@ def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_pat
         (HTML, "it is an HTML page"),
         (b"plain", "byte 0"),
         (gzip.compress(b"[]"), "an empty list"),
-        (gzip.compress(b'{"a": 1}'), "holds not one entity"),
+        (gzip.compress(b'{"a": 1}'), "holds no entity"),
         (gzip.compress(json.dumps([{"id": "x1"}, {"id": "x2"}]).encode()), "is the id of no entity"),
     ):
         path.write_bytes(data)
@@ -189,7 +189,7 @@ def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
     listed.write_text("No such page\n", "utf-8")
     done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
     assert done.returncode == 1
-    assert "not one page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
+    assert "no page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
         done.stdout.split()
     )
     assert not list((home / "lake").rglob("stable_snapshots/*/CURRENT"))

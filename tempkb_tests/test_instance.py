@@ -53,7 +53,9 @@ def known_to_dagster(home):
     """What a plain Dagster finds in the home: runs, dumps, releases."""
     with dg.DagsterInstance.from_config(str(home.dagster)) as one:
         assert one.all_instigator_state() == []
-        return one.get_runs_count(), *(sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "tempel_releases"))
+        return one.get_runs_count(), *(
+            sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "tempel_releases")
+        )
 
 
 def test_killed_while_the_storage_is_made_leaves_none_and_the_next_makes_it(home_folder):

@@ -40,8 +40,8 @@ def is_built(store: Store, window: Window, select: Sequence[str] = ()) -> bool:
     wanted = set(select) or ALL | WRITERS.keys()
     if wanted & {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name}:
         snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
-        # A snapshot of an earlier declaration lacks columns that later tables are made from.
-        if snapshot is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
+        # A snapshot of an earlier declaration may lack columns that later tables are made from.
+        if snapshot is None or not snapshot.fits(STABLE_SNAPSHOTS):
             return False
         if PAGE_WIKITEXTS.name in wanted and PAGE_WIKITEXTS.name not in tables_built_with(snapshot):
             return False
@@ -59,7 +59,7 @@ def is_registered(store: Store, dump: Dump) -> bool:
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
     pages = store.lake.current(PAGES.name, dump.dump_id)
-    if pages is not None and dump.table("page") and pages.schema != PAGES.fingerprint:
+    if pages is not None and dump.table("page") and not pages.fits(PAGES):
         return False
     written = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
     return {row["file_name"]: row["size_bytes"] for row in written} == {

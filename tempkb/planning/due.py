@@ -56,10 +56,10 @@ class Outlook:
 
 
 def due_dumps(
-    store: Store, today: date | None = None, *, from_mirror: bool = True, only_told: bool = True
+    store: Store, today: date | None = None, *, from_mirror: bool = True, only_listed: bool = True
 ) -> list[Due]:
     """Return the dumps that are worth having; the arguments are those of `look_out`."""
-    return look_out(store, today, from_mirror=from_mirror, only_told=only_told).due
+    return look_out(store, today, from_mirror=from_mirror, only_listed=only_listed).due
 
 
 def look_out(
@@ -67,7 +67,7 @@ def look_out(
     today: date | None = None,
     *,
     from_mirror: bool = True,
-    only_told: bool = True,
+    only_listed: bool = True,
     wikidata: bool = True,
     hurried: bool = False,
     tell: Callable[[str], None] = lambda _line: None,
@@ -78,7 +78,7 @@ def look_out(
         store: of the home.
         today: the last day that a window may end; by default the clock's.
         from_mirror: also those that are still to be fetched.
-        only_told: leave out what somebody has put into the folder without its publisher's list.
+        only_listed: leave out what somebody has put into the folder without its publisher's list.
         wikidata: also Wikidata's entities.
         hurried: give a server up after some seconds.
         tell: takes a line when a server makes us wait.
@@ -95,7 +95,7 @@ def look_out(
     mirror = mirror_of(home, tell, hurried=hurried) if from_mirror else None
     here = [dump for dump in find_dumps(home.dumps) if not dump.is_named]
     complete = [dump for dump in here if not dump.flaws]
-    local = [dump for dump in complete if dump.is_told or not only_told]
+    local = [dump for dump in complete if dump.is_listed or not only_listed]
     _refuse_several_wikis(home, local)
     missing = missing_windows(store, day)
     own = [dump for dump in local if home.wiki in (None, dump.wiki) and dump.holds_pages]
@@ -118,7 +118,7 @@ def is_ready(store: Store, due: Due) -> bool:
     if due.offer is not None or not is_registered(store, due.dump):
         return False
     # As the run will choose: what lies there without its publisher's list is not taken.
-    told = [dump for dump in find_dumps(store.home.dumps) if dump.is_told and not dump.is_named]
+    told = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
     beside = tables_dump(told, due.dump) if due.windows else None
     return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
 
@@ -131,7 +131,7 @@ def unregistered(store: Store) -> list[Dump]:
         for dump in find_dumps(home.dumps)
         if not dump.is_named
         and not dump.flaws
-        and dump.is_told
+        and dump.is_listed
         and not is_registered(store, dump)
         and (dump.entities or home.wiki in (None, dump.wiki))
     ]
@@ -140,7 +140,7 @@ def unregistered(store: Store) -> list[Dump]:
 def retirable(store: Store, today: date | None = None) -> list[Dump]:
     """Return the dumps that nobody needs any more, as the setting `keep_dumps` says, oldest first."""
     home = store.home
-    due = due_dumps(store, today, from_mirror=False, only_told=False)
+    due = due_dumps(store, today, from_mirror=False, only_listed=False)
     needed = {one.dump.dump_id for one in due} | {dump.dump_id for dump in unregistered(store)}
     return superfluous(find_dumps(home.dumps), home.settings.keep_dumps, needed)
 

@@ -18,7 +18,7 @@ def named_dump(home: Home, files: Sequence[Path]) -> Dump | None:
     """
     if not files:
         return None
-    dump = name_dump(files, home.asked_wiki)
+    dump = name_dump(files, home.chosen_wiki)
     for other in find_dumps(home.dumps):
         if other.dump_id == dump.dump_id and not other.is_named and not set(dump.history) <= set(other.history):
             raise _other_files(home, dump)

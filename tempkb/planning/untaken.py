@@ -76,7 +76,7 @@ def why_unfit(offer: Offer) -> str:
         return "; ".join(offer.flaws)
     if not offer.files:
         return "; ".join(offer.lacks) or "no file of it is listed"
-    if not offer.is_told:
+    if not offer.is_listed:
         if not any(file.kind in (HISTORY, ENTITIES) for file in offer.files):
             return _NO_HISTORY
         return (

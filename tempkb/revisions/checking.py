@@ -1,4 +1,4 @@
-"""What the room's tables promise to one another, over the lake. No Dagster here."""
+"""Promises between the room's tables, checked over the lake. No Dagster here."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,10 +24,10 @@ _UNLOGGED_WINNERS = """
 
 
 def unlogged_winners(store: Store, subject: Subject) -> Iterable[tuple[Any, ...]] | None:
-    """Return window, page and revision of each winner in some snapshots that the log lacks.
+    """Return window, page and revision of each chosen revision in some snapshots that is not in the log.
 
-    The log is looked at whole: a text may have won that is older than its window. Windows without a log are left out;
-    which those are is told by the partitions of the log, since a window without an edit has no row there.
+    The whole log is searched, since a chosen revision may be older than its window. Revisions of windows without a log
+    are left out; the partitions of the log show which these are, since a window without an edit has no rows.
     """
     snapshots = [
         key
@@ -54,7 +54,7 @@ def _in_words(row: tuple[Any, ...]) -> str:
 PROMISES = (
     Promise(
         "no_revision_at_or_after_its_cut",
-        "No winner was saved at or after the instant that its snapshot does not include; TempEL's rule includes it.",
+        "No chosen revision was saved at or after its cut; under TempEL's rule it may be saved exactly at the cut.",
         STABLE_SNAPSHOTS,
         _LATE_WINNERS,
         {"snapshots": STABLE_SNAPSHOTS},
@@ -62,7 +62,7 @@ PROMISES = (
     ),
     Promise(
         "winners_are_in_the_log",
-        "Every winner stands in the log, as far as the window of its edit is built.",
+        "Every chosen revision is in the log, if the window in which it was saved is built.",
         STABLE_SNAPSHOTS,
         finds=unlogged_winners,
         shown=_in_words,

@@ -53,7 +53,7 @@ def print_plan(*, wikidata: bool) -> None:
     """
     store, out = open_store(), console()
     home = store.home
-    outlook = look_out(store, only_told=False, wikidata=wikidata, tell=_say)
+    outlook = look_out(store, only_listed=False, wikidata=wikidata, tell=_say)
     lines = [_line(home, due) for due in outlook.due]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}

@@ -198,7 +198,7 @@ def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tupl
         (table.name, version.partition)
         for table in store.tables.values()
         for version in versions[table.name]
-        if version.schema != table.fingerprint
+        if not version.fits(table)
         or not _is_of(version, table)
         or not _has_settings(store, version)
         or (table.name, version.partition) in unlinked

@@ -1,4 +1,4 @@
-"""Promises of tables to one another: declared as data, and asked of the lake. No Dagster here."""
+"""Promises of tables to one another: queries over the lake that return the rows which break them."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Subject:
-    """What a promise is asked about.
+    """The subject of a check of a promise.
 
     Attributes:
         partitions: keys of partitions of the promise's table; None: all.
-        facts: what the step that has just made the promise's table has reported of it, by name; empty if none has.
+        facts: metadata from the step that has just written the promise's table, by name; empty if there is none.
     """
 
     partitions: Collection[str] | None = None
@@ -29,12 +29,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found about a promise.
+    """The result of checking a promise.
 
     Attributes:
-        passed: does it hold?
-        facts: what people should see of it, by name.
-        is_warning: is a breach no failure?
+        passed: is it kept?
+        facts: metadata for people, by name.
+        is_warning: is a breach only a warning?
     """
 
     passed: bool
@@ -51,14 +51,14 @@ class Promise:
     """A promise of a table.
 
     Attributes:
-        name: also of the asset check.
+        name: also the name of the asset check.
         meaning: one sentence for people.
-        about: table at which the check is shown.
-        query: SQL that returns what breaks it.
+        about: table with which the check is shown.
+        query: SQL that returns the rows that break it.
         tables: by the names that the query uses.
-        is_warning: is a breach for people to know, and no failure?
-        finds: takes the place of a query where SQL cannot say it.
-        shown: a row that breaks it, in words.
+        is_warning: is a breach only a warning?
+        finds: replaces the query if SQL cannot express the promise.
+        shown: returns a row that breaks it in words.
     """
 
     name: str
@@ -71,11 +71,11 @@ class Promise:
     shown: Callable[[tuple[Any, ...]], str] = str
 
     def judged(self, store: Store, subject: Subject) -> Verdict:
-        """Look whether the promise holds; the facts tell how many rows break it, and show some of them.
+        """Check the promise; the metadata has the number of rows that break it, and some of them.
 
         Args:
             store: where the tables are.
-            subject: what is asked about.
+            subject: of the check.
         """
         rows = self.broken(store, subject)
         if rows is None:
@@ -83,12 +83,12 @@ class Promise:
         return self.verdict(rows, self.is_warning)
 
     def verdict(self, rows: Sequence[tuple[Any, ...]], is_warning: bool, **seen: Any) -> Verdict:
-        """Return what follows from the rows that break the promise.
+        """Return the result that follows from the rows that break the promise.
 
         Args:
-            rows: that were found.
-            is_warning: is a breach no failure?
-            seen: further facts for people, by name.
+            rows: the rows that break it.
+            is_warning: is a breach only a warning?
+            seen: further metadata for people, by name.
         """
         examples = [self.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
         return Verdict(not rows, {"broken": len(rows), "examples": examples, **seen}, is_warning)
@@ -96,11 +96,11 @@ class Promise:
     def broken(self, store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
         """Return the rows that break the promise; None if there is nothing to compare.
 
-        Tables that are partitioned as the promise's own are looked at in the subject's partitions, all others whole.
+        Of tables partitioned like the promise's own, only the subject's partitions are read; the others are read whole.
 
         Args:
             store: where the tables are.
-            subject: what is asked about.
+            subject: of the check.
         """
         if self.finds is not None:
             found = self.finds(store, subject)
@@ -123,17 +123,17 @@ def broken(
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     narrowed: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the rows that break a promise; nothing when a table is not there yet.
+    """Return the rows that break a promise; none if a table does not exist yet.
 
     Args:
         store: where the tables are.
-        query: SQL that returns what is broken.
+        query: SQL that returns the broken rows.
         tables: by the names that the query uses.
-        partitions: which of a table's partitions are looked at; None for all.
-        given: rows that take the place of a table's, by the names that the query uses.
-        prepare: gives the connection functions that the query needs.
-        narrowed: by the names that the query uses, SQL that selects from `rows`, which are all of the table, those
-            that the query sees.
+        partitions: the partitions of a table to check; None: all.
+        given: rows that replace a table's, by the names that the query uses.
+        prepare: registers functions that the query needs on the connection.
+        narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
+            query uses.
     """
     given = given or {}
     files = {
@@ -141,7 +141,7 @@ def broken(
     }
     if not all(files.values()):
         return []
-    # Functions would be everybody's in the DuckDB that all questions share.
+    # Functions would be shared by all users of the process's one DuckDB.
     with asking() if prepare is None else in_memory() as connection:
         if prepare is not None:
             prepare(connection)

@@ -26,11 +26,11 @@ from tempkb.screens import failure, status
 from tempkb.settings import in_shell
 
 ROOM = (
-    "make room, then give the same command again; old versions of partitions go with: tempkb gc; a dump goes with: "
+    "make room, then run the same command again; old versions of partitions are deleted by: tempkb gc; a dump by: "
     "tempkb rm --dump ID"
 )
-WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
-MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
+WRITE = "let this user write there, or use another home: TEMPKB_HOME=..."
+MOUNT = "check that the disk is mounted, healthy and not full, then run the same command again"
 HERE = Path(__file__).parent
 HOME = f"home {HERE}"
 DUCKDB_FULL = 'IO Error: Could not write file "/h/tempkb.duckdb": No space left on device'
@@ -56,16 +56,16 @@ MACHINE = [
     (of_system(errno.EIO), f"/h/lake/it's [a]: Input/output error; {MOUNT}"),
     (
         of_system(errno.ENOENT),
-        "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
-        "Put it back or name another, then give the same command again",
+        "/h/lake/it's [a]: No such file or directory; it may have been moved or removed, or a disk is "
+        "not mounted. Put it back or name another, then run the same command again",
     ),
-    (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; take a shorter name"),
+    (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; use a shorter name"),
     (
         FileNotFoundError(
             2, "Failed to open local file '/h/.draft'. Detail: [errno 2] No such file or directory", "/h/it's"
         ),
-        "/h/it's: No such file or directory; was it moved or removed, or is a disk not mounted? Put it back or name another, "
-        "then give the same command again",
+        "/h/it's: No such file or directory; it may have been moved or removed, or a disk is not "
+        "mounted. Put it back or name another, then run the same command again",
     ),
     (
         OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
@@ -76,7 +76,7 @@ MACHINE = [
         duckdb.OutOfMemoryException(
             "Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"
         ),
-        f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; take fewer workers (TEMPKB_WORKERS=1) or a machine "
+        f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; use fewer workers (TEMPKB_WORKERS=1) or a machine "
         "with more memory",
     ),
     (sqlite3.OperationalError("database or disk is full"), f"{HOME}: database or disk is full; {ROOM}"),
@@ -97,7 +97,7 @@ MACHINE = [
         chained(sqlite3.OperationalError("unable to open database file")),
         f"{HOME}: unable to open database file; {WRITE}",
     ),
-    (MemoryError(), "memory ran out; take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
+    (MemoryError(), "memory ran out; use fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
 ]
 OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Error: no table"), AssertionError()]
 
@@ -129,8 +129,8 @@ def test_a_home_that_has_vanished_is_told_whatever_stumbled_over_it(monkeypatch,
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "it's gone"))
     for error in (sqlite3.OperationalError("unable to open database file"), sqlite3.OperationalError("disk I/O error")):
         assert in_words(error) == (
-            f"home {tmp_path}/it's gone: is not there ({error}); was it moved or removed, or is a disk not mounted? Put it "
-            "back or name another, then give the same command again"
+            f"home {tmp_path}/it's gone: does not exist ({error}); it may have been moved or removed, or a disk is "
+            "not mounted. Put it back or name another, then run the same command again"
         )
 
 

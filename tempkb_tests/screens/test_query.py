@@ -106,7 +106,7 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
     ("query", "words"),
     [
         ("COPY facts TO '/tmp/x.csv'", "does not only read. tempkb sql runs one statement that reads"),
-        ("SELECT 1; SELECT 2", "the query holds 2 statements; expected one"),
+        ("SELECT 1; SELECT 2", "the query has 2 statements; expected one"),
         (" -- nothing", "the query is empty. tempkb sql runs one statement that reads"),
         ("FROM read_csv('/etc/passwd')", 'Cannot access file "/etc/passwd"'),
         (
