@@ -60,7 +60,7 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
         "stable_snapshots",
         "--all",
         cwd=elsewhere,
-        is_fresh=True,
+        is_alone=True,
         PYTHONDONTWRITEBYTECODE="1",
         **outside,
     )
