@@ -28,6 +28,8 @@ def measure_all(folder: Path) -> None:
     environment["TEMPKB_HOME"] = str(folder / "demo")
     for build in (("demo",), ("build",)):
         _run(build, environment)
+    # Wall time says nothing on a machine that has other work; CPU time grows with it, too, but less.
+    print(f"{os.cpu_count()} cores; {os.getloadavg()[0]:.1f} processes were running on average before the first.\n")
     row("command that only reads", "wall s", "CPU s")
     row(*["---"] * 3)
     for command in _COMMANDS:
