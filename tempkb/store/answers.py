@@ -1,8 +1,8 @@
-"""Rows of a statement as Python values for people, as DuckDB itself hands them over.
+"""Rows of a statement as Python values for people, fetched directly from DuckDB.
 
-No Arrow and no NumPy take part, whose imports take longer than most answers. What
-Python cannot hold is text: days before year 1 and after 9999, as `plain.py` has
-them in rows of Arrow, and lengths of time, of which Python knows no months.
+Arrow and NumPy are not used, since importing them takes longer than most answers. What
+Python cannot hold becomes text: days before year 1 and after 9999, in the form of
+`plain.py`, and intervals, since Python has no months.
 """
 
 import re
@@ -18,20 +18,20 @@ from tempkb.store.quoting import identifier
 BATCH_ROWS = 1 << 14
 Row: TypeAlias = tuple[Any, ...]
 _Reader: TypeAlias = Callable[[Any], Any]
-# Types whose values lose something on their way to Python: months, nanoseconds.
+# Types whose values lose something when converted to Python: months, nanoseconds.
 _LOSING = {"interval", "timestamp_ns"}
 _DAYS = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp with time zone"}
 _NESTED = {"list", "array", "struct", "map"}
 _UNHASHABLE = {*_NESTED, "tuple", "union"}
-# How DuckDB writes a day or an instant that Python's types cannot hold.
+# DuckDB's form of a day or an instant that Python's types cannot hold.
 _BEYOND = re.compile(r"(\d+)(-\d\d-\d\d)( \(BC\))?(?: (\d\d:\d\d:\d\d)(\.\d+)?(\+00)?)?")
 
 
 class Answer:
-    """The rows of one statement; they can be read once, and are never whole in memory.
+    """The rows of one statement; they can be read once, and are never in memory as a whole.
 
     Args:
-        connection: on which the statement runs; it serves nothing else until the rows are read.
+        connection: on which the statement runs; it is used for nothing else until the rows are read.
         statement: one that only reads.
 
     Attributes:
@@ -40,8 +40,8 @@ class Answer:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
         self._connection, self._statement = connection, statement
-        self._told = connection.execute(statement).description or []
-        self.names = [str(column[0]) for column in self._told]
+        self._columns = connection.execute(statement).description or []
+        self.names = [str(column[0]) for column in self._columns]
         self._ask_for_texts()
 
     def batches(self) -> Iterator[list[Row]]:
@@ -56,14 +56,14 @@ class Answer:
         more = next(batches, [])
         if not more:
             return first[:n], len(first)
-        # DuckDB counts rows a hundred times as fast as it makes Python's values of them.
+        # DuckDB counts rows a hundred times as fast as it converts them to Python.
         self._connection.abort()
         counted = self._connection.execute(f"SELECT count(*) FROM (\n{bare(self._statement)}\n)").fetchall()
         return [*first, *more][:n], int(counted[0][0])
 
     def _ask_for_texts(self) -> None:
-        """Ask again, for texts instead of the values that would lose something."""
-        losing = [_holds(column[1], _LOSING) for column in self._told]
+        """Run the statement again with texts in place of values that would lose something."""
+        losing = [_holds(column[1], _LOSING) for column in self._columns]
         if not any(losing):
             return
         columns = ", ".join(
@@ -71,13 +71,13 @@ class Answer:
             for at, (name, is_text) in enumerate(zip(self.names, losing, strict=True), 1)
         )
         self._connection.abort()
-        asked = f"SELECT {columns} FROM (\n{bare(self._statement)}\n)"
-        self._told = self._connection.execute(asked).description or []
+        as_texts = f"SELECT {columns} FROM (\n{bare(self._statement)}\n)"
+        self._columns = self._connection.execute(as_texts).description or []
 
     @cached_property
     def _readers(self) -> list[tuple[int, _Reader]]:
-        """For the columns whose values are not yet as people read them: their place, and what is done to a value."""
-        readers = [(at, _reader(column[1])) for at, column in enumerate(self._told)]
+        """Return the columns whose values need a conversion: their positions, and the function for a value."""
+        readers = [(at, _reader(column[1])) for at, column in enumerate(self._columns)]
         return [(at, read) for at, read in readers if read is not None]
 
     def _readable(self, rows: list[Row]) -> list[Row]:
@@ -90,7 +90,7 @@ class Answer:
 
 
 def _parts(kind: Any) -> list[tuple[str, Any]]:
-    """The types that a type is made of, each with its name in it; none for a type without parts."""
+    """Return the types inside a type, each with its name in it; none for a type without parts."""
     return [(name, part) for name, part in kind.children if name != "size"] if kind.id in _NESTED else []
 
 
@@ -100,12 +100,12 @@ def _holds(kind: Any, ids: set[str]) -> bool:
 
 
 def _reader(kind: Any) -> _Reader | None:
-    """What is done to each value of a type; None where values stay as they are."""
+    """Return the conversion of each value of a type; None if values stay as they are."""
     if kind.id in _DAYS:
         return _moment
     readers = {name: _reader(part) for name, part in _parts(kind)}
     if kind.id == "map":
-        # DuckDB gives a map as two lists where Python could not look up its keys.
+        # DuckDB gives a map as two lists if Python cannot look up its keys.
         is_split = dict(kind.children)["key"].id in _UNHASHABLE
         return partial(_pairs, readers["key"] or _same, readers["value"] or _same, is_split)
     if not any(readers.values()):
@@ -116,7 +116,7 @@ def _reader(kind: Any) -> _Reader | None:
 
 
 def _moment(value: Any) -> Any:
-    """A day or an instant; ISO 8601 where Python cannot hold it: 27 BCE is -0026, as astronomers count."""
+    """Return a day or an instant; in ISO 8601 if Python cannot hold it: 27 BCE is -0026, as in astronomy."""
     if not isinstance(value, str):
         return value
     found = _BEYOND.fullmatch(value)

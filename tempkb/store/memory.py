@@ -16,10 +16,10 @@ _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
 def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
-    """Open an in-memory DuckDB, in UTC and quiet.
+    """Open an in-memory DuckDB, in UTC and without progress bars.
 
     Args:
-        threads: how many to use; None leaves it to DuckDB.
+        threads: number of threads; None: DuckDB's default.
     """
     import duckdb
 
@@ -31,10 +31,10 @@ def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
 
 
 def asking() -> "duckdb.DuckDBPyConnection":
-    """Open a connection for a question or two: a fortieth of the time that `in_memory` takes.
+    """Open a connection for one or two queries, in a fortieth of the time of `in_memory`.
 
-    All of a process share one DuckDB. Temporary views and registered tables are a connection's own; functions and
-    settings would be everybody's, so whoever needs those takes `in_memory`.
+    All of a process share one DuckDB. Temporary views and registered tables belong to one connection; functions and
+    settings would be shared by all, so callers that need those use `in_memory`.
     """
     connection = _shared().cursor()
     connection.execute(_QUIET)
@@ -48,7 +48,7 @@ def _shared() -> "duckdb.DuckDBPyConnection":
 
 @contextmanager
 def spilling_to(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Give a connection that moves to `folder` what does not fit in memory."""
+    """Give a connection that writes to `folder` what does not fit in memory."""
     with in_memory() as connection:
         connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
         yield connection
@@ -61,14 +61,14 @@ def view_files(
     schema: "pa.Schema | None" = None,
     narrowed: str = "",
 ) -> None:
-    """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows.
+    """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.
 
     Args:
         connection: that gets the view.
         name: of the view.
         paths: the files.
-        schema: of the table that stands in for no files.
-        narrowed: SQL that selects from `rows`, which are those of the files; empty: all of them.
+        schema: of the empty table that replaces missing files.
+        narrowed: SQL that selects from `rows`, the rows of the files; empty: all of them.
     """
     connection.unregister(name)
     connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")

@@ -30,6 +30,7 @@ from tempkb.benchmarks.register import (
     unfinished_releases,
     write_entry,
 )
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing, withdraw_unbuilt
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
@@ -289,7 +290,7 @@ def test_of_a_run_over_several_releases_that_fails_none_is_left_half_built(store
     context = mock.Mock(partition_keys=["stands", "fails", "begun"])
 
     def step():
-        with forgetting_withdrawn(context, store, "fails"), whole_or_nothing(store, "fails"):
+        with forgetting_withdrawn(context, store, TEMPEL, "fails"), whole_or_nothing(store, "fails"):
             raise ContractError("a fault")
 
     with pytest.raises(ContractError) as failed:
@@ -328,7 +329,7 @@ def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_
         broken(store, PROMISE, ["old"])
     assert str(refused.value) == (
         "release 'old': was built by an earlier version of tempkb, and its rows has no column n, so its promise "
-        "rows_are_positive cannot be looked at. It can be kept as it is; to have one that can, build the same under "
+        "rows_are_positive cannot be checked. You can keep it as it is, and build the same release again under "
         "another --name, as `tempkb release --help` shows"
     )
     assert broken(store, PROMISE, ["new"]) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tempkb.api import open_store
-from tempkb.refresh import look_out
+from tempkb.planning.due import look_out
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
@@ -115,8 +115,8 @@ def test_lists_that_are_missing_or_of_another_wiki_are_named(server):
         "testwiki-20260501: there is no dumpstatus.json",
         "testwiki-20260601: there is no _SUCCESS, which marks the end; there is no SHA256SUMS",
         f"testwiki-20260701: {server.root}/testwiki/20260701/dumpstatus.json: names files of frwiki-20260701, and none "
-        "of testwiki-20260701; nothing of it is taken",
-        "testwiki/2026-07-20: is not the name of a dump; expected a day, such as 20260401",
+        "of testwiki-20260701; the list is not used",
+        "testwiki/2026-07-20: is not the name of a dump; expected a date, such as 20260401",
     ]
 
 
@@ -153,8 +153,8 @@ def test_a_day_of_wikidata_without_json_is_named(server, monkeypatch):
     assert seen() == (
         ["testwiki-20260701", "wikidatawiki-20260601"],
         [
-            "wikidatawiki-20260608: wikidata-20260608-sha1sums.txt tells no sum of its JSON",
-            "wikidatawiki-20260615: there are no sums of it",
+            "wikidatawiki-20260608: wikidata-20260608-sha1sums.txt has no checksum of its JSON",
+            "wikidatawiki-20260615: there is no checksum list",
         ],
     )
     assert seen(wikidata=False) == (["testwiki-20260701"], [])

@@ -1,30 +1,33 @@
-"""What a person's request means: which windows, read from which dumps. Knows nothing of Dagster."""
+"""What a person's request means: which tables and windows, read from which dumps. Knows nothing of Dagster."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tempkb.dumps.catalogue import Dump, horizon_day, serving_dump, tables_dump
-from tempkb.dumps.tables import TABLES as DUMPS
+from tempkb.api import open_store
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day, remember, serving_dump, tables_dump
+from tempkb.dumps.entities import holds_entities
 from tempkb.errors import SettingsError, SourceError
-from tempkb.refresh import is_built, stale_windows
+from tempkb.planning.built import is_built, stale_windows
+from tempkb.planning.naming import entity_dumps, named_dump, named_entities
 from tempkb.revisions.resuming import interrupted_windows
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REBUILD_CHANGES
 from tempkb.revisions.tables import TABLES as REVISIONS
 from tempkb.revisions.windows import read_windows
-from tempkb.settings import Home, Settings
+from tempkb.rooms import TABLES
+from tempkb.settings import Home, Settings, load_home
 from tempkb.store.store import Store
-from tempkb.wikidata.tables import TABLES as WIKIDATA
+from tempkb.store.tables import Family
 from tempkb.windows import Window, parse_range, refuse_unended, window_of_key, windows_between, windows_until
 
 OF_HISTORY = frozenset(table.name for table in REVISIONS)
 """Tables for which a dump's history is read; other tables of windows follow from these."""
-OF_DUMPS = frozenset(table.name for table in DUMPS)
-"""Tables of a dump's own day."""
-OF_ENTITIES = frozenset(table.name for table in WIKIDATA)
-"""Tables that are read from Wikidata's entities."""
+
+_FAMILIES = {table.name: table.family for table in TABLES}
+# What a build may make; all else is made by commands of its own.
+_BUILT = (Family.DUMP, Family.ENTITIES, Family.WINDOW)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,81 @@ class Request:
     rebuild: bool = False
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a request is about in a home, before anything is written.
+
+    Attributes:
+        home: that is built.
+        request: of its files, those of a history only.
+        tables: names of the tables that are to be made.
+        windows: oldest first.
+        named: the dump of the history files that were named, if any were.
+        dumps: of the home's wiki in its folder.
+        entities: dumps of Wikidata's entities, oldest first.
+        is_naming_entities: were the files of that one dump named?
+    """
+
+    home: Home
+    request: Request
+    tables: frozenset[str]
+    windows: list[Window]
+    named: Dump | None
+    dumps: list[Dump]
+    entities: list[Dump]
+    is_naming_entities: bool
+
+    def tables_of(self, family: Family) -> frozenset[str]:
+        """Return the names of a family's tables that are to be made."""
+        return self.tables & _names(family)
+
+
+def work_of(request: Request) -> Work:
+    """Work out what a request is about; what can be refused is refused here, before anything is written.
+
+    Raises:
+        SettingsError: an asset, window or setting is unknown or does not fit.
+        SourceError: there is no dump to build from.
+    """
+    home = load_home()
+    files = [path for path in request.dump_files if holds_entities(path)]
+    asked = replace(request, dump_files=tuple(path for path in request.dump_files if path not in files))
+    entities, tables = _entities(home, request, files), selected_tables(request.select)
+    # What can be refused is refused before a named dump decides what the home is of.
+    named = named_dump(home, asked.dump_files)
+    dumps = _dumps_of(home, named.wiki if named else home.wiki)
+    store = open_store()
+    is_about_windows = named is not None or _asks_for_windows(request, store, dumps, entities)
+    windows = windows_of(store, request, named, dumps) if is_about_windows else []
+    return Work(home, asked, tables, windows, named, dumps, entities, bool(files))
+
+
+def claimed(work: Work) -> Work:
+    """Write down that the home is of the named dump's wiki, and where its files lie; return the work in that home."""
+    if work.named is None:
+        return work
+    home = work.home.claim(work.named.wiki)
+    remember(home.dumps, work.named)
+    return replace(work, home=home, dumps=_dumps_of(home, home.wiki))
+
+
+def selected_tables(names: Sequence[str]) -> frozenset[str]:
+    """Return the tables that are asked for by name; of none, all that a build may make.
+
+    Raises:
+        SettingsError: there is no such table, or another command makes it.
+    """
+    for name in names:
+        if name not in _FAMILIES:
+            raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(_FAMILIES))}")
+        if _FAMILIES[name] not in _BUILT:
+            family = _FAMILIES[name].value
+            raise SettingsError(
+                f"--select {name}: belongs to a {family}, not to a window; make one: tempkb {family} --help"
+            )
+    return frozenset(names) or frozenset(name for name, family in _FAMILIES.items() if family in _BUILT)
+
+
 def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequence[Dump]) -> list[Window]:
     """The windows that a request is about, oldest first.
 
@@ -64,7 +142,7 @@ def windows_of(store: Store, request: Request, named: Dump | None, dumps: Sequen
     home, settings = store.home, store.home.settings
     if request.windows and request.all_windows:
         raise SettingsError("--windows and --all exclude one another; give one of them")
-    needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | OF_DUMPS))
+    needs_dump = not request.select or bool(set(request.select) & (OF_HISTORY | _names(Family.DUMP)))
     serving = [named] if named else [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
     if not needs_dump or (not serving and not request.rebuild and (stale_windows(store) or unlinked_windows(store))):
         return _read_windows_in(request, store)
@@ -133,7 +211,7 @@ def dumps_for(windows: Sequence[Window], named: Dump | None, dumps: Sequence[Dum
     return sorted(used.values(), key=lambda dump: (dump.horizon, dump.dump_id))
 
 
-def windows_to_read(store: Store, request: Request, windows: Sequence[Window], tables: set[str]) -> list[Window]:
+def windows_to_read(store: Store, request: Request, windows: Sequence[Window], tables: frozenset[str]) -> list[Window]:
     """The windows for which a dump is to be read; of the others only what follows from their texts is to be made.
 
     Args:
@@ -153,3 +231,33 @@ def windows_to_read(store: Store, request: Request, windows: Sequence[Window], t
     for together in interrupted_windows(store.lake):
         unread |= together if together & unread else frozenset()
     return [window_of_key(key, store.home.settings.granularity) for key in sorted(unread)]
+
+
+def _names(family: Family) -> frozenset[str]:
+    return frozenset(name for name, its_family in _FAMILIES.items() if its_family is family)
+
+
+def _dumps_of(home: Home, wiki: str | None) -> list[Dump]:
+    """Dumps of pages in the home's folder that are of a wiki; of any while none is known."""
+    return [dump for dump in find_dumps(home.dumps) if wiki in (None, dump.wiki) and dump.holds_pages]
+
+
+def _entities(home: Home, request: Request, files: Sequence[Path]) -> list[Dump]:
+    """Dumps of Wikidata's entities that a request is about, oldest first; named files go before what lies there."""
+    if files:
+        return [named_entities(home, files, request.day)]
+    if request.day:
+        raise SettingsError("--day: tells the day of files of Wikidata's entities; name them with --dump")
+    return [] if request.dump_files else entity_dumps(home)
+
+
+def _asks_for_windows(request: Request, store: Store, dumps: Sequence[Dump], entities: Sequence[Dump]) -> bool:
+    """Is a request about windows as well, or about Wikidata alone?
+
+    It is about Wikidata alone where that is here and no dump in the home's folder serves windows by itself: those that
+    were named serve what they were named for.
+    """
+    of_windows = _names(Family.WINDOW) & set(request.select)
+    is_asked = bool(request.windows or of_windows) or request.all_windows or request.rebuild
+    is_served = any(dump.history and not dump.is_named for dump in dumps)
+    return is_asked or is_served or not entities or bool(stale_windows(store))
