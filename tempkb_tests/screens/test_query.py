@@ -124,7 +124,7 @@ def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, word
     assert (code, said) == (1, "")
     assert len(error.splitlines()) == 1
     assert words in error
-    line = error[error.index("duckdb -readonly ") : error.index("; Python: ")]
+    line = error[error.index("duckdb -readonly ") : error.index("; or in Python: ")]
     quoted = subprocess.run(
         ["sh", "-c", f"printf %s {line.removeprefix('duckdb -readonly ')}"], capture_output=True, text=True, check=True
     )
