@@ -3,7 +3,7 @@
 A check has the partitions of its asset, so that the UI shows a result for each
 dump and each release. Checks of windows have none in Dagster: a run is over a
 range of them, and a result for each would be more events than all others of the
-run (docs/decisions.md). What they look at is the same.
+run (docs/decisions.md). What they look at follows from the run all the same.
 """
 
 import warnings

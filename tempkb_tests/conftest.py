@@ -1,6 +1,8 @@
 """Fixtures: homes of a test's own, and the demo world built once."""
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import tempkb
 from tempkb.demo.world import make_world
 from tempkb.settings import load_home
 from tempkb.store.locks import locked
-from tempkb_tests.commands import run_command
+from tempkb_tests.commands import run_alone, run_command
 
 # A width that the environment names is obeyed without a terminal, too; tests are of what is printed without one.
 os.environ.pop("COLUMNS", None)
@@ -27,35 +29,68 @@ def home_folder(tmp_path, monkeypatch) -> Path:
 
 
 def run_tempkb(
-    home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, is_fresh: bool = False, **variables: str
+    home: Path, *arguments: str, check: bool = True, cwd: Path | None = None, is_alone: bool = False, **variables: str
 ):
-    """Run the command in a process of its own, without any other TEMPKB_ variable; a fresh one imports all by itself."""
+    """Run the command without any other TEMPKB_ variable, forked from a process that has imported what it needs.
+
+    Unless the variables say otherwise it works in one process: another would import everything anew. Alone, it is
+    run as a person types it, with as many workers as the machine has cores.
+    """
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    environment = {**clean, "TEMPKB_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1]), **variables}
-    done = run_command(list(arguments), environment, cwd, is_fresh=is_fresh)
+    usual = {} if is_alone else {"TEMPKB_WORKERS": "1"}
+    environment = {
+        **clean,
+        "TEMPKB_HOME": str(home),
+        "PYTHONPATH": str(Path(__file__).parents[1]),
+        **usual,
+        **variables,
+    }
+    done = (run_alone if is_alone else run_command)(list(arguments), environment, cwd)
     if check and done.returncode:
         raise AssertionError(f"tempkb {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
     return done
 
 
 @pytest.fixture(scope="session")
-def demo_home(tmp_path_factory, worker_id) -> Path:
-    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster.
+def made_once(tmp_path_factory, worker_id) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Makes a home that is read only, under a name, once for all workers: the first that needs it makes it.
 
-    Read only; copy it to change it. The first of several workers builds it for all. Its name has all signs that
-    somebody could forget to quote.
+    Its path has all signs that somebody could forget to quote.
     """
     own = tmp_path_factory.getbasetemp()
-    folder = (own if worker_id == "master" else own.parent) / "demo"
-    home, built = folder / 'it\'s a "home" 100% [x] é', folder / "built"
-    with locked(folder / "lock"):
-        if not built.exists():
-            run_tempkb(home, "demo")
-            run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
-            run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
-            run_tempkb(home, "release", "ecbd", "2021-01-01..2024-01-01", "--preset", "small", "--name", "demo-cloze")
-            built.touch()
-    return home
+
+    def make(name: str, fill: Callable[[Path], None]) -> Path:
+        folder = (own if worker_id == "master" else own.parent) / name
+        home, made = folder / 'it\'s a "home" 100% [x] é', folder / "made"
+        with locked(folder / "lock"):
+            if not made.exists():
+                fill(home)
+                made.touch()
+        return home
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def demo_dumps(made_once) -> Path:
+    """A home with the dumps of the demo world and nothing else. Read only; copy it to change it."""
+    return made_once("demo-dumps", lambda home: run_tempkb(home, "demo"))
+
+
+@pytest.fixture(scope="session")
+def demo_home(made_once, demo_dumps) -> Path:
+    """A home with the demo world, a release of its facts and one of ECBD, built through Dagster.
+
+    Read only; copy it to change it.
+    """
+
+    def fill(home):
+        shutil.copytree(demo_dumps, home)
+        run_tempkb(home, "build", TEMPKB_NAMESPACES="all", TEMPKB_WORKERS="1")
+        run_tempkb(home, "release", "dynamic-templama", "2021-01-01..2024-01-01", "--name", "demo-quarters")
+        run_tempkb(home, "release", "ecbd", "2021-01-01..2024-01-01", "--preset", "small", "--name", "demo-cloze")
+
+    return made_once("demo", fill)
 
 
 @pytest.fixture(scope="session")

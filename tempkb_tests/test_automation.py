@@ -34,16 +34,36 @@ def automation(monkeypatch):
 
 
 @pytest.fixture
-def instance(tmp_path_factory):
-    with dg.DagsterInstance.local_temp(str(tmp_path_factory.mktemp("dagster"))) as one:
+def instance():
+    with dg.DagsterInstance.ephemeral() as one:
         yield one
 
 
 @pytest.fixture
-def arrived(home_folder, automation):
+def arrived(demo_dumps, home_folder, automation):
     """A home into which the demo's first dumps were dropped, nothing built: (home, a store)."""
-    run_tempkb(home_folder, "demo")
+    shutil.copytree(demo_dumps, home_folder)
     return home_folder, open_store()
+
+
+@pytest.fixture(scope="module")
+def registered_home(demo_dumps, tmp_path_factory):
+    """Such a home with what the job `register_dump` makes. Read only."""
+    home = tmp_path_factory.mktemp("registered") / "home"
+    shutil.copytree(demo_dumps, home)
+    register(home)
+    return home
+
+
+@pytest.fixture
+def registered(registered_home, home_folder, automation):
+    """A copy of that home: (home, a store)."""
+    shutil.copytree(registered_home, home_folder)
+    return home_folder, open_store()
+
+
+def register(home):
+    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
 
 
 def open_store():
@@ -80,7 +100,7 @@ def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, 
         f"register_dump {DUMP} 2024-02-10",
         f"register_dump {WIKIDATA} 2024-02-10",
     }
-    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    register(home)
     second = tick(automation, instance, open_store())
     assert asked(second) == [("build_windows", "2021-01-01..2023-10-01"), ("read_wikidata", WIKIDATA)]
     run_tempkb(home, "build", "--windows", "2021-01-01..2022-01-01")
@@ -130,7 +150,7 @@ def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
     missed = scheduled(automation, instance, store)
     assert sorted(one.partition_key for one in missed) == [DUMP, WIKIDATA]
     assert set(instance.get_dynamic_partitions("dumps")) == {DUMP, WIKIDATA}
-    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
+    register(home)
     again = scheduled(automation, instance, open_store())
     assert sorted(one.partition_key for one in again) == [DUMP, WIKIDATA], "registered, but its windows are not built"
     shutil.copytree(demo_home, tmp_path / "built")
@@ -147,10 +167,8 @@ def after(sensor, instance, store, job, tags):
     return sensor(context, store)
 
 
-def test_jobs_are_chained_but_not_behind_a_persons_back(arrived, automation, instance):
-    home, _ = arrived
-    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
-    store = open_store()
+def test_jobs_are_chained_but_not_behind_a_persons_back(registered, automation, instance):
+    _, store = registered
     by_hand = after(automation.after_registration, instance, store, "register_dump", {})
     assert isinstance(by_hand, dg.SkipReason)
     chained = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
@@ -192,16 +210,15 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
 
 
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
-    home_folder, tmp_path, monkeypatch, automation, instance
+    home_folder, demo_dumps, monkeypatch, automation, instance
 ):
     from tempkb.definitions import assets_of
     from tempkb.dumps.room import ROOM
 
-    run_tempkb(tmp_path / "publisher", "demo")
     with serving() as server:
-        for path in (tmp_path / "publisher/dumps").rglob("*"):
+        for path in (demo_dumps / "dumps").rglob("*"):
             if path.is_file():
-                server.files[path.relative_to(tmp_path / "publisher/dumps").as_posix()] = path.read_bytes()
+                server.files[path.relative_to(demo_dumps / "dumps").as_posix()] = path.read_bytes()
         for name, value in (
             ("MIRROR", server.root),
             ("CONTACT", "me@example.org"),
@@ -297,24 +314,17 @@ def test_a_mirror_that_is_down_is_named_and_what_is_here_goes_on(arrived, monkey
     assert re.search(rf"The mirror cannot be asked: {root}/demowiki/: no answer", result.skip_message)
 
 
-def registered(home):
-    run_tempkb(home, "build", "--select", "dump_files", "--select", "pages", "--select", "namespaces")
-    return open_store()
-
-
-def test_windows_that_are_being_built_are_not_asked_for_again(arrived, automation, instance):
+def test_windows_that_are_being_built_are_not_asked_for_again(registered, automation, instance):
     """Some of them stand already; the rest would be another range, and another reading of the dump."""
-    home, _ = arrived
-    store = registered(home)
+    _, store = registered
     tags = {"dagster/asset_partition_range_start": "2021-01-01", "dagster/asset_partition_range_end": "2022-01-01"}
     instance.add_run(dg.DagsterRun(job_name="build_windows", status=dg.DagsterRunStatus.STARTED, tags=tags))
     result = tick(automation, instance, store)
     assert asked(result) == [("read_wikidata", WIKIDATA)]
 
 
-def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(arrived, automation, instance, monkeypatch):
-    home, _ = arrived
-    store = registered(home)
+def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(registered, automation, instance, monkeypatch):
+    _, store = registered
     first = after(automation.after_registration, instance, store, "register_dump", {automation.CHAINED: "yes"})
     for number, request in enumerate(first.run_requests):
         run = dg.DagsterRun(
@@ -341,7 +351,8 @@ def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, aut
     by_hand.mkdir()
     for path in told.glob("*history1*"):
         shutil.copy(path, by_hand / path.name.replace("20240101", "20231001"))
-    store = registered(home)
+    register(home)
+    store = open_store()
     result = tick(automation, instance, store)
     (request,) = [one for one in result.run_requests if one.job_name == "build_windows"]
     assert asked([request]) == [("build_windows", "2021-01-01..2023-10-01")]

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
+from tempkb.api import open_store
 from tempkb.checks import check_of
-from tempkb.definitions import build_definitions
+from tempkb.definitions import benchmark_assets, build_definitions
 from tempkb.partitions import DUMPS, partitions_of
-from tempkb.rooms import ROOMS
+from tempkb.rooms import BENCHMARKS, ROOMS
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Promise
@@ -191,6 +192,29 @@ def test_where_there_is_nothing_to_compare_that_is_said(five_windows, instance):
     promise = replace(oversold(OF_WINDOWS), finds=lambda _store, _subject: None)
     (one,) = run(instance, five_windows, promise, key="2020-07-01")
     assert (one.passed, one.metadata["compared"].value) == (True, 0)
+
+
+@pytest.mark.parametrize(("benchmark", "releases"), [("dynamic_templama", ["demo-quarters"]), ("templama", [])])
+def test_a_check_of_releases_looks_at_those_of_its_benchmark(demo_home, monkeypatch, instance, benchmark, releases):
+    """Both LAMAs fill the same tables; a check that is run by itself looks at no release of the other."""
+    from tempkb.benchmarks import checks
+
+    looked_at = []
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    monkeypatch.setattr(checks, "broken", lambda _store, promise, names: looked_at.append((promise.name, names)) or [])
+    store = open_store()
+    (declared,) = (one for one in BENCHMARKS if one.name == benchmark)
+    found = checks.checks_of_benchmark(declared)
+    result = dg.materialize(
+        [*benchmark_assets(declared, store.home), *found],
+        selection=dg.AssetSelection.checks(*found),
+        instance=instance,
+        resources={"store": store},
+    )
+    names = [key.name for check in found for key in check.check_keys]
+    assert "every_statement_exists" in names
+    assert sorted(looked_at) == [(name, releases) for name in sorted(names)]
+    assert {one.passed for one in result.get_asset_check_evaluations()} == {True}
 
 
 def test_the_rooms_of_dumps_and_windows_promise_what_they_did(home_folder):

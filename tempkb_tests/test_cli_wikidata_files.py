@@ -158,4 +158,4 @@ def test_history_and_wikidata_are_named_one_after_the_other(tmp_path, home, orde
     ]
     assert {str(day) for day in tempkb.read("facts")["dump_date"].to_pylist()} == {"2020-07-01"}
     done = run_tempkb(home, "build", **variables)
-    assert "Wikidata stands as wikidatawiki-" in done.stdout
+    assert "Wikidata is built from wikidatawiki-" in done.stdout

@@ -218,7 +218,7 @@ def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
     path = data_file(home, "page_wikitexts", "2020-10-01")
     whole = path.read_bytes()
     place = "tempkb: page_wikitexts 2020-10-01, part-00000.parquet: found a file that DuckDB cannot read ("
-    expected = "expected what tempkb wrote. Compare it with its sum, which tells what to type then: tempkb verify"
+    expected = "expected what tempkb wrote. Compare it with its checksum, and see how to repair it: tempkb verify"
     harms = {
         whole[:-10]: f"{place}Invalid Input Error: No magic bytes found at end of file 'part-00000.parquet'",
         b"": f"{place}Invalid Input Error: File 'part-00000.parquet' too small to be a Parquet file",

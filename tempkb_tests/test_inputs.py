@@ -83,7 +83,7 @@ def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_i
     assert not (home / "home.toml").exists()
     assert is_untouched(home)
     path.write_bytes(bz2.compress(GOOD))
-    assert "4 of 4 windows stand." in build(home, "--all", "--dump", str(path)).stdout
+    assert "4 of 4 windows are built." in build(home, "--all", "--dump", str(path)).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
 
 
@@ -120,7 +120,7 @@ def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
     assert "holds no whole page (it is an HTML page" in done.stdout
     assert not list((home / "lake").rglob("CURRENT"))
     folder_dump(home, bz2.compress(GOOD))
-    assert "4 of 4 windows stand." in build(home).stdout
+    assert "4 of 4 windows are built." in build(home).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
 
 
@@ -138,7 +138,7 @@ def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tm
     assert failed.count("yesterday") == 1
     done = build(home)
     assert "is damaged: byte" in done.stdout
-    assert "4 of 4 windows stand." in done.stdout
+    assert "4 of 4 windows are built." in done.stdout
 
 
 def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
@@ -153,7 +153,7 @@ def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
             assert table.name in done.stdout
             assert not list((home / "lake").rglob("CURRENT"))
         table.unlink()
-    assert "4 of 4 windows stand." in build(home).stdout
+    assert "4 of 4 windows are built." in build(home).stdout
 
 
 def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_path):

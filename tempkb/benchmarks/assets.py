@@ -1,4 +1,4 @@
-"""Dagster's assets of the benchmarks, made of the steps that each benchmark declares."""
+"""Makes the Dagster assets of the benchmarks from the steps that each benchmark declares."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -27,29 +27,29 @@ _PARTITIONS = (
 
 
 def assets_of_benchmark(benchmark: Benchmark) -> list[dg.AssetsDefinition]:
-    """Return the assets of a benchmark: for each step one definition, with an asset for each table that it makes."""
+    """Return the assets of a benchmark: one definition for each step, with an asset for each table that it makes."""
     methods = benchmark.loaded()
     steps = [_asset_of(benchmark, step, is_first=step is methods.steps[0]) for step in methods.steps]
     return steps + [_asset_of(benchmark, methods.measures[one.name], one) for one in benchmark.measurements]
 
 
 def partitions_of_benchmark(benchmark: Benchmark) -> dg.DynamicPartitionsDefinition:
-    """Return the partitions of a benchmark's assets: its releases, by their names."""
+    """Return the partitions of a benchmark's assets, which are the names of its releases."""
     return dg.DynamicPartitionsDefinition(name=benchmark.partition_set)
 
 
 def _asset_of(
     benchmark: Benchmark, step: Step, measurement: Measurement | None = None, *, is_first: bool = False
 ) -> dg.AssetsDefinition:
-    """Return the assets of a step; several releases are made in one run, one after another.
+    """Return the assets of a step; a run makes several releases one after another.
 
     Args:
-        benchmark: that the step is of.
-        step: which one.
-        measurement: whose step it is; None for a step of building a release.
-        is_first: is it the first step of a release, whose configuration may say which release is to be made?
+        benchmark: the step's benchmark.
+        step: the step.
+        measurement: the measurement whose step it is; None for a step of building a release.
+        is_first: whether it is the first step, whose configuration may request a new release.
     """
-    config = _asked_of_releases(benchmark) if is_first else _asked_of_measurement(measurement)
+    config = _config_of_releases(benchmark) if is_first else _config_of_measurement(measurement)
 
     @dg.multi_asset(
         name=step.name,
@@ -60,9 +60,9 @@ def _asset_of(
     def asset(
         context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        asked = context.op_execution_context.op_config or {}
-        if is_first and asked[benchmark.study.name]:
-            _write_down(context, store, benchmark, asked)
+        options = context.op_execution_context.op_config or {}
+        if is_first and options[benchmark.study.name]:
+            _register(context, store, benchmark, options)
         last: dict[dg.AssetKey, dict[str, Any]] = {}
         for name in context.partition_keys:
             last = _make(context, store, benchmark, step, measurement, name)
@@ -80,14 +80,14 @@ def _make(
     measurement: Measurement | None,
     name: str,
 ) -> dict[dg.AssetKey, dict[str, Any]]:
-    """Run a step for one release, and return what the UI shows of it, by asset."""
+    """Run a step for one release, and return the metadata for the UI, by asset."""
     began = time.monotonic()
     methods = benchmark.loaded()
-    # Read outside, so that the name of another benchmark's release takes nothing of that one back.
+    # Read before the block that withdraws a release, so that a release of another benchmark is never withdrawn.
     release = load(store.home, benchmark, name)
     if measurement is not None:
-        asked = context.op_execution_context.op_config
-        built = step.run(store, release, context.log.info, asked)
+        options = context.op_execution_context.op_config
+        built = step.run(store, release, context.log.info, options)
     else:
         with forgetting_withdrawn(context, store, benchmark, name):
             built = build_step(store, methods, step, release, context.log.info)
@@ -113,15 +113,15 @@ def _spec(benchmark: Benchmark, table: Table, meaning: str, sources: Sequence[Ta
     deps = [
         dg.AssetDep(_key(benchmark, source))
         if source.family is Family.RELEASE
-        # Which windows and dumps a release is made from only its design knows; to Dagster it may be any.
+        # Only the design knows from which windows and dumps a release is made, so Dagster is told that it may be any.
         else dg.AssetDep(source.name, partition_mapping=dg.AllPartitionMapping())
         for source in sources
     ]
     return spec_of(table, f"{meaning}{_PARTITIONS}", deps).replace_attributes(key=_key(benchmark, table))
 
 
-def _asked_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
-    """Return what a run's configuration may ask; without a study, a release that is written down is built."""
+def _config_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
+    """Return the fields of a run's configuration; without a study, a registered release is built."""
     fields = {
         one.name: dg.Field(
             [str] if one.many else str,
@@ -131,27 +131,27 @@ def _asked_of_releases(benchmark: Benchmark) -> dict[str, dg.Field]:
         )
         for one in benchmark.all_options
     }
-    changes = "Parts of the design and their values, as people type them."
+    changes = "Hyperparameters and their values, as people type them."
     return {**fields, "changes": dg.Field(dict, is_required=False, default_value={}, description=changes)}
 
 
-def _asked_of_measurement(measurement: Measurement | None) -> dict[str, dg.Field]:
-    """Return what a run's configuration must say of a measurement; nothing for other steps."""
+def _config_of_measurement(measurement: Measurement | None) -> dict[str, dg.Field]:
+    """Return the fields of a run's configuration for a measurement; none for other steps."""
     arguments = measurement.arguments if measurement else ()
     return {one.name: dg.Field(str, description=one.meaning) for one in arguments}
 
 
-def _write_down(context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, asked: dict[str, Any]) -> None:
-    """Write down a release that is asked for by the run's configuration."""
+def _register(context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, options: dict[str, Any]) -> None:
+    """Register the release that the run's configuration requests."""
     name = context.partition_key
     with forgetting_withdrawn(context, store, benchmark, name):
-        changes = {part: str(value) for part, value in asked["changes"].items()}
-        design = benchmark.loaded().design(store, {**asked, "changes": changes})
-        keep(store.home, create(store.home, benchmark, asked["preset"], design, name))
+        changes = {part: str(value) for part, value in options["changes"].items()}
+        design = benchmark.loaded().design(store, {**options, "changes": changes})
+        keep(store.home, create(store.home, benchmark, options["preset"], design, name))
 
 
 def _facts(store: Store, versions: dict[str, list[Version]], built: Built, seconds: float) -> dict[str, dict[str, Any]]:
-    """Return what the UI shows of each table and release, as numbers and words."""
+    """Return the metadata of each table for the UI."""
     publication = store.publish()
     facts: dict[str, dict[str, Any]] = {}
     for table, found in versions.items():
@@ -182,10 +182,10 @@ def _in_dagster(shown: Shown) -> Any:
 def forgetting_withdrawn(
     context: dg.AssetExecutionContext, store: Store, benchmark: Benchmark, name: str
 ) -> Iterator[None]:
-    """Let Dagster forget the partition of a release when a block fails and leaves no release of that name.
+    """Remove the partition of a release from Dagster if the block fails and no release of that name is left.
 
-    A run over several releases ends with the first that fails: what its steps have
-    begun of the others is taken back as well, so that none is left half built.
+    A run over several releases ends with the first that fails. What its steps have
+    written of the others is withdrawn as well, so that none is left half built.
     """
     keys = context.partition_keys
     try:

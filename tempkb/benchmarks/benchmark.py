@@ -1,7 +1,7 @@
-"""What a benchmark declares: its tables, and what people may ask of it. Plain data, without Dagster, click or code.
+"""The declaration of a benchmark: its tables, commands and options. Plain data, without Dagster, click or code.
 
-What a benchmark does with a release, its `Methods`, is code that reading commands do not need. It is named here and
-imported when a release is made, built or exported.
+The code that builds and exports releases, its `Methods`, is not needed by commands that only read. The declaration has
+its name, and it is imported when a release is made, built or exported.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,12 +22,12 @@ class Option:
     """A value that people give: an option or an argument of a command, and a field of a run's configuration.
 
     Attributes:
-        name: with underscores; the command's option has hyphens.
+        name: its name with underscores; the command's option has hyphens.
         meaning: one or two sentences.
-        default: used when nothing is given.
-        many: may it be given several times?
-        metavar: what stands for the value in `--help`; empty for the name.
-        is_file: does it name a file, which must exist?
+        default: the value if none is given.
+        many: whether it may be given several times.
+        metavar: the placeholder of the value in `--help`; empty for the name.
+        is_file: whether it is the path of a file, which must exist.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Option:
 
 @dataclass(frozen=True)
 class Action:
-    """A command that makes a release from one that is built: the same release with more in it, or another one.
+    """A command that makes a release from one that is built: an extension of it, or another release.
 
     Attributes:
-        name: of the command.
+        name: the command's name.
         meaning: one sentence.
-        arguments: beside the release's name.
-        examples: what may follow `tempkb release`.
+        arguments: its arguments after the release's name.
+        examples: what can follow `tempkb release`.
     """
 
     name: str
@@ -57,16 +57,16 @@ class Action:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A command that adds a table to a release that is built, as often as people like.
+    """A command that adds rows to a table of a release that is built; it can be used any number of times.
 
     Attributes:
-        name: of the command.
-        table: that it fills; the job that builds a release leaves it out.
-        meaning: of the command, in sentences.
-        arguments: beside the release's name.
-        examples: what may follow `tempkb release`.
-        done: what is said when it is done; `{name}` is the release.
-        view: where the result can be read.
+        name: the command's name.
+        table: the table that it fills, which the job that builds a release does not write.
+        meaning: what the command does, in sentences.
+        arguments: its arguments after the release's name.
+        examples: what can follow `tempkb release`.
+        done: the message at its end; `{name}` is the release.
+        view: the view that shows the result.
     """
 
     name: str
@@ -88,20 +88,20 @@ class Benchmark:
     """A benchmark.
 
     Attributes:
-        name: in the register of releases, and, with hyphens, of its command.
-        title: as people write it.
+        name: its name in the register of releases and, with hyphens, that of its command.
+        title: its name for people.
         room: its tables and views.
-        methods: dotted name of the module whose `METHODS` says what it does with a release.
-        meaning: of its command, in one sentence.
-        study: the argument that its command must be given: of which windows or snapshots a release is.
-        options: of its command, beside those that all benchmarks have.
+        methods: dotted name of the module with its `METHODS`.
+        meaning: what its command does, in one sentence.
+        study: the required argument of its command: the windows or snapshots of a release.
+        options: options of its command, besides those that all benchmarks have.
         presets: names of its presets; the first is the default.
-        examples: what may follow `tempkb release`.
+        examples: what can follow `tempkb release`.
         details: further sentences for `--help`.
         shared: tables that its releases share with those of another benchmark.
-        export_options: of `tempkb release export`, for its releases alone.
+        export_options: options of `tempkb release export` for its releases.
         actions: commands that make a release from one of its releases.
-        measurements: commands that add a table to one of its releases.
+        measurements: commands that add rows to a table of one of its releases.
     """
 
     name: str
@@ -136,34 +136,34 @@ class Benchmark:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables that a release is built into, in the order of the data."""
+        """The tables that are written when a release is built, in the order of the data."""
         measured = [one.table for one in self.measurements]
         return (*self.shared, *(table for table in self.room.tables if table not in measured))
 
     @property
     def all_options(self) -> tuple[Option, ...]:
-        """What may be asked of a release to be made, but for its name and single parts of its design."""
+        """The options for making a release, without its name and its hyperparameters."""
         preset = Option("preset", f"{_listed(self.presets)}.", default=self.presets[0])
         return (self.study, preset, *self.options)
 
     def key_of(self, table: Table) -> tuple[str, ...]:
-        """Return the key of the asset that writes a table; a table that two benchmarks share has an asset in each.
+        """Return the key of the asset that writes a table; a table that two benchmarks share has one asset in each.
 
-        An asset has one set of partitions, and the releases of two benchmarks are two sets.
+        An asset has one set of partitions, and each benchmark has its own set of releases.
         """
         return (self.name, table.name) if table in self.shared else (table.name,)
 
     def loaded(self) -> "Methods":
-        """Import what the benchmark does with its releases."""
+        """Import and return the benchmark's methods."""
         methods: Methods = import_module(self.methods).METHODS
         return methods
 
 
 def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
-    """Return the benchmark of a name.
+    """Return the benchmark with a name.
 
     Raises:
-        DesignError: there is none, as when a home was made by a later version of tempkb.
+        DesignError: there is none; the home may have been made by a later version of tempkb.
     """
     known = {one.name: one for one in benchmarks}
     if name not in known:
@@ -172,7 +172,7 @@ def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
 
 
 def _listed(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Words in a list with commas and "or".
 
     >>> _listed(("tempkb", "paper", "small"))
     'tempkb, paper or small'

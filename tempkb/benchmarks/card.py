@@ -1,4 +1,4 @@
-"""The dataset card of a release: one frame for all benchmarks, filled from the data."""
+"""Renders the dataset card of a release from a template that all benchmarks share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,19 +24,19 @@ The release is frozen. Built again from the same dumps with the same design it h
 `sha256sum -c SHA256SUMS` verifies the files.
 """
 SOURCES = "{files}"
-"""Where a section has this, the frame lists the files of the dumps with their check sums."""
+"""The placeholder in a section for the list of the dumps' files with their checksums."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a card says, beside what all cards say.
+    """The parts of a card that differ between releases.
 
     Attributes:
-        licence: of the texts, as the hub names it.
-        tasks: categories of tasks, as the hub names them.
-        intro: what it is; `{version}` stands for tempkb's version.
-        sections: headings of a datasheet (Gebru et al. 2021) and what stands below, in their order.
-        dump_ids: dumps that it was made from.
+        licence: the texts' licence, by its name on the hub.
+        tasks: categories of tasks, by their names on the hub.
+        intro: what the release is; `{version}` is replaced by tempkb's version.
+        sections: headings of a datasheet (Gebru et al. 2021) with their texts, in order.
+        dump_ids: the dumps from which it was made.
         maintenance: a further sentence about later versions.
     """
 

@@ -1,4 +1,4 @@
-"""Asset checks made of the promises of releases: each looks only at the releases of its run."""
+"""Makes asset checks from the promises of releases; each checks only the releases of its run."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from tempkb.store.store import Store
 
 
 def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
-    """Return the asset checks of a benchmark: what its steps promise."""
+    """Return the asset checks of a benchmark, one for each promise of its steps."""
     partitions = partitions_of_benchmark(benchmark)
     return [
         check_of(promise, partitions, dg.AssetKey(benchmark.key_of(promise.about)), partial(judged, benchmark, promise))
@@ -24,12 +24,12 @@ def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
 
 
 def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subject) -> Verdict:
-    """Look whether releases keep a promise; of all those of the benchmark if the subject names none."""
+    """Return whether releases keep a promise; all releases of the benchmark if the subject names none."""
     names = list(releases_of(store.home, benchmark.name) if subject.partitions is None else subject.partitions)
     withdrawn = [name for name in names if not is_registered(store.home, name)]
     if withdrawn:
-        # The step that withdrew it has failed the run and says why; this check has nothing to look at.
+        # The step that withdrew the release has failed the run and says why; there are no rows to check.
         return Verdict(False, {"not_checked": f"withdrawn: {', '.join(withdrawn)}"}, is_warning=True)
-    parts = {name: sample.said for name in names if (sample := promise.sample_of(store, name))}
-    seen = {"looked_at": parts} if parts else {}
-    return promise.verdict(broken(store, promise, names), promise.is_warning or promise.may_fade, **seen)
+    parts = {name: sample.description for name in names if (sample := promise.sample_of(store, name))}
+    checked = {"looked_at": parts} if parts else {}
+    return promise.verdict(broken(store, promise, names), promise.is_warning or promise.may_fade, **checked)

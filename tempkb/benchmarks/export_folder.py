@@ -1,4 +1,4 @@
-"""Folders that carry a release into the world: written whole or not at all, with the check sum of every file."""
+"""Writes export folders, completely or not at all, with the checksum of every file."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ SUMS = "SHA256SUMS"
 
 
 class ExportFolder:
-    """A folder that is being written; every file goes into its check sums."""
+    """A folder that is being written, with the checksums of its files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -31,7 +31,7 @@ class ExportFolder:
         self._sum(name, path)
 
     def write_json_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Write a JSON object a line, keys in the order given; return how many."""
+        """Write one JSON object per line, with keys in the given order, and return their number."""
         path = self._prepared(name)
         n = 0
         with path.open("w", encoding="utf-8") as lines:
@@ -50,7 +50,7 @@ class ExportFolder:
         self._sum(name, path)
 
     def write_sums(self) -> None:
-        """Write the check sums, in the form that `sha256sum -c` reads."""
+        """Write the checksums in the format of `sha256sum -c`."""
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(self._sums.items()))
         (self._folder / SUMS).write_text(lines, "utf-8")
 
@@ -65,13 +65,13 @@ class ExportFolder:
 
 @contextmanager
 def export_folder(target: Path) -> Iterator[ExportFolder]:
-    """Give a folder to write to that takes the place of `target` when all is well, and vanishes otherwise.
+    """Yield a folder to write to; it replaces `target` at the end, and is removed after an error.
 
     Raises:
-        SettingsError: `target` holds something else than a former export.
+        SettingsError: `target` exists and is not an export.
     """
     if target.exists() and not (target / SUMS).is_file():
-        raise SettingsError(f"{target}: exists and is no export, so it is left alone; choose another folder")
+        raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
     draft, former = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former"))
     if draft.exists():
         shutil.rmtree(draft)
@@ -82,7 +82,7 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
         folder.write_sums()
         shutil.rmtree(former, ignore_errors=True)
         if target.exists():
-            # Out of the way in one step: one that is half removed when we are killed would be taken for no export.
+            # Moved away in one step: a folder that is half removed after a kill would not be recognised as an export.
             target.replace(former)
         draft.replace(target)
     finally:
@@ -93,10 +93,10 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
 
 
 def verified_files(folder: Path) -> list[str]:
-    """Return the names of an export's files after comparing each with its check sum.
+    """Return the names of an export's files, after comparing each with its checksum.
 
     Raises:
-        SourceError: a file is missing or is not what was written.
+        SourceError: a file is missing, or has another content than was written.
     """
     sums = folder / SUMS
     if not sums.is_file():

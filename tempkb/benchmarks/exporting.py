@@ -1,4 +1,4 @@
-"""A release as a folder: the files of the released layout, the tables as Parquet, the design, a card, check sums."""
+"""Exports a release to a folder: files of the released layout, tables as Parquet, design, card and checksums."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.methods import Asked
+from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import require_whole
 from tempkb.benchmarks.releases import AnyRelease
 from tempkb.store.parquet import read_parquet
@@ -14,30 +14,30 @@ from tempkb.store.store import Store
 
 
 def export_release(
-    store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, asked: Asked | None = None
+    store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, options: Options | None = None
 ) -> Path:
-    """Write a release below `folder`, in a folder of its name, and return that.
+    """Write a release to a folder with its name below `folder`, and return the path.
 
-    The benchmark writes the released layout. Beside it are the tables in `parquet/<table>.parquet`, or in
-    `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot; `design.json`, `README.md` and
-    `SHA256SUMS`.
+    The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
+    `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot, and `design.json`,
+    `README.md` and `SHA256SUMS`.
 
     Args:
-        store: where the release's tables are.
-        benchmark: that it is of.
-        release: one that is built.
-        folder: made if need be; a former export of the same release is replaced.
-        asked: the benchmark's export options by name.
+        store: the store with the release.
+        benchmark: the release's benchmark.
+        release: a release that is built.
+        folder: made if needed; an earlier export of the same release is replaced.
+        options: the benchmark's export options by name.
 
     Raises:
-        DesignError: the release is not built, or something of it is lost to damage.
-        SettingsError: an option cannot be used, or the folder holds something else.
+        DesignError: the release is not built, or has lost a partition to damage.
+        SettingsError: an option cannot be used, or the folder exists and is not an export.
     """
     require_whole(store.home, store.lake, release.name)
     methods = benchmark.loaded()
     target = folder / release.name
     with export_folder(target) as out:
-        methods.files(store, release, out, asked or {})
+        methods.files(store, release, out, options or {})
         for table, keys in methods.partitions(release).items():
             for key in keys:
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))

@@ -1,6 +1,6 @@
-"""What a benchmark does with a release: functions that the common life of releases calls. No Dagster here.
+"""The methods of a benchmark: functions that make, build, show and export its releases. Does not use Dagster.
 
-A release is asked for (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
+A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 Log = Callable[[str], None]
-Asked = Mapping[str, Any]
+Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Rows:
 
     Attributes:
         table: few rows, all of which are shown.
-        cell: characters of a cell; longer ones are cut. None: as the UI's other tables.
+        cell: number of characters after which a cell is cut; None as in the UI's other tables.
     """
 
     table: pa.Table
@@ -50,11 +50,11 @@ Shown = Picture | Rows | str | int | float | bool
 
 @dataclass
 class Built:
-    """What a step says of its work; the rows are in the lake.
+    """The result of a step; the rows are in the lake.
 
     Attributes:
-        warnings: what a person should know.
-        fresh: partitions that were written now, as far as promises that may fade are concerned; None: all.
+        warnings: warnings for people.
+        fresh: the partitions that were just written, for promises that may fade; None for all.
     """
 
     warnings: Sequence[str] = ()
@@ -66,9 +66,9 @@ class Made:
     """A table that a step writes.
 
     Attributes:
-        table: of the benchmark's room, or shared.
-        meaning: what the UI says of it: a sentence or two, and the key.
-        sources: the tables that it is made from.
+        table: a table of the benchmark's room, or a shared one.
+        meaning: its description in the UI: one or two sentences, and the key.
+        sources: the tables from which it is made.
     """
 
     table: Table
@@ -86,19 +86,19 @@ def _nothing(_store: Store, _release: Any, _versions: Versions) -> Shows:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of building a release. Either all that it writes of a release stays, or nothing.
+    """A step of building a release. If it fails, nothing that it wrote of the release is kept.
 
     Attributes:
-        name: of Dagster's step.
+        name: the name of Dagster's step.
         makes: the tables that it writes.
-        run: writes what the release lacks of them. It is given what was asked of a measurement, else nothing.
-        promises: what its rows must keep; a release that breaks one is withdrawn.
-        shows: what the UI shows of the tables, by the table's name and a word; it is given their versions.
+        run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
+        promises: the promises of its rows; a release that breaks one is withdrawn.
+        shows: returns the metadata of the tables for the UI, by table and label, from their versions.
     """
 
     name: str
     makes: tuple[Made, ...]
-    run: Callable[[Store, Any, Log, Asked], Built]
+    run: Callable[[Store, Any, Log, Options], Built]
     promises: tuple[Promise, ...] = ()
     shows: Callable[[Store, Any, Versions], Shows] = _nothing
 
@@ -108,8 +108,8 @@ class Grid:
     """A table on the closing screen.
 
     Attributes:
-        titles: of the columns.
-        rows: values in the order of the titles.
+        titles: names of the columns.
+        rows: values in the order of the columns.
     """
 
     titles: tuple[str, ...]
@@ -121,10 +121,10 @@ class Closing:
     """The closing screen of a release that was built.
 
     Attributes:
-        headline: what the release holds, behind its name.
+        headline: what the release contains; it follows the release's name.
         grids: its counts, and perhaps some of its rows.
-        columns: of the query that is proposed, as SQL.
-        table: that the query reads.
+        columns: the columns of the proposed query, as SQL.
+        table: the table of the proposed query.
     """
 
     headline: str
@@ -135,27 +135,27 @@ class Closing:
 
 @dataclass(frozen=True)
 class Methods:
-    """What a benchmark does.
+    """The methods of a benchmark.
 
     Attributes:
-        design: makes a design of what was asked: its options by name, `preset`, and `changes`, parts of the design as
-            people type them. Refuses what cannot be built.
-        read_entry: reads a release that the register holds.
-        partitions: names the partitions that a whole release has, by table, in the order of the data.
-        steps: in their order.
-        measures: by the name of the measurement, its step.
-        acts: by the name of the action, what it makes of a release that is built.
+        design: returns a design from the options by name, `preset`, and `changes`, hyperparameters as people type
+            them; it refuses what cannot be built.
+        read_entry: returns a release from its entry in the register.
+        partitions: returns the partitions of a complete release, by table, in the order of the data.
+        steps: the steps of building a release, in their order.
+        measures: the step of each measurement, by the measurement's name.
+        acts: the function of each action, by the action's name; it returns a release made from one that is built.
         files: writes a release's files in the layout of the released data.
-        card: describes a release for the dataset card.
-        closing: sums a release up.
+        card: returns the parts of the dataset card.
+        closing: returns the closing screen.
     """
 
-    design: Callable[[Store, Asked], Design]
+    design: Callable[[Store, Options], Design]
     read_entry: Callable[[Mapping[str, Any]], AnyRelease]
     partitions: Callable[[Any], Mapping[str, Sequence[str]]]
     steps: tuple[Step, ...]
-    files: Callable[[Store, Any, ExportFolder, Asked], None]
+    files: Callable[[Store, Any, ExportFolder, Options], None]
     card: Callable[[Store, Any], Card]
     closing: Callable[[Store, Any], Closing]
     measures: Mapping[str, Step] = field(default_factory=dict)
-    acts: Mapping[str, Callable[[Store, Any, Asked], AnyRelease]] = field(default_factory=dict)
+    acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Releases by name: what is asked for is written down before anything is built, and does not change afterwards."""
+"""Releases by name. A requested release is registered before anything is built, and does not change afterwards."""
 
 import hashlib
 import json
@@ -14,10 +14,10 @@ from tempkb.settings import Home
 
 
 class Design(Protocol):
-    """What defines a release: dates, sources, rules and numbers. Two equal designs give equal releases."""
+    """A release's design: dates, sources, rules and hyperparameters. Equal designs give equal releases."""
 
     def days(self) -> tuple[date, ...]:
-        """Return the days that belong into a release's name, such as the first and the last of its study."""
+        """Return the days for a release's default name, such as the first and the last of its study."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the design as plain values, for files and for the release's row."""
@@ -28,13 +28,13 @@ OfDesign_co = TypeVar("OfDesign_co", bound=Design, covariant=True)
 
 @dataclass(frozen=True)
 class Release(Generic[OfDesign_co]):
-    """A release as it was asked for.
+    """A requested release.
 
     Attributes:
-        name: also the key of its partition.
+        name: its name, which is also the key of its partition.
         benchmark: name of the benchmark.
-        preset: preset that the design began with.
-        design: what defines it.
+        preset: the preset from which the design was made.
+        design: its design.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Release(Generic[OfDesign_co]):
     design: OfDesign_co
 
     def to_entry(self) -> dict[str, Any]:
-        """Return what the register keeps of it, beside its name and its benchmark."""
+        """Return the values for the register, without name and benchmark."""
         return {"preset": self.preset, "design": self.design.to_json()}
 
 
@@ -51,56 +51,56 @@ AnyRelease = Release[Design]
 
 
 def default_name(benchmark: str, design: Design) -> str:
-    """Return the name of a release that nobody named: benchmark, days, and a hash of the whole design."""
+    """Return the name of a release for which none was given: benchmark, days, and a hash of the design."""
     digest = hashlib.sha256(json.dumps(design.to_json(), sort_keys=True).encode()).hexdigest()[:8]
     return "-".join([benchmark.replace("_", "-"), *(f"{day:%Y%m%d}" for day in design.days()), digest])
 
 
 def create(home: Home, benchmark: Benchmark, preset: str, design: Design, name: str = "") -> AnyRelease:
-    """Return a new release, or the one of that name if it is of the same design.
+    """Return a new release, or the existing one with this name if it has the same design.
 
     Args:
-        home: of the register.
-        benchmark: that it is to be of.
-        preset: preset that the design began with.
-        design: what defines it.
-        name: of the release; empty for `default_name`.
+        home: the home with the register.
+        benchmark: the release's benchmark.
+        preset: the preset from which the design was made.
+        design: the release's design.
+        name: the release's name; empty for `default_name`.
 
     Raises:
-        DesignError: the name is taken by a release of another design or benchmark.
+        DesignError: a release of another design or benchmark has this name.
     """
     name = name or default_name(benchmark.name, design)
     if is_registered(home, name):
         if benchmark_of(home, name) != benchmark.name or load(home, benchmark, name).design != design:
             raise DesignError(f"release {name!r}: exists with another design; choose another --name")
         return load(home, benchmark, name)
-    asked = {"name": name, "benchmark": benchmark.name, "preset": preset, "design": design.to_json()}
-    return benchmark.loaded().read_entry(asked)
+    entry = {"name": name, "benchmark": benchmark.name, "preset": preset, "design": design.to_json()}
+    return benchmark.loaded().read_entry(entry)
 
 
 def keep(home: Home, release: AnyRelease) -> None:
-    """Write a release down; the run that builds it reads it from there.
+    """Write a release to the register, from which the run that builds it reads it.
 
     Raises:
-        DesignError: another program has changed the release since it was looked at.
+        DesignError: another program has changed the release since it was read.
     """
-    said = release.to_entry()
+    entry = release.to_entry()
     if is_registered(home, release.name):
-        _refuse_lost(read_entry(home, release.benchmark, release.name), said, release.name)
-    write_entry(home, release.benchmark, release.name, said)
+        _refuse_lost(read_entry(home, release.benchmark, release.name), entry, release.name)
+    write_entry(home, release.benchmark, release.name, entry)
 
 
 def load(home: Home, benchmark: Benchmark, name: str) -> AnyRelease:
-    """Read a release of a benchmark.
+    """Return a release of a benchmark from the register.
 
     Raises:
-        DesignError: there is none of that name, or it is of another benchmark.
+        DesignError: there is no such release, or it is a release of another benchmark.
     """
     return benchmark.loaded().read_entry(read_entry(home, benchmark.name, name))
 
 
-def _refuse_lost(held: Mapping[str, Any], asked: Mapping[str, Any], name: str) -> None:
-    """Refuse an entry that would take away snapshots which another program has added meanwhile."""
+def _refuse_lost(held: Mapping[str, Any], entry: Mapping[str, Any], name: str) -> None:
+    """Refuse an entry without snapshots that another program has added in the meantime."""
     added = held.get("added", [])
-    if added != asked.get("added", [])[: len(added)]:
+    if added != entry.get("added", [])[: len(added)]:
         raise DesignError(f"release {name!r}: was extended by another program meanwhile; type the same again")

@@ -1,4 +1,4 @@
-"""What a release is made from by default: the newest cut that is built, the newest Wikidata dump that was read."""
+"""The default sources of a release: the newest cut that is built, and the newest Wikidata dump that was read."""
 
 from tempkb.errors import SourceError
 from tempkb.mentions.tables import ENTITY_POPULARITY
@@ -11,7 +11,7 @@ def newest_cut(store: Store) -> str:
     """Return the cut of the newest window that is built.
 
     Raises:
-        SourceError: none is.
+        SourceError: no window is built.
     """
     windows = store.lake.partitions(ENTITY_POPULARITY.name)
     if not windows:
@@ -23,7 +23,7 @@ def newest_wikidata(store: Store) -> str:
     """Return the newest Wikidata dump that was read.
 
     Raises:
-        SourceError: none was.
+        SourceError: no Wikidata dump was read.
     """
     read = dump_dates(store.lake)
     if not read:

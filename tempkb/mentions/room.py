@@ -1,4 +1,4 @@
-"""The room of mentions: who is mentioned where."""
+"""Declares the room of mentions."""
 
 from tempkb.mentions.tables import TABLES
 from tempkb.mentions.views import VIEWS

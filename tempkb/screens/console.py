@@ -1,4 +1,4 @@
-"""The console that screens print on, and how values look there."""
+"""Prints lines and tables to standard output, and the form of values there."""
 
 import json
 import os
@@ -13,15 +13,15 @@ from pathlib import Path
 from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
-_BOUNDLESS = 1_000_000_000  # columns of a screen that goes to a file or a pipe
-# Variables with which people tell Rich that something is a terminal, or is none; terminals that know no bold letters.
+_BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
+# Variables that tell Rich whether there is a terminal, and terminals without bold letters.
 _ODD_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 _ODD_TERMINALS = ("dumb", "unknown")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts; `are_numbers` tells of each column whether it stands on the right."""
+    """A table of texts; `are_numbers` says for each column whether it is aligned to the right."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -29,18 +29,18 @@ class Grid:
     title: str = ""
 
     def widths(self) -> list[int]:
-        """How many columns of a terminal the widest value of each column needs, its name included."""
+        """Return the width of each column in a terminal: that of its widest value or of its name."""
         return [max(map(_cells, values)) for values in zip(self.columns, *self.rows, strict=True)]
 
 
 class Screen:
-    """Standard output, as people read it: lines and tables as they are.
+    """Standard output for people: texts and tables are printed literally.
 
-    What fits is written at once. What does not is left to Rich, and so are colours: its import and its painting take
-    as long as all else that `tempkb sql` does.
+    Lines and tables that fit are written directly. Rich does the rest, and colours, because importing Rich and
+    rendering with it takes as long as everything else in `tempkb sql`.
 
     Args:
-        width: columns; None takes what the variable COLUMNS says, else the terminal's. Where there is neither, each
+        width: width in columns; None takes the variable COLUMNS, or else the width of the terminal. Without both, each
             row of a table is one line, however long.
     """
 
@@ -49,14 +49,14 @@ class Screen:
         is_odd = any(os.environ.get(name) for name in _ODD_VARIABLES) or os.environ.get("TERM", "") in _ODD_TERMINALS
         encoding = (getattr(self._out, "encoding", None) or "utf-8").lower()
         self._is_terminal = self._out.isatty()
-        # Rich knows terminals that are forced to be some, that have no colours, or that lack the lines of tables.
+        # Rich handles forced terminals, those without colours, and those that cannot show the lines of tables.
         self._is_known = not is_odd and encoding.startswith("utf")
         self.width = width or self._width()
 
     def _width(self) -> int:
-        told = os.environ.get("COLUMNS", "")
-        if told.strip("0").isdigit():
-            return int(told)
+        columns = os.environ.get("COLUMNS", "")
+        if columns.strip("0").isdigit():
+            return int(columns)
         if not self._is_known:
             from tempkb.screens.folding import PlainConsole
 
@@ -67,9 +67,9 @@ class Screen:
         """Print a text or a table.
 
         Args:
-            what: is printed; characters that act on a terminal become escapes.
-            highlight: let Rich colour the numbers and names in a text on a terminal.
-            soft_wrap: leave a long line to the terminal, instead of breaking it between words.
+            what: the text or table; control characters become escapes.
+            highlight: whether Rich colours numbers and names in a text on a terminal.
+            soft_wrap: whether long lines are left to the terminal, and not wrapped between words.
         """
         if isinstance(what, Grid):
             painted = _painted(what, self.width, self._is_terminal) if self._is_known else None
@@ -83,7 +83,7 @@ class Screen:
             self._write(painted)
 
     def print_headed(self, head: str, rest: str, *, style: str = "bold", soft_wrap: bool = False) -> None:
-        """Print a text whose first part is bold, or of another style of Rich's; the rest as for `print`."""
+        """Print a text whose first part is bold, or has another style of Rich; the rest is like in `print`."""
         head, rest = visible(head, keep="\n"), visible(rest, keep="\n")
         is_plain = self._is_known and (style == "bold" or not self._is_terminal)
         if is_plain and (soft_wrap or self._holds(head + rest)):
@@ -111,12 +111,12 @@ class Screen:
 
 
 def console(width: int | None = None) -> Screen:
-    """Return standard output as a screen; see `Screen`."""
+    """Return standard output as a `Screen`."""
     return Screen(width)
 
 
 def say(line: str) -> None:
-    """Print a message, never broken, with its commands as they are typed for this home."""
+    """Print a message without wrapping it, with its commands in the form in which they are typed for this home."""
     console().print(at_home(line), highlight=False, soft_wrap=True)
 
 
@@ -126,13 +126,13 @@ def grid(
     title: str = "",
     show: Callable[[object], str] | None = None,
 ) -> Grid:
-    """Return a table; numbers stand on the right.
+    """Return a table, with numbers aligned to the right.
 
     Args:
-        columns: their names.
-        rows: their values.
-        title: above the table.
-        show: how a value looks; None takes `shown`.
+        columns: names of the columns.
+        rows: values of the rows.
+        title: text above the table.
+        show: returns the text of a value; None for `shown`.
     """
     listed = [list(row) for row in rows]
     are_numbers = (
@@ -147,7 +147,7 @@ def grid(
 
 
 def shown(value: object) -> str:
-    """Return a value as people like to read it, on one line."""
+    """Return a value in a form for people, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -160,7 +160,7 @@ def shown(value: object) -> str:
 
 
 def exact(value: object) -> str:
-    """Return a value of a table as it is stored, on one line: digits without commas, instants with their zone.
+    """Return a value of a table in its exact form, on one line: numbers without commas, instants with their zone.
 
     >>> exact([{"entity_id": "Q1", "aliases": None}])
     '[{"entity_id": "Q1", "aliases": null}]'
@@ -177,22 +177,22 @@ def exact(value: object) -> str:
 
 
 def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Do the columns of a table stand side by side in so many columns of a terminal, without being folded?"""
+    """Return whether a table fits into a terminal of some width without wrapped values."""
     return _needed([max(map(_cells, cells)) for cells in zip(columns, *rows, strict=True)]) <= width
 
 
 def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
-    """Yield the lines of a table that is shown one column a line, long values wrapped."""
+    """Return the lines of a table with one column per line; long values are wrapped."""
     from tempkb.screens.folding import folded_records
 
     return folded_records(columns, rows, width)
 
 
 def print_next(*commands: str) -> None:
-    """Print what a person may type next, a command a line, none broken.
+    """Print commands that a person may type next, one per line, without wrapping.
 
     Args:
-        commands: what follows `tempkb`; how that is called from here, and for this home, is put in front.
+        commands: the arguments of `tempkb`; the program's name or path, and the home, are added.
     """
     name = home_in_front() + _program()
     for at, command in enumerate(commands):
@@ -200,12 +200,12 @@ def print_next(*commands: str) -> None:
 
 
 def _program() -> str:
-    """How to call tempkb from here: by its name, or by its place when no environment is active."""
+    """How to call tempkb: by its name, or by its path if no environment is active."""
     return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def duration(seconds: int) -> str:
-    """Return a length of time in its largest two units.
+    """Return a duration (seconds) in its largest two units.
 
     >>> duration(90_061)
     '1 d 1 h'
@@ -222,7 +222,7 @@ def duration(seconds: int) -> str:
 
 
 def _painted(table: Grid, width: int, is_terminal: bool) -> str | None:
-    """The lines of a table that fits, as Rich paints them; None for one that does not fit."""
+    """The lines of a table, equal to those of Rich; None if the table does not fit."""
     if not table.columns or any("\n" in value for row in table.rows for value in row):
         return None
     widths = table.widths()
@@ -257,12 +257,12 @@ def _padded(text: str, width: int, is_number: bool) -> str:
 
 
 def _needed(widths: Sequence[int]) -> int:
-    """Columns of a terminal: a rule left of each column and at the end, a blank on each side of a value."""
+    """Width of a table: a line before each column and at the end, and a space on each side of a value."""
     return sum(widths) + 3 * len(widths) + 1
 
 
 def _cells(text: str) -> int:
-    """How many columns of a terminal a text needs; letters of some scripts need two, marks above others none."""
+    """Width of a text in a terminal; letters of some scripts are two columns wide, combining marks have no width."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -1,4 +1,4 @@
-"""What only Rich can print: tables and lines that are wider than the terminal, colours, terminals of few characters."""
+"""Prints with Rich: tables and lines that are wider than the terminal, colours, and limited terminals."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
@@ -12,34 +12,34 @@ from tempkb.store.visible import visible
 
 
 class PlainConsole(Console):
-    """Prints text as it is: no markup, no codes for emoji, and escapes for characters that act on the terminal."""
+    """Prints text literally: without markup and emoji codes, and with escapes for control characters."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Return a string as text; this is what rich calls for every string that is printed or is part of a table."""
+        """Return a string as text. Rich calls this for every string that it prints or puts into a table."""
         return super().render_str(visible(text, keep="\n"), **{**options, "markup": False, "emoji": False})
 
     def on_broken_pipe(self) -> NoReturn:
-        """Leave the end of a pipe to the command, which knows its exit code."""
+        """Raise the error of a closed pipe, because the command decides the exit code."""
         raise BrokenPipeError
 
 
 def plain_console(width: int) -> PlainConsole:
-    """Return a console on standard output that is so many columns wide."""
+    """Return a console on standard output with a width in columns."""
     return PlainConsole(width=width, markup=False, emoji=False)
 
 
 def folded_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], are_numbers: Sequence[bool], title: str
 ) -> Table:
-    """Return a table whose columns are folded until they fit.
+    """Return a table with wrapped values.
 
     Args:
-        columns: their names.
-        rows: their values as texts.
-        are_numbers: for each column, does it stand on the right?
-        title: above the table; empty for none.
+        columns: names of the columns.
+        rows: values of the rows as texts.
+        are_numbers: for each column, whether it is aligned to the right.
+        title: text above the table; empty for none.
     """
-    # A title may be longer than its table is wide.
+    # A title that is wider than its table must not be wrapped.
     table = Table(title=Text(title, no_wrap=True, overflow="ignore") if title else None, title_justify="left")
     for name, is_number in zip(columns, are_numbers, strict=True):
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
@@ -49,7 +49,7 @@ def folded_table(
 
 
 def folded_records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
-    """Yield the lines of a table that is shown one column a line, long values wrapped."""
+    """Yield the lines of a table with one column per line; long values are wrapped."""
     out = PlainConsole(width=width)
     margin = max(map(cell_len, columns), default=0)
     room = max(width - margin - 3, 20)

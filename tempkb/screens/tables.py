@@ -1,11 +1,11 @@
-"""The screen of `tempkb tables`: what there is to query."""
+"""The screen of `tempkb tables`: the tables and views of a home."""
 
 from tempkb.api import open_store
 from tempkb.screens.console import console, grid
 
 
 def print_tables() -> None:
-    """Print all tables with rows, partitions, form and meaning."""
+    """Print all tables with rows, partitions, form and meaning, and all views with their tables and meaning."""
     store = open_store()
     rows = []
     for table in store.tables.values():
@@ -15,4 +15,4 @@ def print_tables() -> None:
         rows.append((table.name, n_rows, len(versions), table.partitioned_by, form, table.meaning))
     console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
     views = [(view.name, ", ".join(view.needs), view.meaning) for view in store.views.values()]
-    console().print(grid(("question", "asked of", "meaning"), views))
+    console().print(grid(("view", "over", "meaning"), views))

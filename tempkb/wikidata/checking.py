@@ -1,10 +1,9 @@
-"""What the room's tables promise to one another, over the lake. No Dagster here."""
+"""The promises of the room's tables, as queries that return rows which break them. Does not use Dagster."""
 
 from tempkb.store.promises import Promise
 from tempkb.store.tables import Table
 from tempkb.wikidata.tables import ENTITY_ORIGINS, FACTS, LATE_EDITS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 
-# Each query returns what breaks the promise.
 STRANGERS = """
     SELECT f.dump_id, f.fact_id FROM facts AS f
     ANTI JOIN wikidata_entities AS e ON e.dump_id = f.dump_id AND e.entity_id = f.subject_id
@@ -39,7 +38,7 @@ def _promise(name: str, meaning: str, query: str, about: Table, *others: Table) 
 PROMISES = (
     _promise(
         "subjects_are_known",
-        "Every fact and every origin is of an item that the same dump describes.",
+        "The items of all facts and origins are in wikidata_entities of the same dump.",
         STRANGERS,
         FACTS,
         WIKIDATA_ENTITIES,
@@ -47,7 +46,7 @@ PROMISES = (
     ),
     _promise(
         "statements_are_counted",
-        "No item has more dated statements than statements.",
+        "No item has more facts and undated statements than statements.",
         NOT_COUNTED,
         WIKIDATA_ENTITIES,
         FACTS,
@@ -55,14 +54,14 @@ PROMISES = (
     ),
     _promise(
         "undated_statements_contradict_as_told",
-        "An undated statement stands beside dated ones, and contradicts them exactly if none names its object.",
+        "An undated statement has dated ones of its subject and relation, and contradicts them if none has its object.",
         RIVALS_THAT_ARE_NONE,
         UNDATED_STATEMENTS,
         FACTS,
     ),
     _promise(
         "late_edits_add_up",
-        "No window lies beyond its dump, and what was there, came and went makes what is there.",
+        "No window ends after its dump's day, and the facts then, plus added, less removed, are the facts now.",
         WINDOWS_BEYOND_THE_DUMP,
         LATE_EDITS,
     ),

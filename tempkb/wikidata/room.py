@@ -1,4 +1,4 @@
-"""The room of Wikidata: what was true when."""
+"""Declares the room of Wikidata."""
 
 from tempkb.room import Room
 from tempkb.wikidata.tables import TABLES

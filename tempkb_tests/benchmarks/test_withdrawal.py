@@ -329,7 +329,7 @@ def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_
         broken(store, PROMISE, ["old"])
     assert str(refused.value) == (
         "release 'old': was built by an earlier version of tempkb, and its rows has no column n, so its promise "
-        "rows_are_positive cannot be looked at. It can be kept as it is; to have one that can, build the same under "
+        "rows_are_positive cannot be checked. You can keep it as it is, and build the same release again under "
         "another --name, as `tempkb release --help` shows"
     )
     assert broken(store, PROMISE, ["new"]) == []

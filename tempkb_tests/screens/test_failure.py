@@ -151,7 +151,7 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
         (
             KeyboardInterrupt(),
             130,
-            "tempkb: interrupted; what is finished stays, and the same command goes on from there\n",
+            "tempkb: interrupted; what is finished is kept, and the same command continues from there\n",
         ),
     ],
     ids=["system", "duckdb", "sqlite", "Ctrl-C"],
@@ -215,7 +215,7 @@ def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
         time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         assert running.stderr.read().splitlines() == [
-            "tempkb: interrupted; what is finished stays, and the same command goes on from there"
+            "tempkb: interrupted; what is finished is kept, and the same command continues from there"
         ]
     assert running.returncode == 130
 
@@ -229,8 +229,8 @@ def test_a_full_standard_output_is_not_blamed_on_the_home(home_folder, capsys, b
         main(["tables"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
-        "tempkb: standard output: could not be written to its end (No space left on device), so what it has got is not "
-        "whole. Send it to where there is room, then give the same command again\n"
+        "tempkb: standard output: could not be written completely (No space left on device), so the output is not "
+        "complete. Send it to a place with enough room, and type the same command again\n"
     )
 
 
@@ -246,7 +246,7 @@ def test_several_failures_have_a_line_each_and_are_counted(capsys):
     assert capsys.readouterr().err.splitlines() == [
         "failed: window a: torn",
         "failed: window b: empty",
-        "tempkb: 2 failures, as told above; what is finished stays",
+        "tempkb: 2 failures, see above; what is finished is kept",
     ]
     with pytest.raises(SystemExit):
         failure.fail_all(["window a: torn"])
@@ -269,5 +269,5 @@ def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, c
     assert said[-3:] == [
         f"failed: mentions of window 2021-01-01 was not built: {torn.replace('tempkb', f'TEMPKB_HOME={home_folder} tempkb')}",
         "failed: mentions of 2 windows (2021-04-01 to 2021-07-01) was not built: found none",
-        "2 failures; 0 of 4 windows stand.",
+        "2 failures; 0 of 4 windows are built.",
     ]

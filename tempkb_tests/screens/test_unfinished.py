@@ -60,7 +60,7 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
         print_verification([], "")
     said = capsys.readouterr().out.splitlines()
     assert said[-2] == (
-        "release mine: found it not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
+        "release mine: not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
         f"it. Finish it: TEMPKB_HOME={home_folder} tempkb release finish mine"
     )
     assert not [line for line in said[:-2] if "mine" in line]

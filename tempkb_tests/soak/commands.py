@@ -13,9 +13,8 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
-from tempkb_tests.commands import import_for_builds
+from tempkb_tests.commands import import_libraries
 from tempkb_tests.soak.deaths import Deaths
 
 KILLED = -signal.SIGKILL
@@ -55,8 +54,12 @@ class Commands:
         # Imported once for all children.
         import tempkb.cli  # noqa: F401
 
-        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, MPLCONFIGDIR=folder):
-            import_for_builds()
+        with tempfile.TemporaryDirectory() as folder:
+            import_libraries(folder)
+        # The settings of the home stay as they are, so what depends on them is put together once as well.
+        from tempkb.definitions import defs
+
+        defs.resolve_all_job_defs()
 
     def run(
         self, *arguments: str, die_before: int | None = None, kill_after: float | None = None, **more: str

@@ -85,7 +85,7 @@ def test_another_file_in_its_place_is_told_in_one_line_and_left_as_it_is(store, 
         run_query("FROM stable_snapshots", None, None)
     assert "\n" not in str(refused.value)
     print_status()
-    assert "What is pending cannot be told: " in capsys.readouterr().out
+    assert "It is not known what is pending: " in capsys.readouterr().out
     store.write(TOWNS, "north", [towns("north", 2)], Provenance())
     publication = store.publish()
     assert (publication.done, publication.left) == (0, 1)

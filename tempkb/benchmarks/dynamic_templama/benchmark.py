@@ -1,4 +1,4 @@
-"""DynamicTempLAMA: facts by quarter, and what changed. What it declares."""
+"""Declares DynamicTempLAMA: queries about facts by quarter, and their changes."""
 
 from tempkb.benchmarks.benchmark import Benchmark, Measurement, Option
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
@@ -13,7 +13,7 @@ DYNAMIC_TEMPLAMA = Benchmark(
     room=Room("dynamic_templama", TABLES, VIEWS),
     shared=SHARED,
     methods="tempkb.benchmarks.dynamic_templama.methods",
-    meaning="Build a DynamicTempLAMA release: facts by quarter, and what changed, from A up to but not including B.",
+    meaning="Build a DynamicTempLAMA release: facts by quarter, and their changes, from A up to but not including B.",
     study=STUDY,
     options=options_of("quarter"),
     presets=PRESETS,
@@ -27,8 +27,8 @@ DYNAMIC_TEMPLAMA = Benchmark(
             name="tokens",
             table=ANSWER_TOKENS,
             meaning="Count the tokens of the answers of release NAME by a TOKENIZER, a tokenizer.json. The views "
-            "dynamic_templama_single_token, dynamic_templama_multi_token and dynamic_templama_token_losses say what is "
-            "left for models of that tokenizer.",
+            "dynamic_templama_single_token, dynamic_templama_multi_token and dynamic_templama_token_losses show which "
+            "answers models with this tokenizer can fill in.",
             arguments=(Option("tokenizer", "Path of a tokenizer.json.", is_file=True),),
             examples=("tokens demo-quarters roberta-base/tokenizer.json",),
             done="The tokens of the answers of release {name} are counted.",

@@ -1,4 +1,4 @@
-"""What the dataset card of a DynamicTempLAMA release says of its changes."""
+"""The text about changes in the dataset card of a DynamicTempLAMA release."""
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.fact_queries.releases import Release
@@ -7,8 +7,8 @@ from tempkb.store.memory import in_memory, view_files
 from tempkb.store.store import Store
 
 _CHANGES = """
-`parquet/dynamic_templama_changes/` says what became of each answer from one window to the next, by the rule `{rule}`.
-{told}
+`parquet/dynamic_templama_changes/` has the change of each answer from one window to the next, by the rule `{rule}`.
+{explanation}
 
 | change | role | rows |
 | --- | --- | ---: |
@@ -16,18 +16,19 @@ _CHANGES = """
 """
 _RULES = {
     "handover": """\
-An update has two rows: one of the object that arrives, in the window in which it does, and one of the object that
-leaves for it, in the first window without it. Each names the other and its window; where that is the first window of
-the study or lies outside, the other has no row. Count updates by the rows that arrive.""",
+An update has two rows: one of the arriving object, in the first window with it, and one of the leaving object that it
+replaces, in the first window without it. Each row names the other object and its window. If that window is the first of
+the study or outside it, the other object has no row. Count updates by the rows of arriving objects.""",
     "sets": """\
-What came where others went in the same window is updated; what only came is new, what only went is deleted.""",
+If objects arrive and others leave in a window, the arriving ones are updated. Objects are new if they only arrive, and
+deleted if they only leave.""",
     "released": """\
-It compares texts and names, as the released code does, and does not see who leaves while others stay.""",
+It compares texts and names, as the released code does, and does not notice an object that leaves while others stay.""",
 }
 
 
 def changes_in_words(store: Store, release: Release) -> str:
-    """Return what a card says of changes; nothing where a release has none."""
+    """Return the card's text about changes; empty if a release has none."""
     partitions = partitions_of_release(store.lake, DYNAMIC_TEMPLAMA_CHANGES, release.name)
     if not partitions:
         return ""
@@ -38,4 +39,4 @@ def changes_in_words(store: Store, release: Release) -> str:
         ).fetchall()
     counts = "\n".join(f"| {change} | {role} | {n:,} |" for change, role, n in counted)
     rule = release.design.changes
-    return _CHANGES.format(rule=rule, told=_RULES[rule], counts=counts)
+    return _CHANGES.format(rule=rule, explanation=_RULES[rule], counts=counts)

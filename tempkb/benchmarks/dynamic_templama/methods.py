@@ -1,4 +1,4 @@
-"""What DynamicTempLAMA does with a release; the common life of releases calls these functions."""
+"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,13 +29,13 @@ from tempkb.benchmarks.fact_queries.life import (
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -53,18 +53,18 @@ _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     windows = window_partitions(release)
-    # Nothing is known of the window before the first.
+    # The first window has no changes, because there is no window before it.
     own = {DYNAMIC_TEMPLAMA_QUERIES.name: windows, DYNAMIC_TEMPLAMA_CHANGES.name: windows[1:]}
     return {**shared_partitions(release), **own}
 
 
-def _build_changes(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _build_changes(store: Store, release: Release, log: Log, _options: Options) -> Built:
     build_changes(store, release, log)
     return Built()
 
 
-def _count_tokens(store: Store, release: Release, _log: Log, asked: Asked) -> Built:
-    count_tokens(store, release, Path(asked["tokenizer"]))
+def _count_tokens(store: Store, release: Release, _log: Log, options: Options) -> Built:
+    count_tokens(store, release, Path(options["tokenizer"]))
     return Built()
 
 
@@ -78,14 +78,14 @@ def _shows_of_changes(store: Store, release: Release, versions: Versions) -> Sho
     return {
         DYNAMIC_TEMPLAMA_CHANGES.name: {
             "glance": Picture(glance(shown, without)),
-            "picture": Picture(plot_bars("Answers by what became of them", shown, series)),
+            "picture": Picture(plot_bars("Answers by change", shown, series)),
             "sample": Rows(_sample(store, release.name, changes)),
         }
     }
 
 
 def _counts(versions: Sequence[Version], dates: Sequence[str]) -> tuple[list[str], dict[str, list[int]]]:
-    """The windows, and by what became of them the answers of each."""
+    """The windows with changes, and the number of answers in each, by change."""
     with in_memory() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
         counted = connection.execute(
@@ -120,7 +120,7 @@ def _sample(store: Store, release: str, versions: Sequence[Version]) -> pa.Table
 def _closing(store: Store, release: Release) -> Closing:
     """Queries by relation, and changes by window."""
     changes = store.read(DYNAMIC_TEMPLAMA_CHANGES.name, release=release.name)
-    # Of the two rows of an update that of who arrives.
+    # An update has two rows; the one of the arriving object is counted.
     by_change = Counter(
         (str(row["window_start"]), row["change"])
         for row in changes.select(["window_start", "change", "role"]).to_pylist()
@@ -136,8 +136,8 @@ _CHANGES_STEP = Step(
     (
         Made(
             DYNAMIC_TEMPLAMA_CHANGES,
-            "What became of each answer from one window to the next; an update has a row of who arrives and one of who "
-            "leaves. Key `subject_id, relation, object_id`.",
+            "How each answer changed from the window before. An update has a row of the arriving object and one of the "
+            "leaving object. Key `subject_id, relation, object_id`.",
             (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
         ),
     ),
@@ -150,7 +150,7 @@ _TOKENS_STEP = Step(
     (
         Made(
             ANSWER_TOKENS,
-            "How many tokens the answers of a release have, by tokenizer. Key `tokenizer, object_id`.",
+            "The number of tokens of a release's answers, by tokenizer. Key `tokenizer, object_id`.",
             (FACT_SPELLS,),
         ),
     ),

@@ -1,4 +1,4 @@
-"""ECBD: cloze sentences about entities by their date of origin. What it declares."""
+"""Declares ECBD: cloze sentences about entities by their date of origin."""
 
 from tempkb.benchmarks.benchmark import Benchmark, Option
 from tempkb.benchmarks.ecbd.tables import TABLES
@@ -10,15 +10,14 @@ ECBD = Benchmark(
     title="ECBD",
     room=Room("ecbd", TABLES, VIEWS),
     methods="tempkb.benchmarks.ecbd.methods",
-    meaning="Build an ECBD release: cloze sentences about entities that came into the world from A up to but not "
-    "including B.",
-    study=Option("windows", "Origins, as 2017-01-01..2022-01-01.", metavar="A..B"),
+    meaning="Build an ECBD release: cloze sentences about entities that originated from A up to but not including B.",
+    study=Option("windows", "Dates of origin, such as 2017-01-01..2022-01-01.", metavar="A..B"),
     options=(
-        Option("cut", "Day that ends the window whose snapshot gives the texts; by default the last."),
-        Option("dump_id", "Wikidata dump; by default the newest that was read; none: popular only."),
+        Option("cut", "Cut whose snapshot has the texts; the default is the newest."),
+        Option("dump_id", "Wikidata dump; the default is the newest that was read; none for popular entities only."),
         Option(
             "popular",
-            "Popular entities as well: how many, or a file of page numbers (a line each, or CREAK's JSON).",
+            "Popular entities as well: their number, or a file of page numbers (one per line, or CREAK's JSON).",
             metavar="N|FILE",
         ),
     ),

@@ -1,4 +1,4 @@
-"""What the dataset card of an ECBD release says."""
+"""The dataset card of an ECBD release."""
 
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.ecbd.releases import Release
@@ -10,21 +10,20 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
 _INTRO = """\
-Entity Cloze By Date, made with tempkb {{version}}: {n_items:,} cloze items about {n_entities:,} entities that came into
-the world from {study_from} to {study_to} (not included){popular}. All texts are those of {wiki} as they stood at
-{cut}."""
+Entity Cloze By Date, made with tempkb {{version}}: {n_items:,} cloze items about {n_entities:,} entities that
+originated from {study_from} to {study_to} (not included){popular}. All texts are from {wiki}, at the cut {cut}."""
 _COMPOSITION = """\
-`<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a
-line in the released nine fields. `ekp/<kind>_<split>.json` holds the same items in the follow-up's fields. An `ex_id`
-names an item among those of one kind, as in the released data; `cloze_id` in `parquet/` names it among all. `parquet/`
-holds the tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in
-one split only.
+`<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same files in `popular/`, have one item
+per line with the released nine fields. `ekp/<kind>_<split>.json` has the same items with the fields of the follow-up
+paper. An `ex_id` is unique among the items of one kind of spans, as in the released data; `cloze_id` in `parquet/` is
+unique among all items. `parquet/` has the tables with dates, offsets, revisions and all intermediate choices, and
+`design.json` the design. All items of an entity are in the same split.
 
 {years}
 
 {statistics}
 
-Per cent of the entities by category:
+Percentages of the entities by category:
 
 {categories}"""
 _COLLECTION = """\
@@ -32,19 +31,21 @@ Rules: preset `{preset}`. Noun phrases: {chunker}. From these files:
 
 {files}
 
-Origins keep the precision they have in Wikidata; nothing is filled in. A sentence tells what the article said at the
-cut, which may be more than was known when the entity was new: `sentence_since` says since when it stands there."""
+Origins keep the precision that they have in Wikidata; no part of a date is filled in. A sentence is what the article
+said at the cut, which may be more than was known when the entity was new; `sentence_since` says since when the article
+has it."""
 _USES = """\
-To measure what a model infers about entities that are younger than it. `parquet/` has the days between which an
-entity's origin lies, so that each model can be asked about what came after it. `answer_in_definition` marks items whose
-answer stands in the definition."""
+To measure what a model infers about entities that are newer than its training data. `parquet/` has the interval of days
+of each entity's origin, so that each model can be tested with entities that are newer. `answer_in_definition` marks
+items whose answer is in the definition."""
 _DISTRIBUTION = """\
-The texts are from Wikipedia, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/); page and revision
-of every sentence are given, which lead to its authors. Dates, classes and names are Wikidata's (CC0)."""
+The texts are from Wikipedia, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/). The page and
+revision of every sentence are given, so that its authors can be found. Dates, classes and names are Wikidata's
+(CC0)."""
 
 
 def card_of(store: Store, release: Release) -> Card:
-    """Return what the card of a release that is built says."""
+    """Return the card of a release that is built."""
     (row,) = plain_rows(store.read(ECBD_RELEASES.name, release=release.name))
     with in_memory() as connection:
         for table in TABLES:

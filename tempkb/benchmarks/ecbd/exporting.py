@@ -1,4 +1,4 @@
-"""The released layouts and field names of ECBD and of its follow-up."""
+"""Writes the released layouts of ECBD and of its follow-up paper."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -21,8 +21,8 @@ POPULAR = "popular"
 Row = dict[str, Any]
 
 
-def write_files(store: Store, release: Release, out: ExportFolder, _asked: Mapping[str, Any]) -> None:
-    """Write the files of the released layouts: nine fields an item, and those of the follow-up."""
+def write_files(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
+    """Write the files of the released layouts: items with nine fields, and with the fields of the follow-up paper."""
     built = {table.name: version for table in TABLES for version in store.lake.versions(table.name, [release.name])}
     for year in _years(built[ECBD_CLOZE.name]):
         for kind in (NP, RANDOM):
@@ -36,7 +36,7 @@ def write_files(store: Store, release: Release, out: ExportFolder, _asked: Mappi
 
 
 def _years(items: Version) -> list[str]:
-    """Years of origin, and popular if there is any."""
+    """The years of origin, and `popular` if there are popular entities."""
     with in_memory() as connection:
         view_files(connection, "items", items.paths())
         return [
@@ -48,7 +48,7 @@ _YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPUL
 
 
 def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) -> Iterator[Row]:
-    """Items with the number of their sentence within the entity and of their span within sentence and kind."""
+    """Items with the number of their sentence within the entity, and of their span within sentence and kind."""
     with in_memory() as connection:
         view_files(connection, "items", built[ECBD_CLOZE.name].paths())
         view_files(connection, "entities", built[ECBD_ENTITIES.name].paths())

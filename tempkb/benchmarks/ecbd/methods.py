@@ -1,4 +1,4 @@
-"""What ECBD does with a release; the common life of releases calls these functions."""
+"""The methods of ECBD, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,13 +16,13 @@ from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_
 from tempkb.benchmarks.ecbd.releases import Release, read_entry
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -45,15 +45,15 @@ from tempkb.wording import counted
 _SHOWN_ITEMS = 5
 
 
-def _design(store: Store, asked: Asked) -> Design:
-    dump_id = "" if asked["dump_id"] == "none" else asked["dump_id"] or newest_wikidata(store)
-    cut = asked["cut"] or newest_cut(store)
-    design = make_design(asked["preset"], asked["windows"], cut, dump_id, asked["popular"], asked["changes"])
+def _design(store: Store, options: Options) -> Design:
+    dump_id = "" if options["dump_id"] == "none" else options["dump_id"] or newest_wikidata(store)
+    cut = options["cut"] or newest_cut(store)
+    design = make_design(options["preset"], options["windows"], cut, dump_id, options["popular"], options["changes"])
     today = datetime.now(UTC).date()
     refuse_future_cuts(f"--cut {design.cut}", [design.cut], today, store.home.settings.granularity, "--cut ")
     if design.end > today:
         origins = list(windows_between(design.first, design.end, design.origin_granularity))
-        refuse_unended(asked["windows"], origins, today, "{first}..{end}")
+        refuse_unended(options["windows"], origins, today, "{first}..{end}")
     return design
 
 
@@ -61,7 +61,7 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {table.name: [release.name] for table in TABLES}
 
 
-def _run(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     warnings: list[str] = []
     write_release(store, release, log, warnings.append)
     return Built(warnings)
@@ -90,7 +90,7 @@ def _chunker(version: Version) -> str:
 
 
 def _items(version: Version) -> pa.Table:
-    """Ten items, as people read them."""
+    """Ten items for the UI."""
     with in_memory() as connection:
         view_files(connection, "items", version.paths())
         return connection.sql(
@@ -112,7 +112,7 @@ def _closing(store: Store, release: Release) -> Closing:
     whats = ("entities", "np", "random")
     rows = [(*key, *(by_what.get(what, 0) for what in whats)) for key, by_what in sorted(counts.items())]
     items = store.read(ECBD_CLOZE.name, release=release.name)
-    # Of different entities, since items are in the order of their articles.
+    # Items are in the order of their articles, so these are from different entities.
     some = range(0, items.num_rows, max(1, items.num_rows // _SHOWN_ITEMS))[:_SHOWN_ITEMS]
     shown = items.select(["masked_sentence", "answer", "origin_window"]).take(list(some))
     return Closing(
@@ -136,8 +136,8 @@ _STEP = Step(
     (
         Made(
             ECBD_ENTITIES,
-            "Entities that a release asks about, with origin, category and names; what is left out is counted in "
-            "`exclusions`. Key `page_id`.",
+            "The entities of a release, with origin, category and names. What is left out is counted in `exclusions`. "
+            "Key `page_id`.",
             (STABLE_SNAPSHOTS, ENTITY_POPULARITY, WIKIDATA_ENTITIES, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
         ),
         Made(
@@ -145,7 +145,7 @@ _STEP = Step(
             "Sentences that mention an entity once, with their noun phrases. Key `page_id, sentence_start_char`.",
             (ECBD_ENTITIES, PAGE_TEXTS, PAGE_LINKS, MENTIONS),
         ),
-        Made(ECBD_CLOZE, "Cloze items: a sentence with one span masked. Key `cloze_id`.", (ECBD_SENTENCES,)),
+        Made(ECBD_CLOZE, "Cloze items: sentences with one masked span. Key `cloze_id`.", (ECBD_SENTENCES,)),
         Made(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", (ECBD_CLOZE,)),
     ),
     _run,

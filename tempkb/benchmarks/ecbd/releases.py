@@ -1,4 +1,4 @@
-"""An ECBD release as it was asked for."""
+"""A requested ECBD release."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,6 @@ from tempkb.benchmarks.ecbd.design import Design, from_json
 Release = releases.Release[Design]
 
 
-def read_entry(said: Mapping[str, Any]) -> Release:
-    """Read a release that the register holds."""
-    return Release(said["name"], said["benchmark"], said["preset"], from_json(said["design"]))
+def read_entry(entry: Mapping[str, Any]) -> Release:
+    """Return a release from its entry in the register."""
+    return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))

@@ -1,4 +1,4 @@
-"""What the UI shows of the queries of a release: counts, a picture, ten queries. No Dagster here."""
+"""Makes the metadata of queries for the UI: counts, a picture, ten queries. Does not use Dagster."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from tempkb.store.memory import in_memory, view_files
 
 
 def shown_of_queries(versions: Sequence[Version]) -> dict[str, Shown]:
-    """Return what the UI shows of the queries of a release: counts by relation and window, and ten queries."""
+    """Return the metadata of a release's queries: counts by relation and window, and ten queries."""
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in versions for path in one.paths()])
         counted = connection.execute(

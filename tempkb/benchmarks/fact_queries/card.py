@@ -1,4 +1,4 @@
-"""What the dataset card of a release of facts says."""
+"""The dataset card of a release of facts."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,14 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 _INTRO = """\
-{title}, made with tempkb {{version}} from Wikidata ({dump_id}, {dump_date}): {n_queries:,} questions about
+{title}, made with tempkb {{version}} from Wikidata ({dump_id}, {dump_date}): {n_queries:,} queries about
 {n_subjects:,} subjects and relations, by {granularity}, from {study_from} to {study_to} (not included)."""
 _COMPOSITION = """\
-`train.jsonl`, `val.jsonl` and `test.jsonl` hold a question a line, in the released format: `_X_` stands for the answer,
-`answer` lists every object that held in the window. A subject is in one split only. `parquet/` holds the tables with
-dates, statements and all that was chosen; `design.json` the whole design.
+`train.jsonl`, `val.jsonl` and `test.jsonl` have one query per line, in the released format: `_X_` is in place of the
+answer, and `answer` lists every object that held in the window. All queries about a subject are in the same split.
+`parquet/` has the tables with dates, statements and all intermediate choices, and `design.json` the design.
 {changes}
-| relation | subjects | questions |
+| relation | subjects | queries |
 | --- | ---: | ---: |
 {relations}"""
 _COLLECTION = """\
@@ -27,15 +27,16 @@ From these files:
 
 {files}
 
-An answer counts where its statement's dates say that it {answers} held. Dates keep the precision they have in Wikidata.
-Rules: `{rules}`."""
+An object is an answer in a window if it {answers} held, by the dates of its statement. Dates keep the precision that
+they have in Wikidata. Rules: `{rules}`."""
 _USES = """\
-To ask language models what was true when. Names are Wikidata's; subjects of one name were treated so: {ambiguous}."""
+To measure which facts language models know, and from when. Names are Wikidata's. Subjects with the same name are
+{ambiguous}."""
 _DISTRIBUTION = """\
 Wikidata is under [CC0](https://creativecommons.org/publicdomain/zero/1.0/), and so is this dataset. Wordings of
 relations are those of TempLAMA (google-research/language) and DynamicTempLAMA (amazon-science/temporal-robustness),
 both Apache-2.0, and those that were added."""
-_AMBIGUOUS = {"qualify": "asked for by the titles of their pages", "drop": "left out", "keep": "kept"}
+_AMBIGUOUS = {"qualify": "named by the titles of their pages", "drop": "left out", "keep": "kept"}
 
 
 def _no_changes(_store: Store, _release: Release) -> str:
@@ -45,12 +46,12 @@ def _no_changes(_store: Store, _release: Release) -> str:
 def card_of(
     title: str, queries: Table, changes: Callable[[Store, Release], str] = _no_changes
 ) -> Callable[[Store, Release], Card]:
-    """Return what says what the card of a release holds.
+    """Return a function that makes the card of a release.
 
     Args:
-        title: of the benchmark.
+        title: the benchmark's title.
         queries: its table of queries.
-        changes: says what the card tells of changes; nothing for a benchmark without any.
+        changes: returns the card's text about changes; empty for a benchmark without changes.
     """
 
     def card(store: Store, release: Release) -> Card:

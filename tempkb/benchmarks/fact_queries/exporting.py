@@ -1,4 +1,4 @@
-"""The released layout and field names of TempLAMA and DynamicTempLAMA."""
+"""Writes the released layout of TempLAMA and DynamicTempLAMA."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,15 +18,15 @@ from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
 
 def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mapping[str, Any]], None]:
-    """Return what writes the files of the released layout: a query a line, a file for each split.
+    """Return a function that writes the files of the released layout: one per split, with one query per line.
+
+    The function raises ContractError if the dump's entities, which TempLAMA's files need, are not built.
 
     Args:
         queries: the benchmark's table of queries.
-
-    What it returns raises ContractError if the dump's entities, which TempLAMA's files need, are not built.
     """
 
-    def write(store: Store, release: Release, out: ExportFolder, _asked: Mapping[str, Any]) -> None:
+    def write(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
         versions = store.lake.versions(queries.name, partitions_of_release(store.lake, queries, release.name))
         for split in SPLITS:
             out.write_json_lines(f"{split}.jsonl", records_of(_query_rows(store, release, versions, split)))
@@ -35,7 +35,7 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
 
 
 def _query_rows(store: Store, release: Release, queries: Sequence[Version], split: str) -> Iterator[dict[str, Any]]:
-    """Rows of a split by relation, subject and date; TempLAMA's with what its files tell of the future."""
+    """The rows of a split by relation, subject and date; for TempLAMA with the `most_*` fields."""
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
         popular: dict[str, int] = {}
@@ -43,8 +43,8 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
             entities = store.lake.current(WIKIDATA_ENTITIES.name, release.design.dump_id)
             if entities is None:
                 raise ContractError(
-                    f"{WIKIDATA_ENTITIES.name} of {release.design.dump_id} is not built, so nobody can tell which "
-                    f"answers are best known; read the dump again: tempkb build"
+                    f"{WIKIDATA_ENTITIES.name} of {release.design.dump_id} is not built, so it is not known which "
+                    f"answers are the most popular; read the dump again: tempkb build"
                 )
             view_files(connection, "entities", entities.paths())
             popular = dict(connection.execute("SELECT entity_id, n_statements FROM entities").fetchall())

@@ -1,4 +1,4 @@
-"""What both benchmarks of facts do with a release: the parts from which each puts its methods together."""
+"""The parts of the methods that both benchmarks of facts share."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.methods import Asked, Built, Closing, Grid, Log, Made, Shows, Step, Versions
+from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Shows, Step, Versions
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
@@ -23,21 +23,21 @@ from tempkb.windows import refuse_unended
 from tempkb.wording import counted
 
 
-def design_of(benchmark: str) -> Callable[[Store, Asked], Design]:
-    """Return what makes a design of a benchmark from what is asked."""
+def design_of(benchmark: str) -> Callable[[Store, Options], Design]:
+    """Return the function that makes a design of a benchmark from options."""
 
-    def design(store: Store, asked: Asked) -> Design:
-        dump_id = asked["dump_id"] or newest_wikidata(store)
+    def design(store: Store, options: Options) -> Design:
+        dump_id = options["dump_id"] or newest_wikidata(store)
         made = make_design(
             benchmark,
-            asked["preset"],
+            options["preset"],
             dump_id,
-            asked["windows"],
-            asked["granularity"],
-            asked["templates"],
-            asked["changes"],
+            options["windows"],
+            options["granularity"],
+            options["templates"],
+            options["changes"],
         )
-        refuse_unended(asked["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
+        refuse_unended(options["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
         return made
 
     return design
@@ -60,13 +60,13 @@ def spells_step(benchmark: str) -> Step:
         (
             Made(
                 FACT_SUBJECTS,
-                "Subjects that a release asks about, by relation; what is left out is counted in `exclusions`. "
+                "The subjects of a release, by relation. What is left out is counted in `exclusions`. "
                 "Key `relation, subject_id`.",
                 (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
             ),
             Made(
                 FACT_SPELLS,
-                "When each object of a subject was its object: facts that touch are joined, gaps kept. "
+                "The spells in which a subject had an object: facts that touch are joined, gaps are kept. "
                 "Key `subject_id, relation, object_id, spell_no`.",
                 (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
             ),
@@ -82,18 +82,18 @@ def queries_step(table: Table, title: str) -> Step:
     """Return the step that writes the queries of every window of a release.
 
     Args:
-        table: of the queries.
-        title: of the benchmark.
+        table: the benchmark's table of queries.
+        title: the benchmark's title.
     """
 
-    def build(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
         build_queries(store, release, table, log)
         return Built()
 
     def shows(_store: Store, _release: Release, versions: Versions) -> Shows:
         return {table.name: shown_of_queries(versions[table.name])}
 
-    meaning = f"{title}: for each subject, relation and window the question and all its answers. Key `query_id`."
+    meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
     return Step(
         table.name, (Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS)),), build, promises_of_queries(table), shows
     )
@@ -103,18 +103,18 @@ def closing_of(store: Store, release: Release, queries: Table, further: Sequence
     """Return the closing screen of a release of facts: its queries by relation.
 
     Args:
-        store: of the home.
-        release: that is built.
+        store: the home's store.
+        release: a release that is built.
         queries: the benchmark's table of queries.
-        further: grids of the benchmark's own.
+        further: further grids of the benchmark.
     """
     (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
-    asked = store.read(queries.name, release=release.name)
+    rows_of_queries = store.read(queries.name, release=release.name)
     n_subjects = Counter(store.read(FACT_SUBJECTS.name, release=release.name)["relation"].to_pylist())
-    n_queries = Counter(asked["relation"].to_pylist())
+    n_queries = Counter(rows_of_queries["relation"].to_pylist())
     rows = [(relation, n_subjects[relation], n_queries[relation]) for relation in sorted(n_subjects)]
     return Closing(
-        f"{counted(asked.num_rows, 'query', 'queries')} by {row['granularity']}, "
+        f"{counted(rows_of_queries.num_rows, 'query', 'queries')} by {row['granularity']}, "
         f"{row['study_from']} to {row['study_to']}, from {', '.join(row['dump_ids'])}",
         (Grid(("relation", "subjects", "queries"), rows), *further),
         "date, query, list_transform(answers, lambda one: one.label) AS answers",
@@ -122,12 +122,12 @@ def closing_of(store: Store, release: Release, queries: Table, further: Sequence
     )
 
 
-def _build_spells(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _build_spells(store: Store, release: Release, log: Log, _options: Options) -> Built:
     versions = build_spells(store, release, log)
     reasons = versions[FACT_SUBJECTS.name].side_rows(EXCLUSIONS.name)
     found = {row["reason"]: row["example"] for row in reasons}
-    unasked = [f"not asked about: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found]
-    return Built(["; ".join(unasked)] if unasked else [])
+    left_out = [f"left out: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found]
+    return Built(["; ".join(left_out)] if left_out else [])
 
 
 def _shows_of_spells(_store: Store, _release: Release, versions: Versions) -> Shows:

@@ -1,4 +1,4 @@
-"""A release of facts in time as it was asked for."""
+"""A requested release of TempLAMA or DynamicTempLAMA."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,6 @@ from tempkb.benchmarks.fact_queries.design import Design, from_json
 Release = releases.Release[Design]
 
 
-def read_entry(said: Mapping[str, Any]) -> Release:
-    """Read a release that the register holds."""
-    return Release(said["name"], said["benchmark"], said["preset"], from_json(said["design"]))
+def read_entry(entry: Mapping[str, Any]) -> Release:
+    """Return a release from its entry in the register."""
+    return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))

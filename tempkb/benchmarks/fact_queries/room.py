@@ -1,4 +1,4 @@
-"""The room of what TempLAMA and DynamicTempLAMA share; its tables have assets in both benchmarks."""
+"""Declares the room of the tables that TempLAMA and DynamicTempLAMA share; both benchmarks have assets for them."""
 
 from tempkb.benchmarks.fact_queries.tables import TABLES
 from tempkb.benchmarks.fact_queries.views import VIEWS

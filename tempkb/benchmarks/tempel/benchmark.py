@@ -1,4 +1,4 @@
-"""TempEL: entity linking on snapshots. What it declares."""
+"""Declares TempEL: entity linking on snapshots."""
 
 from tempkb.benchmarks.benchmark import Action, Benchmark, Option
 from tempkb.benchmarks.tempel.tables import TABLES
@@ -29,13 +29,13 @@ TEMPEL = Benchmark(
     actions=(
         Action(
             "extend",
-            "Add SNAPSHOTS to the release NAME; what it has stays byte for byte.",
+            "Add SNAPSHOTS to the release NAME; its existing files keep their bytes.",
             (Option("snapshots"),),
             ("extend tempel-20130101-20220101-0a1b2c3d 2023-01-01",),
         ),
         Action(
             "balance",
-            "Make a release of an extended one that holds only the entities of all its snapshots.",
+            "Make a release from an extended one with only those entities that are articles at all of its snapshots.",
             (),
             ("balance tempel-20130101-20220101-0a1b2c3d",),
         ),

@@ -1,4 +1,4 @@
-"""The released layout and field names of TempEL, written and read."""
+"""Writes and reads the released layout of TempEL."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -19,30 +19,30 @@ from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
 _BATCH_ROWS = 1 << 12
-# Word pieces on either side of a mention, and of the target, in the released files.
+# Number of word pieces on either side of a mention, and of the target, in the released files.
 _CONTEXT_PIECES, _TARGET_PIECES = 100, 200
-# Titles in the lines have underscores, as in the released files; tables and their Parquet files have blanks.
+# Titles in the lines have underscores, as in the released files; tables and their Parquet files have spaces.
 _TITLES = ("target_title", "anchor_title")
 Pieces = Callable[[str], list[str]]
 
 
-def write_files(store: Store, release: Release, out: ExportFolder, asked: Mapping[str, Any]) -> None:
+def write_files(store: Store, release: Release, out: ExportFolder, options: Mapping[str, Any]) -> None:
     """Write the files of the released layout.
 
     `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
-    have the names of the released files, and titles with underscores as there.
+    have the names of the released files, and titles with underscores like these.
 
     Args:
-        store: where the release's tables are.
-        release: one that is built.
-        out: where the files go.
-        asked: perhaps with a `tokenizer`, a `tokenizer.json` or a BERT `vocab.txt`: adds the fields with `_bert`.
+        store: the store with the release.
+        release: a release that is built.
+        out: the folder to write to.
+        options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`.
 
     Raises:
         ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
-    pieces = _tokenizer(Path(asked["tokenizer"])) if asked.get("tokenizer") else None
+    pieces = _tokenizer(Path(options["tokenizer"])) if options.get("tokenizer") else None
     require_all_texts(store, release.cuts)
     for cut in release.cuts:
         for subset in SUBSETS:
@@ -52,9 +52,9 @@ def write_files(store: Store, release: Release, out: ExportFolder, asked: Mappin
 
 
 def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the mentions of an exported release, after comparing every file with its check sum.
+    """Yield the mentions of an exported release, after comparing every file with its checksum.
 
-    Titles come back as the tables have them, with blanks, whichever way the lines write them.
+    Titles have spaces, as in the tables, whether the lines have underscores or spaces.
 
     Args:
         folder: an exported release.
@@ -67,7 +67,7 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
     wanted = f"{cut}_{subset}.jsonl" if cut else f"_{subset}.jsonl"
     names = [name for name in verified_files(folder) if name.startswith(f"{subset}/") and name.endswith(wanted)]
     if not names:
-        raise SourceError(f"{folder}: holds no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
+        raise SourceError(f"{folder}: has no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
     for name in sorted(names):
         with (folder / name).open(encoding="utf-8") as lines:
             for line in lines:
@@ -102,7 +102,7 @@ def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
 
 
 def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]:
-    """Candidates of a cut with their whole texts."""
+    """The candidates of a cut with their complete texts."""
     files = file_names(store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)]))
     texts = file_names(store.lake.files(PAGE_TEXTS.name))
     with in_memory() as connection:
@@ -119,7 +119,7 @@ def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]
 
 
 def _tokenizer(path: Path) -> Pieces:
-    """Read a tokenizer file; nothing in it is ever run."""
+    """Read a tokenizer file; no code in it is run."""
     try:
         from tokenizers import Tokenizer
         from tokenizers.implementations import BertWordPieceTokenizer  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What TempEL does with a release; the common life of releases calls these functions."""
+"""The methods of TempEL, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.benchmarks.methods import (
-    Asked,
     Built,
     Closing,
     Grid,
     Log,
     Made,
     Methods,
+    Options,
     Picture,
     Rows,
     Shows,
@@ -45,23 +45,23 @@ from tempkb.store.store import Store
 from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
 
-# Releases that are balanced, or were built by an early version, have no `tempel_filters`.
+# `tempel_filters` is not among these, because balanced releases and those of early versions do not have it.
 _OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
 
 
-def _design(store: Store, asked: Asked) -> Design:
-    return make_design(asked["preset"], _snapshots(store, asked), asked["changes"])
+def _design(store: Store, options: Options) -> Design:
+    return make_design(options["preset"], _snapshots(store, options), options["changes"])
 
 
-def _extend(store: Store, release: Release, asked: Asked) -> Release:
-    return extended(release, _snapshots(store, asked))
+def _extend(store: Store, release: Release, options: Options) -> Release:
+    return extended(release, _snapshots(store, options))
 
 
-def _snapshots(store: Store, asked: Asked) -> list[date]:
-    """The snapshots that are asked for, none of which lies in the future."""
-    cuts = read_snapshots(asked["snapshots"])
+def _snapshots(store: Store, options: Options) -> list[date]:
+    """The requested snapshots; refuse those in the future."""
+    cuts = read_snapshots(options["snapshots"])
     today, granularity = datetime.now(UTC).date(), store.home.settings.granularity
-    refuse_future_cuts(f"snapshots {asked['snapshots']}", cuts, today, granularity)
+    refuse_future_cuts(f"snapshots {options['snapshots']}", cuts, today, granularity)
     return cuts
 
 
@@ -71,7 +71,7 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {**{table.name: cuts for table in _OF_CUTS}, **{table.name: [release.name] for table in once}}
 
 
-def _run(store: Store, release: Release, log: Log, _asked: Asked) -> Built:
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     written = write_release(store, release, log)
     return Built(written.warnings, written.fresh)
 
@@ -127,12 +127,12 @@ _STEP = Step(
     (
         Made(
             TEMPEL_PLANS,
-            "Entities, surfaces and quotas of a release, cut by cut; frozen. Key `page_id, subset`.",
+            "The frozen plan of a release: entities, surfaces and quotas by cut. Key `page_id, subset`.",
             (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS),
         ),
         Made(
             TEMPEL_FILTERS,
-            "What each filter drops at each snapshot, in order, alone and only. Key `filter, applied`.",
+            "How much each filter drops at each snapshot: in order, alone and only. Key `filter, applied`.",
             (TEMPEL_PLANS,),
         ),
         Made(
@@ -163,6 +163,6 @@ METHODS = Methods(
     closing=_closing,
     acts={
         "extend": _extend,
-        "balance": lambda _store, release, _asked: balanced(release),
+        "balance": lambda _store, release, _options: balanced(release),
     },
 )

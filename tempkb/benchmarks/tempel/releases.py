@@ -1,4 +1,4 @@
-"""A TempEL release as it was asked for: it may grow by snapshots, and a balanced view is a release of its own."""
+"""A requested TempEL release. It can be extended by snapshots, and balanced into a release of its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Release(releases.Release[Design]):
     """A release of TempEL.
 
     Attributes:
-        added: snapshots it was extended by, oldest first; all later than the base, which the design has.
-        made_from: release that this one is a balanced view of; empty for a release of its own.
+        added: snapshots added by extensions, oldest first; all are later than the base snapshots in the design.
+        made_from: the release from which this one was balanced; empty if it was planned by itself.
     """
 
     added: tuple[date, ...] = ()
@@ -30,20 +30,20 @@ class Release(releases.Release[Design]):
         return (*self.design.snapshots, *self.added)
 
     def before(self, cut: date) -> date:
-        """The snapshot before an added one."""
+        """Return the snapshot before an added one."""
         return self.cuts[self.cuts.index(cut) - 1]
 
     def to_entry(self) -> dict[str, Any]:
-        """Return what the register keeps of it, beside its name and its benchmark."""
+        """Return the values for the register, without name and benchmark."""
         added = [day.isoformat() for day in self.added]
         return {**super().to_entry(), "added": added, "made_from": self.made_from}
 
 
 def extended(release: Release, cuts: Sequence[date]) -> Release:
-    """Return a release as it is with further snapshots.
+    """Return a release with further snapshots.
 
     Raises:
-        DesignError: a snapshot is not later than all that the release has.
+        DesignError: a snapshot is not later than the release's last one, or the release is a balanced one.
     """
     if release.made_from:
         raise DesignError(f"release {release.name!r}: is a balanced view of {release.made_from!r}; extend that one")
@@ -51,14 +51,14 @@ def extended(release: Release, cuts: Sequence[date]) -> Release:
     if fresh and fresh[0] <= release.cuts[-1]:
         raise DesignError(
             f"release {release.name!r}: snapshot {fresh[0]} is not later than its last one, {release.cuts[-1]}; "
-            "a release grows at its end"
+            "only later snapshots can be added"
         )
     added = (*release.added, *fresh)
     return Release(release.name, release.benchmark, release.preset, release.design, added, release.made_from)
 
 
 def balanced(release: Release) -> Release:
-    """Return the balanced view of an extended release, which has a name of its own.
+    """Return the balanced release of an extended one, with a name of its own.
 
     Raises:
         DesignError: the release was never extended.
@@ -69,14 +69,14 @@ def balanced(release: Release) -> Release:
     return Release(name, release.benchmark, release.preset, release.design, release.added, release.name)
 
 
-def read_entry(said: Mapping[str, Any]) -> Release:
-    """Read a release that the register holds; what was asked for the first time was never extended."""
-    added = tuple(date.fromisoformat(day) for day in said.get("added", ()))
-    design = from_json(said["design"])
-    return Release(said["name"], said["benchmark"], said["preset"], design, added, said.get("made_from", ""))
+def read_entry(entry: Mapping[str, Any]) -> Release:
+    """Return a release from its entry in the register, or from a new entry without added snapshots."""
+    added = tuple(date.fromisoformat(day) for day in entry.get("added", ()))
+    design = from_json(entry["design"])
+    return Release(entry["name"], entry["benchmark"], entry["preset"], design, added, entry.get("made_from", ""))
 
 
 def built_cuts(home: Home, name: str) -> tuple[date, ...]:
-    """Return the snapshots of a release as it was last built whole; none if it never was."""
-    said = built_entry(home, name)
-    return read_entry(said).cuts if said else ()
+    """Return the snapshots of a release as it was last built completely; none if it never was."""
+    entry = built_entry(home, name)
+    return read_entry(entry).cuts if entry else ()

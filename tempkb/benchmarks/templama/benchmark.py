@@ -1,4 +1,4 @@
-"""TempLAMA: which fact held in which year. What it declares."""
+"""Declares TempLAMA: queries about facts by year."""
 
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of

@@ -1,9 +1,9 @@
-"""What TempLAMA's table of questions about the future must keep. No Dagster here."""
+"""The promise of TempLAMA's table of queries about the future. Does not use Dagster."""
 
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
 
-# Table 9: how many questions of each class, and the sizes of the two sets of answers.
+# Table 9: the number of queries of each class, and the sizes of the two sets of answers.
 NOT_TABLE_9 = """
     SELECT release, answer_set, change_class, count(*), min(len(answers)) FROM queries GROUP BY ALL
     HAVING (answer_set, change_class, count(*)) NOT IN (
@@ -15,7 +15,7 @@ NOT_TABLE_9 = """
 OF_FUTURE_RELATIONS = (
     Promise(
         "table_9_is_whole",
-        "The 86 questions stand in their classes, with 200 cities and 249 countries.",
+        "There are 86 queries in their classes, with 200 cities and 249 countries as answers.",
         FUTURE_RELATION_QUERIES,
         NOT_TABLE_9,
         {"queries": FUTURE_RELATION_QUERIES},

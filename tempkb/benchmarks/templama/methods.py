@@ -1,4 +1,4 @@
-"""What TempLAMA does with a release; the common life of releases calls these functions."""
+"""The methods of TempLAMA, which the code that all benchmarks share calls."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from tempkb.benchmarks.fact_queries.life import (
 )
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.methods import Asked, Built, Log, Made, Methods, Step
+from tempkb.benchmarks.methods import Built, Log, Made, Methods, Options, Step
 from tempkb.benchmarks.templama.checking import OF_FUTURE_RELATIONS
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_QUERIES
@@ -30,7 +30,7 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     return {**shared_partitions(release), **own}
 
 
-def _ask_about_the_future(store: Store, release: Release, _log: Log, _asked: Asked) -> Built:
+def _write_future_queries(store: Store, release: Release, _log: Log, _options: Options) -> Built:
     if store.lake.current(FUTURE_RELATION_QUERIES.name, release.name) is None:
         rows = future_relation_rows(store.home.wiki or "", release.name)
         table = pa.Table.from_pylist(rows, FUTURE_RELATION_QUERIES.schema)
@@ -43,12 +43,13 @@ _FUTURE = Step(
     (
         Made(
             FUTURE_RELATION_QUERIES,
-            "TempLAMA's table 9: 86 questions about the future with closed sets of answers. Key `query_no`.",
-            # Also of the queries: of several last steps, one would go on after another has withdrawn the release.
+            "TempLAMA's table 9: 86 queries about the future with closed sets of answers. Key `query_no`.",
+            # The queries are a source so that this step is the last one. With several last steps, one would continue
+            # after another has withdrawn the release.
             (FACT_RELEASES, TEMPLAMA_QUERIES),
         ),
     ),
-    _ask_about_the_future,
+    _write_future_queries,
     OF_FUTURE_RELATIONS,
 )
 

@@ -77,10 +77,12 @@ def test_studies_and_sources_must_fit():
     with pytest.raises(SettingsError, match="does not come after"):
         make_design("tempkb", "2024-01-01..2021-01-01", "2024-01-01", "d")
     with pytest.raises(
-        DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and know of nothing"
+        DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and contain nothing"
     ):
         make_design("tempkb", STUDY, "2021-01-01", "d")
-    with pytest.raises(DesignError, match="dump_id: no Wikidata dump tells origins, and no popular pages"):
+    with pytest.raises(
+        DesignError, match="dump_id: there is no Wikidata dump with origins, and there are no popular pages"
+    ):
         make_design("tempkb", STUDY, "2024-01-01")
     assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
     assert make_design("tempkb", STUDY, "2014-12-01", popular="3").cut == date(2014, 12, 1)  # no study without a dump

@@ -35,7 +35,7 @@ def test_a_wording_may_name_the_subject_twice():
         ("P54", "en", "<subject> plays.", "has <object> 0 times"),
         ("P54", "en", "<subject> plays for <object> and <object>.", "has <object> 2 times"),
         ("P54", "en", "Somebody plays for <object>.", "has no <subject>"),
-        ("P54", "en", "<subject> plays for <object> or _X_.", "holds _X_"),
+        ("P54", "en", "<subject> plays for <object> or _X_.", "contains _X_"),
         ("54", "en", "<subject> plays for <object>.", "the relation is '54'"),
         ("P54", "English", "<subject> plays for <object>.", "the language is 'English'"),
     ],
@@ -106,7 +106,7 @@ def test_a_design_is_read_back_and_names_itself():
         ({"popularity": "beauty"}, "popularity: found 'beauty'; expected statements, site_links, inlinks"),
         ({"answers": "maybe"}, "answers: found 'maybe'"),
         ({"shares": "0.9,0.2"}, "shares: found"),
-        ({"language": "de"}, "none of the templates is in 'de'"),
+        ({"language": "de"}, "no template is in 'de'"),
     ],
     ids=str,
 )

@@ -42,7 +42,7 @@ def test_released_files_are_read_and_written_back(tmp_path):
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "no record"),
+        ("{", "not a record"),
         ('{"query": "x"}', "has no answer, date, id, relation"),
         ("[1]", "has no query"),
         (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id"),

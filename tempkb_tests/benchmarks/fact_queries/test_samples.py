@@ -65,7 +65,7 @@ def test_windows_are_judged_from_the_answers_before_them(built, monkeypatch):
     for chance, judged in ((0, WINDOWS[1]), (1, WINDOWS[2])):
         choose(monkeypatch, 1, chance)
         sample = changes.sample_of(store, name)
-        assert sample.said == f"windows {WINDOWS[chance]} .. {judged} of 3, chosen by the release's name"
+        assert sample.description == f"windows {WINDOWS[chance]} .. {judged} of 3, chosen by the release's name"
         for window in WINDOWS:
             key = f"{name}.{window}"
             kept = _spoil(store, DYNAMIC_TEMPLAMA_CHANGES, key, "object_id", lambda old: f"{old}9")
@@ -100,7 +100,7 @@ def test_each_subject_is_judged_by_one_choice(built, monkeypatch):
     found = []
     for chance in range(3):
         choose(monkeypatch, n_rows // 3, chance)
-        assert nearest.sample_of(store, name).said == "one subject in 3, chosen by hash"
+        assert nearest.sample_of(store, name).description == "one subject in 3, chosen by hash"
         found.append({row[1] for row in broken(store, nearest, [name])})
     assert set().union(*found) == paired
     assert sum(map(len, found)) == len(paired)

@@ -91,7 +91,8 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
     entry = entry_path(store.home, "r").read_bytes()
     cut_off(store, "page_texts", "2021-04-01")
     expected = (
-        "page_texts 2021-04-01: found it lost to damage; expected it whole, since articles at snapshot 2022-01-01 "
+        "page_texts 2021-04-01: lost to damage; expected it to be complete, since it has texts of articles at snapshot "
+        "2022-01-01; build it again"
     )
     for _ in ("noticed by its size only", "set aside"):
         with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
@@ -117,7 +118,7 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         for name, what in lost.items():
             said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
             assert (said.exit_code, said.output.count("\n")) == (1, 1)
-            assert f"release '{name}': found no {what}, which it held when it was built" in said.output
+            assert f"release '{name}': found no {what}, which belonged to it when it was built" in said.output
             assert said.output.endswith(f"tempkb release finish {name}\n")
         store.set_aside_damaged()
     with pytest.raises(DesignError, match="found no tempel_statistics r"):

@@ -180,7 +180,7 @@ def test_a_folder_that_is_no_export_is_left_alone(built, tmp_path):
     store, release = built
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "thesis.txt").write_text("mine", "utf-8")
-    with pytest.raises(SettingsError, match="exists and is no export, so it is left alone"):
+    with pytest.raises(SettingsError, match="exists and is not an export, so it is not replaced"):
         export_release(store, TEMPEL, release, tmp_path)
     assert (tmp_path / "r" / "thesis.txt").read_text("utf-8") == "mine"
 
@@ -204,7 +204,7 @@ def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built
 def test_what_is_not_there_is_named(built, tmp_path):
     store, release = built
     folder = export_release(store, TEMPEL, release, tmp_path)
-    with pytest.raises(SourceError, match="holds no train of 2030-01-01"):
+    with pytest.raises(SourceError, match="has no train of 2030-01-01"):
         list(load_export(folder, "train", date(2030, 1, 1)))
     from tempkb.benchmarks.tempel.releases import Release
 

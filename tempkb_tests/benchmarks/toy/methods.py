@@ -29,17 +29,17 @@ class Design:
         return asdict(self)
 
 
-def design(store, asked):
-    if len(asked["letter"]) != 1:
-        raise DesignError(f"letter: found {asked['letter']!r}; expected one letter")
-    return Design(asked["letter"], asked["cut"] or newest_cut(store), asked["preset"] == "loud")
+def design(store, options):
+    if len(options["letter"]) != 1:
+        raise DesignError(f"letter: found {options['letter']!r}; expected one letter")
+    return Design(options["letter"], options["cut"] or newest_cut(store), options["preset"] == "loud")
 
 
 def read_entry(said):
     return Release(said["name"], said["benchmark"], said["preset"], Design(**said["design"]))
 
 
-def build(store, release, log, asked):
+def build(store, release, log, options):
     snapshot = store.read(STABLE_SNAPSHOTS.name, cut=release.design.cut).to_pylist()
     # A loud release is at fault: its titles are not those of the snapshot.
     rows = [
@@ -53,7 +53,7 @@ def build(store, release, log, asked):
     return Built()
 
 
-def files(store, release, out, asked):
+def files(store, release, out, options):
     titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
     out.write_json_lines("titles.jsonl", ({"title": title} for title in titles))
 
