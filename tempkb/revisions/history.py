@@ -102,7 +102,7 @@ class PageHistory:
             if not sha1 or size < 0:
                 sha1, size = _measure(text, sha1)
             # A cheap test for the few texts that may be blank or a redirect. They begin with white space or "#", which
-            # are all at or below "#"; or with an escape ("&") or a sign beyond ASCII that may mean white space.
+            # are all at or below "#", or with an escape ("&"), or with a character beyond ASCII.
             first = text[:1]
             if first <= b"#" or first >= b"\x80" or first == b"&":
                 flags |= self._look_closer(text)
