@@ -412,7 +412,7 @@ class Database:
 def set_aside_in_words(place: Path) -> str:
     """Return a message that says where a damaged file is now."""
     return (
-        f"The damaged DuckDB file was set aside as {place}, and the tables were published anew from the lake; tables "
+        f"The damaged DuckDB file was set aside as {place}, and the tables were published again from the lake; tables "
         "of your own, if you made any, are in that file only"
     )
 

@@ -612,7 +612,7 @@ class Lake:
 
     def _point_to(self, version: Version) -> None:
         """Make a version the current one, under the swap lock, and remove the notes of damage."""
-        # Before the pointer moves: an equal version may have been damaged, and be good by now.
+        # Before the pointer moves: an equal version may have been damaged, and be good again.
         self._forget_note(MARK, version.table, version.partition)
         if (version.folder.parent / POINTER).exists():
             # A process that is killed in between leaves no copy rather than an old one, which must never count again.
