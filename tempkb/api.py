@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
 from tempkb.revisions.tables import REBUILD_CHANGES, STABLE_SNAPSHOTS
@@ -13,6 +11,9 @@ from tempkb.settings import load_home
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store, read_files
 from tempkb.windows import nearest_days, parse_day, window_of_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def open_store(patience: Patience | None = None) -> Store:
@@ -24,7 +25,7 @@ def open_store(patience: Patience | None = None) -> Store:
     return Store(load_home(), TABLES, patience, VIEWS)
 
 
-def read(table: str, **equal: Any) -> pa.Table:
+def read(table: str, **equal: Any) -> "pa.Table":
     """Return the rows of a table, optionally those where columns equal values.
 
     Reads the lake, so neither a running build nor somebody's open database

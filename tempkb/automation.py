@@ -22,13 +22,14 @@ from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.partitions import CHAINED, DUMPS
-from tempkb.refresh import Due, due_dumps, is_ready, look_out, retirable, stale_windows, stretches, unregistered
+from tempkb.planning.built import stale_windows
+from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.settings import Settings, load_home
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
-from tempkb.windows import Granularity, Window
+from tempkb.windows import Granularity, Window, stretches
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
@@ -100,19 +101,22 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
     }
     made = [
-        (name, [table for table in tables if table.family is family], description)
+        _job(name, [(table.name,) for table in tables if table.family is family], description)
         for family, (name, description) in described.items()
     ]
-    made += [(one.job, list(one.tables), f"Build a release of {one.title}, or what it lacks.") for one in benchmarks]
-    made += [
-        (f"count_{table.name}", [table], f"{table.meaning} For a release that is built.")
-        for one in benchmarks
-        for table in one.apart
-    ]
-    return [
-        retire_dumps,
-        *(dg.define_asset_job(name, [table.name for table in made], description=said) for name, made, said in made),
-    ]
+    for one in benchmarks:
+        keys = [one.key_of(table) for table in one.tables]
+        made.append(_job(one.job, keys, f"Build a release of {one.title}, or what it lacks."))
+        for measured in one.measurements:
+            description = f"{measured.table.meaning} For a release that is built."
+            made.append(_job(measured.job, [one.key_of(measured.table)], description))
+    return [retire_dumps, *made]
+
+
+def _job(name: str, keys: Sequence[Sequence[str]], description: str) -> Any:
+    return dg.define_asset_job(
+        name, dg.AssetSelection.assets(*(dg.AssetKey(key) for key in keys)), description=description
+    )
 
 
 def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefinition]:
@@ -236,7 +240,7 @@ def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) 
     if derived:
         keys = [dg.AssetKey(name) for name in (*_TEXTS, *WRITERS)]
         return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, asset_selection=keys)
-    config = {"ops": {"revisions": {"config": {"only_told": True}}}}
+    config = {"ops": {"revisions": {"config": {"only_listed": True}}}}
     return dg.RunRequest(asked, job_name=WINDOWS_JOB, tags=tags, run_config=config)
 
 

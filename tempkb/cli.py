@@ -1,4 +1,4 @@
-"""The `tempkb` command: build, look, query. Errors are one message, never a trace."""
+"""The `tempkb` command and its subcommands. Expected errors end with one message, without a trace."""
 
 import os
 import shlex
@@ -12,15 +12,15 @@ import tempkb
 from tempkb.release_commands import release
 from tempkb.screens.failure import end, prepare_streams
 
-# Nothing here multiplies matrices before models are scored, and workers share the cores: idle threads of NumPy's
-# linear algebra would cost a tenth of a second per process. A value that is set already stays.
+# Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
+# tenth of a second per process. A value that is already set is kept.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _DEMO_WORLD = (7, 360, 12)  # seed, pages, quarters
 
 
 class _Tempkb(click.Group):
-    """Ends with one message for all that is no defect of ours."""
+    """A group of commands that ends with one message after every error that is not a defect of tempkb."""
 
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()
@@ -61,7 +61,7 @@ def main() -> None:
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files are read as one.",
+    help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
 )
 @click.option(
     "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if it is not in their names."
@@ -121,9 +121,9 @@ def build(
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
-    from tempkb.run import build
+    from tempkb.planning.building import build
+    from tempkb.planning.requests import Request
     from tempkb.screens.status import print_summary
-    from tempkb.selection import Request
 
     summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
     print_summary(summary)
@@ -131,18 +131,18 @@ def build(
         sys.exit(1)
 
 
-# A query may begin with a comment, which is no option for its two hyphens.
+# A query may begin with a comment, whose two hyphens would be taken for an option.
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated, to standard output.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, to standard output.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per row, to standard output.")
 @click.option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write a Parquet file.")
 def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
     """Run one SQL statement that reads the tables.
 
     It may begin with SELECT, FROM, WITH, EXPLAIN, DESCRIBE, SHOW or SUMMARIZE.
     Prints a table, or one column per line if the table does not fit the
-    terminal. Into a file or a pipe it prints each row as one line. The
+    terminal. In a file or a pipe each row is one line. The
     statement cannot open other files; for anything else use
     duckdb -readonly HOME/tempkb.duckdb.
 
@@ -153,9 +153,9 @@ def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
       tempkb sql "FROM revision_log" --parquet log.parquet
     """
     forms = {"--csv": as_csv, "--json": as_json, "--parquet": parquet is not None}
-    asked = [name for name, is_asked in forms.items() if is_asked]
-    if len(asked) > 1:
-        raise click.UsageError(f"{' and '.join(asked)} exclude one another; give one of them")
+    given = [name for name, is_given in forms.items() if is_given]
+    if len(given) > 1:
+        raise click.UsageError(f"{' and '.join(given)} exclude one another; give one of them")
     from tempkb.screens.query import run_query
 
     run_query(query, "csv" if as_csv else "json" if as_json else None, parquet)
@@ -252,16 +252,17 @@ def fetch(wikidata: bool) -> None:
       TEMPKB_HOME=data/simplewiki TEMPKB_WIKI=simplewiki TEMPKB_CONTACT=me@example.org \\
         TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch --no-wikidata
     """
-    from tempkb.run import fetch
+    from tempkb.planning.fetching import fetch
     from tempkb.screens.console import print_next, say
+    from tempkb.screens.failure import tell
 
-    fetched = fetch(only_windows=not wikidata)
-    for line in fetched.passed:
+    fetched = fetch(tell, only_windows=not wikidata)
+    for line in fetched.untaken:
         say(f"not taken: {line}")
     if fetched.dumps:
         say(f"fetched: {', '.join(fetched.dumps)}")
     else:
-        here = f": {', '.join(fetched.here)} {'is' if len(fetched.here) == 1 else 'are'} here already"
+        here = f": {', '.join(fetched.here)} {'is' if len(fetched.here) == 1 else 'are'} already in the home"
         say(f"Nothing to fetch{here if fetched.here else '.'}")
     if fetched.dumps or fetched.here:
         print_next("build")
@@ -271,8 +272,8 @@ def fetch(wikidata: bool) -> None:
 def gc() -> None:
     """Delete files that are no longer used.
 
-    These are old versions of partitions, drafts of runs that died, and what an
-    interrupted removal left of a dump.
+    These are old versions of partitions, drafts of runs that died, and the rest of
+    a dump whose removal was interrupted.
     """
     from tempkb.screens.upkeep import collect_garbage
 
@@ -287,7 +288,7 @@ def verify(tables: tuple[str, ...], since: str) -> None:
 
     Also compares the DuckDB file with the lake, and dumps with their notes.
     Reads everything and changes no data. Prints one line per fault with what
-    was found, what was expected and what to type. A damaged partition counts
+    was found, what was expected and the command to type. A damaged partition counts
     as absent from then on. Fails if there is any fault. With --table or
     --since, dumps are not checked.
 
@@ -323,27 +324,27 @@ def show(title: str, day: str | None) -> None:
 
 
 @main.command()
-@click.option("--port", default=3000, show_default=True, help="The port, on localhost only.")
+@click.option("--port", default=3000, show_default=True, help="Port, on localhost only.")
 def ui(port: int) -> None:
     """Start Dagster's web UI and daemon; Ctrl-C ends both."""
-    from tempkb.run import serve_ui
+    from tempkb.instance import serve_ui
 
     serve_ui(port)
 
 
 @main.command()
 @click.option("--seed", default=_DEMO_WORLD[0], show_default=True, help="Another seed gives another wiki.")
-@click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="How many pages.")
-@click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="How many quarters of history.")
+@click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="Number of pages.")
+@click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="Number of quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
-@click.option("--all", "is_all", is_flag=True, help="Then also build everything and four releases, and show a page.")
+@click.option("--all", "is_all", is_flag=True, help="Also build everything and four releases, then show a page.")
 def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
     """Write the dumps of the demo wiki into the home.
 
     They have Wikimedia's own formats.
 
-    With --all, the commands that make tables and releases of them follow, in
-    this one process. Each is printed first, as it could be typed.
+    With --all, the commands that build tables and releases from them follow, in
+    the same process. Each command is printed before it runs.
 
     \b
     Examples:

@@ -3,13 +3,16 @@
 Dagster loads `defs`. What does not belong here: anything but putting together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import dagster as dg
 
 from tempkb import automation
-from tempkb.benchmarks.assets import explained
+from tempkb.benchmarks.assets import assets_of_benchmark, partitions_of_benchmark
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.checks import checks_of_benchmark
+from tempkb.checks import check_of
 from tempkb.partitions import partitions_of
 from tempkb.room import Room
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
@@ -25,9 +28,12 @@ _DECLARED = by_name(TABLES)
 def build_definitions(home: Home) -> dg.Definitions:
     """Put the platform together for a home; its settings tell which windows there are, and whether sensors run."""
     jobs = {job.name: job for job in automation.jobs(TABLES, BENCHMARKS)}
+    of_rooms = [asset for room in ROOMS for asset in assets_of(room, home)]
+    of_benchmarks = [asset for one in BENCHMARKS for asset in benchmark_assets(one, home)]
+    room_checks = [check for room in ROOMS for check in checks_of(room, home)]
     return dg.Definitions(
-        assets=[asset for room in ROOMS for asset in assets_of(room, home)],
-        asset_checks=[check for room in ROOMS for check in dg.load_asset_checks_from_modules(room.loaded())],
+        assets=[*of_rooms, *of_benchmarks],
+        asset_checks=[*room_checks, *(check for one in BENCHMARKS for check in checks_of_benchmark(one))],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
         schedules=automation.schedules(home.settings, jobs),
@@ -41,23 +47,38 @@ def build_definitions(home: Home) -> dg.Definitions:
 def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
     """Return the assets of a room for a home: with their partitions, and with all that follows from their tables."""
     made = [one for one in dg.load_assets_from_modules(room.loaded()) if isinstance(one, dg.AssetsDefinition)]
-    return dg.map_asset_specs(partial(_completed, room=room, home=home), made)
+    partitions = partitions_of(home.settings)
+    return dg.map_asset_specs(partial(_completed, group=room.name, home=home, partitions=partitions), made)
 
 
-def _completed(spec: dg.AssetSpec, room: Room, home: Home) -> dg.AssetSpec:
+def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
+    """Return the asset checks of a room for a home: of its promises, over the partitions of their tables."""
+    partitions = partitions_of(home.settings)
+    return [check_of(promise, partitions[promise.about.family]) for promise in room.promised()]
+
+
+def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:
+    """Return the assets of a benchmark for a home; their partitions are the benchmark's releases."""
+    partitions = {Family.RELEASE: partitions_of_benchmark(benchmark)}
+    completed = partial(_completed, group=benchmark.name, home=home, partitions=partitions)
+    return dg.map_asset_specs(completed, assets_of_benchmark(benchmark))
+
+
+def _completed(
+    spec: dg.AssetSpec, group: str, home: Home, partitions: Mapping[Family, dg.PartitionsDefinition[str]]
+) -> dg.AssetSpec:
     """An asset as the UI shows it; what follows from its table and its room is said here, once for all."""
-    table = _DECLARED[spec.key.to_user_string()]
+    table = _DECLARED[spec.key.path[-1]]
     # To Dagster, what was made under other settings is stale as what another version of the code has made.
     under = f" {settings_mark(home.settings)}" if table.family is Family.ENTITIES else ""
     spec = spec.replace_attributes(
-        group_name=room.name,
+        group_name=group,
         kinds={"parquet", "duckdb"},
         owners=["team:tempkb"],
         code_version=f"{table.code_version}{under}",
-        partitions_def=partitions_of(home.settings)[table.family],
+        partitions_def=partitions[table.family],
     )
-    spec = with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)
-    return explained(spec) if table.family is Family.RELEASE else spec
+    return with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)
 
 
 defs = build_definitions(load_home())

@@ -1,14 +1,14 @@
-"""Every error tempkb raises on purpose, named by who must act.
+"""Every error that tempkb raises on purpose, by who must act.
 
     TempkbError
     ├── SourceError     the input is damaged, odd or missing: fetch or name another
-    │   └── MissingDumpError  a dump lies neither here nor, whole, in the mirror: wait for it, or name its files
-    ├── ContractError   a room was handed rows that break its promise: a bug of ours
-    ├── StoredDamageError files of the lake are not as they were written: build them again
+    │   └── MissingDumpError  neither the home nor the mirror has the complete dump: wait for it, or name its files
+    ├── ContractError   rows break the promises of their table: a bug of tempkb
+    ├── StoredDamageError files of the lake were changed since they were written: build them again
     └── SettingsError   a setting, option or name is wrong: change it
-        └── DesignError a benchmark's design cannot be meant, or cannot be met: change it
+        └── DesignError a benchmark's design is contradictory, or the data cannot meet it: change it
 
-A message says which thing, what was found, what was expected and what to do.
+Each message says what it is about, what was found, what was expected and what to do.
 """
 
 
@@ -21,11 +21,11 @@ class SourceError(TempkbError):
 
 
 class MissingDumpError(SourceError):
-    """A dump lies neither in the home nor, whole, in its mirror."""
+    """Neither the home nor its mirror has a complete dump of that name."""
 
 
 class ContractError(TempkbError):
-    """Rows break what their table promises; nothing of them was kept."""
+    """Rows break what their table promises; none of them was kept."""
 
 
 class StoredDamageError(TempkbError):
@@ -33,8 +33,8 @@ class StoredDamageError(TempkbError):
 
 
 class SettingsError(TempkbError):
-    """A setting, an option or a name does not fit; the message names what does."""
+    """A setting, an option or a name is not allowed; the message names the allowed ones."""
 
 
 class DesignError(SettingsError):
-    """A benchmark's design cannot be meant, or the data cannot meet it."""
+    """A benchmark's design contradicts itself, or the data cannot meet it."""

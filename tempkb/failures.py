@@ -1,4 +1,4 @@
-"""What to say of a command or a run that has failed, and whom to tell."""
+"""Messages about commands and runs that failed, and the call of the user's failure hook."""
 
 import ast
 import builtins
@@ -17,19 +17,20 @@ from tempkb.wording import counted
 
 _SECONDS = 60
 _REPORTS = "https://github.com/tempkb/tempkb/issues"
-# Errors of Dagster that carry words for people.
+# Errors of Dagster whose messages are meant for people.
 _OF_RUNS = {"Failure"}
 
 _ROOM = (
-    "make room, then give the same command again; old versions of partitions go with: tempkb gc; a dump goes with: "
+    "make room, then run the same command again; old versions of partitions are deleted by: tempkb gc; a dump by: "
     "tempkb rm --dump ID"
 )
-_WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
-_MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
+_WRITE = "let this user write there, or use another home: TEMPKB_HOME=..."
+_MOUNT = "check that the disk is mounted, healthy and not full, then run the same command again"
 _GONE = (
-    "was it moved or removed, or is a disk not mounted? Put it back or name another, then give the same command again"
+    "it may have been moved or removed, or a disk is not mounted. Put it back or name another, then run the same "
+    "command again"
 )
-# What the system says -> what a person can do. DuckDB and SQLite repeat the system's words, or have their own.
+# Words of the system's message -> what the user can do. DuckDB and SQLite repeat the system's words, or have their own.
 _REMEDIES = {
     os.strerror(errno.ENOSPC): _ROOM,
     "database or disk is full": _ROOM,
@@ -46,16 +47,16 @@ _REMEDIES = {
     os.strerror(errno.ENOTCONN): _MOUNT,
     os.strerror(errno.ENXIO): _MOUNT,
     os.strerror(errno.ENOENT): _GONE,
-    os.strerror(errno.ENAMETOOLONG): "take a shorter name",
+    os.strerror(errno.ENAMETOOLONG): "use a shorter name",
     os.strerror(errno.EMFILE): "allow more open files: ulimit -n 65536",
-    os.strerror(errno.EADDRINUSE): "take another port",
-    "is locked": "close the other program that uses it, then give the same command again",
+    os.strerror(errno.EADDRINUSE): "use another port",
+    "is locked": "close the other program that uses it, then run the same command again",
     "malformed": "the file is damaged; restore it from a copy",
     "not a database": "the file is damaged; restore it from a copy",
-    "Out of Memory": "take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory",
-    "Conflicting lock": "close the other program that uses it, then give the same command again",
+    "Out of Memory": "use fewer workers (TEMPKB_WORKERS=1) or a machine with more memory",
+    "Conflicting lock": "close the other program that uses it, then run the same command again",
 }
-# Classes by their names, since errors of steps come as text: of the machine, not of the code.
+# Classes of errors of the machine, not of the code; by name, since errors of steps come as text.
 _OF_SYSTEM = {"OSError"} | {
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, OSError)
 }
@@ -72,23 +73,23 @@ _OF_DATABASES = {
 
 
 def in_words(error: BaseException) -> str | None:
-    """Say in one line what the machine did: its disks, its memory, its other programs; None for any other error.
+    """Return one line about an error of the machine (disk, memory, another program); None for any other error.
 
     Args:
-        error: of the system, of DuckDB or SQLite, or one that such an error has caused.
+        error: of the system, of DuckDB or SQLite, or one caused by such an error.
     """
     link: BaseException | None = error
     while link is not None:
         path = getattr(link, "filename", None)
-        said = _told(type(link).__name__, str(link), os.fsdecode(path) if isinstance(path, str | bytes) else "")
-        if said is not None:
-            return said
+        line = _line_for(type(link).__name__, str(link), os.fsdecode(path) if isinstance(path, str | bytes) else "")
+        if line is not None:
+            return line
         link = link.__cause__
     return None
 
 
-def _told(kind: str, message: str, path: str = "") -> str | None:
-    """The line for an error of the machine, by its class's name and its words."""
+def _line_for(kind: str, message: str, path: str = "") -> str | None:
+    """Return the line for an error of the machine, from the name of its class and its message."""
     if kind == "MemoryError":
         return f"memory ran out; {_REMEDIES['Out of Memory']}"
     if kind not in _OF_SYSTEM | _OF_DATABASES:
@@ -96,33 +97,33 @@ def _told(kind: str, message: str, path: str = "") -> str | None:
     first = message.strip().split("\n", 1)[0]
     if kind in _OF_SYSTEM:
         # Python: `No such file or directory: 'name'`; Arrow: `... Detail: [errno 2] No such file or directory`.
-        said = re.sub(r"^(\[Errno \d+\] )?(.* Detail: \[errno \d+\] )?", "", first)
-        said, _, rest = said.partition(": ") if re.search(r": ['\"]", said) else (said, "", "")
+        reason = re.sub(r"^(\[Errno \d+\] )?(.* Detail: \[errno \d+\] )?", "", first)
+        reason, _, rest = reason.partition(": ") if re.search(r": ['\"]", reason) else (reason, "", "")
         path = path or _path_in(rest)
     else:
-        # SQLAlchemy puts the class of SQLite's own error in front.
-        said = re.sub(r"^\(\w+(?:\.\w+)*\) ", "", first)
+        # SQLAlchemy puts the class of SQLite's own error before the message.
+        reason = re.sub(r"^\(\w+(?:\.\w+)*\) ", "", first)
     remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
     home = os.environ.get("TEMPKB_HOME", "data/demo")
     if not path and not Path(home).exists():
-        return f"home {home}: is not there ({said}); {_GONE}"
-    place = path or ("" if '"' in said else f"home {home}")
-    line = f"{place}: {said}" if place else said
+        return f"home {home}: does not exist ({reason}); {_GONE}"
+    place = path or ("" if '"' in reason else f"home {home}")
+    line = f"{place}: {reason}" if place else reason
     return f"{line}; {remedy}" if remedy else line
 
 
 def _path_in(text: str) -> str:
-    """The file of an error of the system, which names it as Python writes a string."""
+    """Return the file in a system error's message, in which it is written as a Python string."""
     quoted = re.match(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", text)
     return str(ast.literal_eval(quoted[0])) if quoted else text
 
 
-def call_hook(command: str, told: Mapping[str, str]) -> str:
-    """Run a person's program without a shell, what is told on its standard input as JSON, and return what it printed.
+def call_hook(command: str, report: Mapping[str, str]) -> str:
+    """Run a user's program without a shell, with JSON on its standard input, and return what it printed.
 
     Args:
         command: program and arguments, as one would type them.
-        told: such as run, job, partition, message.
+        report: the content of the JSON, such as run, job, partition, message.
 
     Raises:
         SettingsError: there is no such program, it failed, or it took longer than a minute.
@@ -130,7 +131,7 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
     try:
         done = subprocess.run(
             shlex.split(command),
-            input=json.dumps(told) + "\n",
+            input=json.dumps(report) + "\n",
             capture_output=True,
             text=True,
             check=False,
@@ -146,7 +147,7 @@ def call_hook(command: str, told: Mapping[str, str]) -> str:
 
 
 def windows_in_words(bad: Mapping[str, str], table: str = "") -> str:
-    """Say which windows were not built and why, a line for each; windows of one and the same reason share a line.
+    """Return which windows were not built and why, one line per reason.
 
     Args:
         bad: window key -> why.
@@ -168,10 +169,10 @@ def windows_in_words(bad: Mapping[str, str], table: str = "") -> str:
 
 
 def innermost(error: Any) -> str:
-    """The words of the innermost of a chain of errors, as Dagster keeps them.
+    """Return the message of the innermost error of a chain, as Dagster keeps them.
 
-    Errors of ours come without the class's name, those of the machine with what to do; any other is most likely a
-    defect, and says so.
+    Errors of tempkb come without their class's name, and errors of the machine with advice. Any other error is
+    reported as a probable defect.
     """
     while error.cause is not None:
         error = error.cause
@@ -180,11 +181,11 @@ def innermost(error: Any) -> str:
     name = kind.rpartition(".")[2]
     if name in {kind.__name__ for kind in _family(TempkbError)} | _OF_RUNS:
         return words
-    return _told(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
+    return _line_for(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
 
 
 def defect() -> str:
-    """What to say of an error that nothing of ours expects."""
+    """Return the sentence for an error that tempkb does not expect."""
     import tempkb
 
     return f"this looks like a defect of tempkb {tempkb.__version__}; please report it: {_REPORTS}"

@@ -1,8 +1,8 @@
-"""Filters that say why something is left out, chains of them, and the counts by reason. Pure.
+"""Filters that give a reason for what they leave out, chains of them, and counts by reason. Pure.
 
-A filter is a function that returns a reason, or "" for what passes. A chain asks
-its filters in order and names none of them, and `LeftOut` counts whatever
-reasons come. So a new filter is its function and its place in one chain.
+A filter is a function that returns a reason, or "" if the candidate passes. A chain
+applies its filters in order without knowing them, and `LeftOut` counts any reasons.
+So a new filter is one function and its place in one chain.
 """
 
 from collections import Counter
@@ -16,23 +16,23 @@ Filter: TypeAlias = Callable[[T], str]
 
 
 class Chain(Generic[T]):
-    """Filters in the order in which they are asked.
+    """Filters in the order in which they are applied.
 
     Args:
-        filters: the cheap ones first, for the first that gives a reason ends the chain.
+        filters: cheap ones first, since the first one that gives a reason ends the chain.
     """
 
     def __init__(self, *filters: Filter[T]) -> None:
         self.filters = filters
 
     def reason(self, one: T) -> str:
-        """Return the reason of the first filter that gives one; empty if all let it pass.
+        """Return the reason of the first filter that gives one; empty if all let the candidate pass.
 
         >>> Chain(lambda n: "odd" if n % 2 else "", lambda n: "large" if n > 9 else "").reason(11)
         'odd'
         """
-        for judge in self.filters:
-            if reason := judge(one):
+        for give_reason in self.filters:
+            if reason := give_reason(one):
                 return reason
         return ""
 
@@ -42,7 +42,7 @@ class LeftOut:
     """What was seen but not kept, counted by reason.
 
     Attributes:
-        max_examples: how many examples are kept of a reason, the first that came.
+        max_examples: how many examples are kept per reason; the first ones are kept.
         counts: reason -> how many.
         examples: reason -> the first of them, in words.
     """
@@ -52,27 +52,27 @@ class LeftOut:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, reason: str, example: str = "", n: int = 1) -> None:
-        """Count something that is not kept; a count of zero changes nothing, and an empty example is none."""
+        """Count something that is not kept; a count of zero changes nothing, and an empty example is not kept."""
         if not n:
             return
         self.counts[reason] += n
-        told = self.examples.setdefault(reason, [])
-        if example and len(told) < self.max_examples:
-            told.append(example)
+        examples = self.examples.setdefault(reason, [])
+        if example and len(examples) < self.max_examples:
+            examples.append(example)
 
     def merge(self, other: "LeftOut") -> None:
-        """Add what another one counted, its examples behind those that are here."""
+        """Add the counts and examples of another one; its examples follow the present ones."""
         self.counts.update(other.counts)
-        for reason, told in other.examples.items():
+        for reason, examples in other.examples.items():
             own = self.examples.setdefault(reason, [])
-            own += told[: self.max_examples - len(own)]
+            own += examples[: self.max_examples - len(own)]
 
     def gather(self, beginning: str, most: int, reason: str) -> None:
-        """Put the rarer ones of many reasons that begin alike together under one.
+        """Combine the rarer ones of many reasons with the same beginning into one reason.
 
         Args:
             beginning: of these reasons.
-            most: how many of them stay, the most frequent ones; of equally frequent ones the first by name.
+            most: how many of them are kept: the most frequent ones; of equally frequent ones the first by name.
             reason: for the others; its example is that of the most frequent one.
         """
         alike = [(name, n) for name, n in self.counts.items() if name.startswith(beginning)]

@@ -14,13 +14,15 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.register import release_names
+from tempkb.benchmarks.register import releases_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
-from tempkb.settings import Home
+from tempkb.rooms import BENCHMARKS
+from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked
 
@@ -64,7 +66,9 @@ _STORAGES = {
 }
 # SQLite keeps what is not yet in the file in these beside it.
 _BESIDE = ("", "-wal", "-shm", "-journal")
-_MARK = "whole"
+# Another name since the releases of each benchmark have a set of partitions of their own.
+_MARK = "whole-2"
+_FORMER_SET = "releases"
 # Making the storage takes a second or two; a holder that keeps the lock for so many seconds is stopped or hangs.
 _MAKING = 120.0
 # Seconds for which a storage that looks broken may be one that another Dagster is making at this moment.
@@ -135,6 +139,23 @@ def prepare_dagster(home: Home) -> None:
         raise _refused(home, error) from error
 
 
+def serve_ui(port: int) -> None:
+    """Replace this process by Dagster's web server and daemon, on localhost only.
+
+    None of the processes imports anything from the working directory, where a `duckdb.py` of somebody else may lie:
+    Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
+    `-d`, the folder from which tempkb was imported here.
+    """
+    with dagster_at(load_home()):
+        # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
+        pass
+    os.environ["PYTHONSAFEPATH"] = "1"
+    program = Path(sys.executable).with_name("dagster")
+    module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
+    arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
+    os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
+
+
 def settings_for(folder: Path | str) -> str:
     """Return the text of `dagster.yaml` for a Dagster folder; JSON's quotes are YAML's, whatever the path holds."""
     logs = json.dumps(f"{folder}/compute_logs", ensure_ascii=False)
@@ -168,16 +189,44 @@ def _ensure_whole(home: Home) -> None:
         shutil.rmtree(draft)
         _tell(home, broken, aside)
     _finish(home.dagster, {})
+    _move_releases(home)
     _mark(home.dagster)
 
 
 def _make(home: Home, folder: Path) -> None:
     """Make all three storages in a new folder, and tell Dagster which dumps and releases the home holds."""
-    from tempkb.partitions import DUMPS, RELEASES
+    from tempkb.partitions import DUMPS
 
     folder.mkdir(parents=True)
-    known = {str(DUMPS.name): Lake(home.lake).partitions(DUMP_FILES.name), str(RELEASES.name): release_names(home)}
-    _finish(folder, known)
+    _finish(folder, {str(DUMPS.name): Lake(home.lake).partitions(DUMP_FILES.name), **_releases(home)})
+
+
+def _releases(home: Home) -> dict[str, list[str]]:
+    """Return the releases of a home by the sets of partitions in which Dagster keeps them."""
+    return {one.partition_set: releases_of(home, one.name) for one in BENCHMARKS}
+
+
+def _move_releases(home: Home) -> None:
+    """Give each benchmark its own set of partitions in a home of an earlier version, which kept one set for all.
+
+    Tables that two benchmarks share have an asset in each by now; that these are built is reported for them.
+    """
+    import dagster as dg
+
+    with _opened(home.dagster) as instance:
+        former = instance.get_dynamic_partitions(_FORMER_SET)
+        if not former:
+            return
+        for one in BENCHMARKS:
+            names = [name for name in releases_of(home, one.name) if name in former]
+            instance.add_dynamic_partitions(one.partition_set, names)
+            for table, name in product(one.shared, names):
+                if Lake(home.lake).current(table.name, name) is not None:
+                    key = dg.AssetKey(one.key_of(table))
+                    instance.report_runless_asset_event(dg.AssetMaterialization(key, partition=name))
+        instance.wipe_assets([dg.AssetKey(table.name) for one in BENCHMARKS for table in one.shared])
+        for name in former:
+            instance.delete_dynamic_partition(_FORMER_SET, name)
 
 
 def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:

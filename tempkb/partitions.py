@@ -3,8 +3,6 @@
 Assets do not name their partitions: these follow from the family of the table that an asset writes.
 """
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from tempkb.settings import Settings
@@ -20,28 +18,21 @@ _CRON = {
 
 
 def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
-    """Return the partitions of the tables of each family; which windows there are depends on the home's settings."""
+    """Return the partitions of each family of tables; which windows there are depends on the home's settings.
+
+    Releases are partitions of their benchmark (`tempkb.benchmarks.assets`).
+    """
     windows = dg.TimeWindowPartitionsDefinition(
         start=instant(epoch_seconds(settings.first_window)),
         fmt="%Y-%m-%d",
         cron_schedule=_CRON[settings.granularity],
         timezone="UTC",
     )
-    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.RELEASE: RELEASES}
-
-
-def windows_of_run(run: dg.DagsterRun, keys: Sequence[str]) -> list[str]:
-    """Of the keys of some windows those that a run is about, by its tags; all when it names none."""
-    first = run.tags.get("dagster/asset_partition_range_start", run.tags.get("dagster/partition"))
-    last = run.tags.get("dagster/asset_partition_range_end", run.tags.get("dagster/partition"))
-    return [key for key in keys if first is None or last is None or first <= key <= last]
+    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows}
 
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 """One partition per dump that was registered; the key is its `dump_id`."""
-
-RELEASES = dg.DynamicPartitionsDefinition(name="releases")
-"""One partition per release of a benchmark; the key is the release's name."""
 
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""

@@ -1,9 +1,9 @@
-"""What defines a home: `home.toml`, written once, with a sum at its end and a copy in the lake.
+"""The record that defines a home: `home.toml`, written once, with a checksum at its end and a copy in the lake.
 
-Values that are missing would silently be taken from the defaults, and another
-salt would hash the contributors of windows to come otherwise. So a record that
-is not as it was written, or is gone, is an error, and nothing is put in its place
-without a person: the copy tells the same, and is named.
+Missing values would silently be replaced by the defaults, and another salt would
+hash the contributors of later windows differently. So a record that was changed or
+is missing is an error. It is never repaired automatically: the message names the
+copy, from which a user can restore it.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any
 
 from tempkb.errors import SettingsError
 
-# What makes two homes different; everything else may change from run to run.
+# What distinguishes one home from another; everything else may change from run to run.
 IDENTITY = (
     "wiki",
     "namespaces",
@@ -31,7 +31,7 @@ IDENTITY = (
     "dropped_sections",
     "pages",
 )
-# What the tables of Wikidata are made with, all of them: known from the first that was read.
+# What the tables of Wikidata are made with; recorded when the first of them is made.
 OF_WIKIDATA = ("languages", "wikidata_items", "classes")
 SALT = "contributor_salt"
 
@@ -42,14 +42,14 @@ _SALT_FORM = re.compile(r"[0-9a-f]{32}")
 
 
 class _OddError(Exception):
-    """A record is not as it was written; says what was found."""
+    """A record was changed since it was written; the message says what was found."""
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return what `home.toml` of the home at `path` says; empty when nothing was written yet.
+    """Return the values in `home.toml` of the home at `path`; empty if nothing has been written yet.
 
     Raises:
-        SettingsError: it is not as it was written, is gone, or is that of another home, as the copy in the lake tells.
+        SettingsError: it was changed, is missing, or belongs to another home according to the copy in the lake.
     """
     copy = _read_copy(path)
     try:
@@ -67,17 +67,17 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def write_record(path: Path, values: Mapping[str, Any]) -> None:
-    """Write down what defines a home, with a salt of its own; what is there already stays.
+    """Write the record that defines a home, with a new salt; an existing record is kept.
 
     Args:
         path: of the home, which exists.
-        values: of `IDENTITY`.
+        values: those of `IDENTITY`.
     """
     lines = [_HEAD, *_lines({key: values[key] for key in IDENTITY} | {SALT: secrets.token_hex(16)})]
     draft = path / f"{_NAME}.{os.getpid()}.draft"
     draft.write_bytes(_summed("\n".join(lines) + "\n"))
     try:
-        # A hard link fails when the name is taken, so of two first writers one wins and neither mixes.
+        # A hard link fails if the name exists, so of two first writers one wins and the records do not mix.
         os.link(draft, path / _NAME)
     except FileExistsError:
         pass
@@ -86,14 +86,14 @@ def write_record(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def add_to_record(path: Path, values: Mapping[str, Any]) -> None:
-    """Add lines to the record of a home, which is there, and bring its copy up to it."""
+    """Add lines to the existing record of a home and update its copy."""
     written = _SUM.sub(b"", (path / _NAME).read_bytes()).decode()
     _replace(path / _NAME, _summed(written + "\n".join(_lines(values)) + "\n"))
     copy_record(path)
 
 
 def copy_record(path: Path) -> None:
-    """Keep a copy of a record that was read without fault in the lake, with a sum in any case."""
+    """Copy a record that was read without error to the lake, always with a checksum."""
     written, copy = _summed(_SUM.sub(b"", (path / _NAME).read_bytes()).decode()), _copy_of(path)
     if not copy.exists() or copy.read_bytes() != written:
         copy.parent.mkdir(exist_ok=True)
@@ -101,12 +101,12 @@ def copy_record(path: Path) -> None:
 
 
 def damaged_record(path: Path, found: str) -> SettingsError:
-    """What to say of a record with an odd value."""
+    """Return the error for a record with an invalid value."""
     return _refused(path, found, _read_copy(path))
 
 
 def toml(value: object) -> str:
-    """A value as TOML has it."""
+    """Return a value in TOML syntax."""
     if isinstance(value, date):
         return value.isoformat()
     return json.dumps(list(value) if isinstance(value, tuple) else value)
@@ -117,7 +117,7 @@ def _copy_of(path: Path) -> Path:
 
 
 def _read_copy(path: Path) -> dict[str, Any] | None:
-    """What the copy says; None also where it is damaged itself, which only matters once it is needed."""
+    """Return the values in the copy; None also if the copy is damaged, which matters only when it is needed."""
     try:
         return _read(_copy_of(path))
     except _OddError:
@@ -125,7 +125,7 @@ def _read_copy(path: Path) -> dict[str, Any] | None:
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """What a record or its copy says; None where there is none."""
+    """Return the values in a record or its copy; None if the file does not exist."""
     try:
         written = file.read_bytes()
     except FileNotFoundError:
@@ -133,30 +133,30 @@ def _read(file: Path) -> dict[str, Any] | None:
     if not written.strip():
         raise _OddError("an empty file")
     try:
-        said = tomllib.loads(written.decode())
+        record = tomllib.loads(written.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _OddError(f"no valid TOML ({error})") from None
-    if "sum" in said or written.startswith(_HEAD.encode()):
+        raise _OddError(f"invalid TOML ({error})") from None
+    if "sum" in record or written.startswith(_HEAD.encode()):
         if _SUM.search(written) is None or _summed(_SUM.sub(b"", written).decode()) != written:
-            raise _OddError("lines that do not have the sum that was written with them")
-        del said["sum"]
-        return said
-    # A record of an earlier tempkb has no sum. The salt was its last line, so a shorter one has lost something.
-    unknown = sorted(said.keys() - {*IDENTITY, *OF_WIKIDATA, SALT})
+            raise _OddError("lines that do not match their checksum")
+        del record["sum"]
+        return record
+    # A record of an earlier tempkb has no checksum. The salt was its last line, so without a salt something was lost.
+    unknown = sorted(record.keys() - {*IDENTITY, *OF_WIKIDATA, SALT})
     if unknown:
         raise _OddError(f"a line {unknown[0]}, which tempkb does not write")
-    if not _SALT_FORM.fullmatch(str(said.get(SALT))):
+    if not _SALT_FORM.fullmatch(str(record.get(SALT))):
         raise _OddError(f"no {SALT} of 32 hexadecimal digits")
-    return said
+    return record
 
 
 def _refused(path: Path, found: str, copy: Mapping[str, Any] | None) -> SettingsError:
     record = path / _NAME
     if copy:
-        mend = f"A copy lies in the lake: cp {shlex.quote(str(_copy_of(path)))} {shlex.quote(str(record))}"
+        mend = f"The lake has a copy: cp {shlex.quote(str(_copy_of(path)))} {shlex.quote(str(record))}"
     else:
         mend = (
-            "Restore it from a copy of your own; the lake has none, and the salt under which contributors are hashed "
+            "Restore it from a copy of your own; the lake has none, and the salt with which contributors are hashed "
             "is nowhere else"
         )
     return SettingsError(f"{record}: found {found}; expected what tempkb wrote when the home was made. {mend}")

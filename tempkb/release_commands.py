@@ -1,172 +1,107 @@
-"""The commands of `tempkb release`: make, extend, balance, measure and export releases of the benchmarks."""
+"""The commands of `tempkb release`, made of what the benchmarks declare: make, change, measure and export releases."""
 
-from collections.abc import Callable
-from datetime import UTC, date, datetime
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement, Option
+from tempkb.rooms import BENCHMARKS
 from tempkb.screens.failure import fail_all, warn
-from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
+
+_NAME = click.Argument(["name"])
 
 
 @click.group()
 def release() -> None:
-    """Make, extend and export releases of the benchmarks; what stands of a release never changes."""
+    """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
-@release.command()
-@click.argument("snapshots")
-@click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper or small.")
-@click.option("--name", default="", help="By default made of the first and last snapshot and a hash of the design.")
-@click.option(
-    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Another value of a hyperparameter; may be repeated."
-)
-def tempel(snapshots: str, preset: str, name: str, changes: tuple[str, ...]) -> None:
-    """Build a TempEL release over SNAPSHOTS, cuts that are built.
-
-    SNAPSHOTS are days, or a span with an interval: weekly, monthly, quarterly,
-    yearly, or seconds.
-
-    \b
-    Examples:
-      tempkb release tempel 2013-01-01..2022-01-01/yearly --preset paper
-      tempkb release tempel 2022-01-01,2023-01-01,2024-01-01 --preset small --set min_nr_inlinks=2
-    """
-    from tempkb.benchmarks.tempel import releases
-    from tempkb.benchmarks.tempel.design import make_design
-    from tempkb.settings import load_home
-
-    asked = dict(_pair(change) for change in changes)
-    design = make_design(preset, _snapshots(snapshots), asked)
-    _build_release(releases.create(load_home(), preset, design, name))
+def _add_commands(group: click.Group) -> None:
+    """Add a command for each benchmark, and those that are about releases, with what each benchmark adds to them."""
+    for benchmark in BENCHMARKS:
+        group.add_command(_make_command(benchmark))
+    actions = {action.name: action for one in BENCHMARKS for action in one.actions}
+    measurements = {measured.name: measured for one in BENCHMARKS for measured in one.measurements}
+    for action in actions.values():
+        group.add_command(_action_command(action))
+    for measured in measurements.values():
+        group.add_command(_measurement_command(measured))
+    options = {option.name: option for one in BENCHMARKS for option in one.export_options}
+    group.add_command(_export_command(options.values()))
 
 
-def _of_facts(granularity: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Options that both benchmarks of facts have."""
-    options = (
-        click.argument("windows", metavar="A..B"),
-        click.option("--granularity", default=granularity, show_default=True, help="week, month, quarter or year."),
-        click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper or small."),
-        click.option("--dump-id", default="", help="Wikidata dump; by default the newest that was read."),
-        click.option(
-            "--templates",
-            multiple=True,
-            metavar="NAME|FILE.csv",
-            help="templama, dynamic, dynamic_improved, or a CSV (relation,language,wording); may repeat.",
-        ),
-        click.option("--name", default="", help="By default made of the study and a hash of the design."),
-        click.option(
-            "--set",
-            "changes",
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Another value of a part of the design; may be repeated.",
-        ),
+def _make_command(benchmark: Benchmark) -> click.Command:
+    """Return the command that makes a release of a benchmark."""
+
+    def make(name: str, changes: tuple[str, ...], **asked: Any) -> None:
+        from tempkb import release_runs
+
+        parts = dict(_pair(change) for change in changes)
+        made, summary = release_runs.make(benchmark, name, {**asked, "changes": parts})
+        _say(benchmark, made.name, summary)
+
+    name = click.Option(["--name"], default="", help="By default made of the study and a hash of the design.")
+    changes = click.Option(
+        ["--set", "changes"],
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Another value of a part of the design; may be repeated.",
     )
-
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    params = [_argument(benchmark.study), *map(_option, benchmark.all_options[1:]), name, changes]
+    return _command(benchmark.command, make, params, (benchmark.meaning, benchmark.details), benchmark.examples)
 
 
-@release.command()
-@_of_facts("year")
-def templama(**asked: Any) -> None:
-    """Build a TempLAMA release: which fact held in which year, from A up to but not including B.
+def _action_command(action: Action) -> click.Command:
+    """Return the command that makes a release from one that exists."""
 
-    \b
-    Examples:
-      tempkb release templama 2010-01-01..2021-01-01
-      tempkb release templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s
-      tempkb release templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain
-    """
-    _release_facts("templama", **asked)
+    def act(name: str, **asked: Any) -> None:
+        from tempkb import release_runs
+        from tempkb.benchmarks.benchmark import benchmark_named
 
+        made, summary = release_runs.act(name, action.name, asked)
+        _say(benchmark_named(BENCHMARKS, made.benchmark), made.name, summary)
 
-@release.command("dynamic-templama")
-@_of_facts("quarter")
-def dynamic_templama(**asked: Any) -> None:
-    """Build a DynamicTempLAMA release: facts by quarter, and what changed, from A up to but not including B.
-
-    \b
-    Examples:
-      tempkb release dynamic-templama 2019-01-01..2022-07-01
-      tempkb release dynamic-templama 2019-01-01..2022-07-01 --granularity month --set max_subjects=100
-      tempkb release dynamic-templama 2019-01-01..2022-07-01 --templates dynamic --templates dynamic_improved
-    """
-    _release_facts("dynamic_templama", **asked)
+    params = [_NAME, *map(_argument, action.arguments)]
+    return _command(action.name, act, params, (action.meaning,), action.examples)
 
 
-@release.command()
-@click.argument("windows", metavar="A..B")
-@click.option("--cut", default="", help="Day that ends the window whose snapshot gives the texts; by default the last.")
-@click.option("--preset", default="tempkb", show_default=True, help="tempkb, paper, paper_2021, ecbd_compat or small.")
-@click.option("--dump-id", default="", help="Wikidata dump; by default the newest that was read; none: popular only.")
-@click.option(
-    "--popular",
-    default="",
-    metavar="N|FILE",
-    help="Popular entities as well: how many, or a file of page numbers (a line each, or CREAK's JSON).",
-)
-@click.option("--name", default="", help="By default made of the study, the cut and a hash of the design.")
-@click.option(
-    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Another value of a part of the design; may repeat."
-)
-def ecbd(**asked: Any) -> None:
-    """Build an ECBD release: cloze sentences about entities that came into the world from A up to but not including B.
+def _measurement_command(measurement: Measurement) -> click.Command:
+    """Return the command that adds a table to a release that is built."""
 
-    \b
-    Examples:
-      tempkb release ecbd 2017-01-01..2022-01-01 --cut 2022-01-01 --preset paper --popular 2000
-      tempkb release ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy
-      tempkb release ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json
-    """
-    _release_ecbd(**asked)
+    def measure(name: str, **asked: Any) -> None:
+        from tempkb import release_runs
+        from tempkb.screens.console import print_next, say
+        from tempkb.store.quoting import literal
+
+        # The run may have another working directory.
+        files = {one.name for one in measurement.arguments if one.is_file}
+        given = {key: str(Path(value).resolve()) if key in files else value for key, value in asked.items()}
+        summary = release_runs.measure_release(measurement, name, given)
+        if summary.failures:
+            fail_all(summary.failures)
+        say(measurement.done.format(name=name))
+        print_next(f'sql "FROM {measurement.view} WHERE release = {literal(name)}"')
+
+    params = [_NAME, *map(_argument, measurement.arguments)]
+    return _command(measurement.name, measure, params, (measurement.meaning,), measurement.examples)
 
 
-@release.command()
-@click.argument("name")
-@click.argument("tokenizer", type=click.Path(path_type=Path, exists=True))
-def tokens(name: str, tokenizer: Path) -> None:
-    """Count the tokens of the answers of release NAME by a TOKENIZER, a tokenizer.json.
+def _export_command(options: Iterable[Option]) -> click.Command:
+    """Return the command that writes a release as a folder."""
 
-    The views dynamic_templama_single_token, dynamic_templama_multi_token and
-    dynamic_templama_token_losses tell what is left for models of that tokenizer.
+    def export(name: str, folder: Path, **asked: Any) -> None:
+        from tempkb import release_runs
 
-    \b
-    Example:
-      tempkb release tokens demo-quarters roberta-base/tokenizer.json
-    """
-    from tempkb.release_runs import count_answer_tokens
-    from tempkb.screens.console import print_next, say
+        given = {key: value for key, value in asked.items() if value}
+        click.echo(f"wrote {release_runs.export(name, folder, given)}")
 
-    summary = count_answer_tokens(name, tokenizer)
-    if summary.failures:
-        fail_all(summary.failures)
-    say(f"The tokens of the answers of release {name} are counted.")
-    print_next(f"sql \"FROM dynamic_templama_token_losses WHERE release = '{name}'\"")
-
-
-@release.command()
-@click.argument("name")
-@click.argument("snapshots")
-def extend(name: str, snapshots: str) -> None:
-    """Add SNAPSHOTS to the release NAME; what it has stays byte for byte.
-
-    \b
-    Example:
-      tempkb release extend tempel-20130101-20220101-0a1b2c3d 2023-01-01
-    """
-    from tempkb.benchmarks.tempel import releases
-    from tempkb.settings import load_home
-
-    home = load_home()
-    _build_release(releases.extend(home, name, _snapshots(snapshots)))
+    params = [_NAME, click.Argument(["folder"], type=click.Path(path_type=Path)), *map(_option, options)]
+    meaning = "Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and check sums."
+    examples = ("export tempel-20220101-20240101-0a1b2c3d exports", "export templama-2010s exports")
+    return _command("export", export, params, (meaning,), examples)
 
 
 @release.command()
@@ -190,123 +125,48 @@ def finish(name: str) -> None:
     click.echo(f"release {name} is built.")
 
 
-@release.command()
-@click.argument("name")
-def balance(name: str) -> None:
-    """Make the view of an extended release that holds only entities of all its snapshots."""
-    from tempkb.api import open_store
-    from tempkb.benchmarks.register import require_whole
-    from tempkb.benchmarks.tempel import releases
+def _say(benchmark: Benchmark, name: str, summary: Any) -> None:
+    """Say how a build of a release went."""
+    from tempkb.screens.releases import print_release
 
-    store = open_store()
-    home = store.home
-    require_whole(home, store.lake, name)
-    _build_release(releases.balanced(home, name))
-
-
-@release.command()
-@click.argument("name")
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option(
-    "--tokenizer",
-    type=click.Path(path_type=Path, exists=True),
-    metavar="FILE",
-    help="A tokenizer.json or a BERT vocab.txt: adds the released files' token fields.",
-)
-def export(name: str, folder: Path, tokenizer: Path | None) -> None:
-    """Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and check sums.
-
-    \b
-    Examples:
-      tempkb release export tempel-20220101-20240101-0a1b2c3d exports
-      tempkb release export templama-2010s exports
-    """
-    from tempkb.api import open_store
-    from tempkb.benchmarks.ecbd import releases as ecbd_releases
-    from tempkb.benchmarks.ecbd.exporting import export_ecbd
-    from tempkb.benchmarks.fact_queries import releases as fact_releases
-    from tempkb.benchmarks.fact_queries.exporting import export_facts
-    from tempkb.benchmarks.register import benchmark_of, require_whole
-    from tempkb.benchmarks.tempel import releases
-    from tempkb.benchmarks.tempel.exporting import export_release
-
-    store = open_store()
-    home = store.home
-    require_whole(home, store.lake, name)
-    if benchmark_of(home, name) == releases.BENCHMARK:
-        written = export_release(store, releases.load(home, name), folder, tokenizer)
-    elif tokenizer is not None:
-        raise click.UsageError("--tokenizer: adds fields to TempEL; for facts: tempkb release tokens NAME FILE")
-    elif benchmark_of(home, name) == "ecbd":
-        written = export_ecbd(store, ecbd_releases.load(home, name), folder)
-    else:
-        written = export_facts(store, fact_releases.load(home, name), folder)
-    click.echo(f"wrote {written}")
-
-
-def _release_ecbd(
-    windows: str, cut: str, preset: str, dump_id: str, popular: str, name: str, changes: tuple[str, ...]
-) -> None:
-    from tempkb.benchmarks.ecbd import releases
-    from tempkb.benchmarks.ecbd.design import make_design
-    from tempkb.release_runs import build_ecbd, newest_cut, newest_wikidata
-    from tempkb.screens.releases import print_ecbd_release
-    from tempkb.settings import load_home
-
-    asked = dict(_pair(change) for change in changes)
-    dump_id = "" if dump_id == "none" else dump_id or newest_wikidata()
-    design = make_design(preset, windows, cut or newest_cut(), dump_id, popular, asked)
-    home, today = load_home(), datetime.now(UTC).date()
-    refuse_future_cuts(f"--cut {design.cut}", [design.cut], today, home.settings.granularity, "--cut ")
-    if design.end > today:
-        origins = list(windows_between(design.first, design.end, design.origin_granularity))
-        refuse_unended(windows, origins, today, "{first}..{end}")
-    release = releases.create(home, preset, design, name)
-    summary = build_ecbd(release)
     for note in summary.notes:
         warn(note)
     if summary.failures:
         fail_all(summary.failures)
-    print_ecbd_release(release.name)
+    print_release(benchmark, name)
 
 
-def _release_facts(
-    benchmark: str,
-    windows: str,
-    granularity: str,
-    preset: str,
-    dump_id: str,
-    templates: tuple[str, ...],
+def _command(
     name: str,
-    changes: tuple[str, ...],
-) -> None:
-    from tempkb.benchmarks.fact_queries import releases
-    from tempkb.benchmarks.fact_queries.design import make_design
-    from tempkb.release_runs import build_facts, newest_wikidata
-    from tempkb.screens.releases import print_fact_release
-    from tempkb.settings import load_home
-
-    asked = dict(_pair(change) for change in changes)
-    dump_id = dump_id or newest_wikidata()
-    design = make_design(benchmark, preset, dump_id, windows, granularity, templates, asked)
-    refuse_unended(windows, design.windows(), datetime.now(UTC).date(), "{first}..{end}")
-    release = releases.create(load_home(), benchmark, preset, design, name)
-    summary = build_facts(release)
-    for note in summary.notes:
-        warn(note)
-    if summary.failures:
-        fail_all(summary.failures)
-    print_fact_release(release.name, benchmark)
+    run: Callable[..., None],
+    params: Sequence[click.Parameter],
+    sentences: Sequence[str],
+    examples: Sequence[str],
+) -> click.Command:
+    """Return a command with its help: sentences, then examples that are shown as they are."""
+    lines = [f"  tempkb release {one}" for one in examples]
+    shown = "\n".join(["\b", "Examples:" if len(lines) > 1 else "Example:", *lines])
+    text = "\n\n".join([*(one for one in sentences if one), shown])
+    return click.Command(name, callback=run, params=list(params), help=inspect.cleandoc(text))
 
 
-def _snapshots(text: str) -> list[date]:
-    """The snapshots of TempEL that are asked for, none of which lies in the future."""
-    from tempkb.benchmarks.tempel.design import read_snapshots
-    from tempkb.settings import load_home
+def _argument(option: Option) -> click.Argument:
+    kind = click.Path(exists=True) if option.is_file else None
+    return click.Argument([option.name], metavar=option.metavar or None, type=kind)
 
-    cuts = read_snapshots(text)
-    refuse_future_cuts(f"snapshots {text}", cuts, datetime.now(UTC).date(), load_home().settings.granularity)
-    return cuts
+
+def _option(option: Option) -> click.Option:
+    kind = click.Path(exists=True) if option.is_file else None
+    default: Any = () if option.many else option.default or ("" if kind is None else None)
+    return click.Option(
+        [f"--{option.name.replace('_', '-')}", option.name],
+        default=default,
+        show_default=bool(option.default),
+        multiple=option.many,
+        metavar=option.metavar or None,
+        type=kind,
+        help=option.meaning,
+    )
 
 
 def _pair(change: str) -> tuple[str, str]:
@@ -316,13 +176,4 @@ def _pair(change: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _build_release(release: Any) -> None:
-    from tempkb.release_runs import build_tempel
-    from tempkb.screens.releases import print_release
-
-    summary = build_tempel(release)
-    for note in summary.notes:
-        warn(note)
-    if summary.failures:
-        fail_all(summary.failures)
-    print_release(release.name)
+_add_commands(release)

@@ -1,10 +1,12 @@
 """Runs that make releases: written down first, built whole, or taken back."""
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tempkb.benchmarks.ecbd import releases as ecbd_releases
-from tempkb.benchmarks.fact_queries import releases as fact_releases
+from tempkb.api import open_store
+from tempkb.benchmarks.benchmark import Benchmark, Measurement, benchmark_named
+from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import (
     COMMAND,
     LOOK,
@@ -16,46 +18,52 @@ from tempkb.benchmarks.register import (
     lost_of_release,
     require_whole,
 )
-from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.releases import AnyRelease, create, keep, load
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
-from tempkb.errors import SourceError
+from tempkb.errors import DesignError
 from tempkb.instance import dagster_at
-from tempkb.run import Summary, forget_partition, past_damage, run_job, set_aside_in_words
+from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
+from tempkb.rooms import BENCHMARKS
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 
 
-def build_tempel(release: releases.Release) -> Summary:
-    """Build a TempEL release, or what it lacks.
+def make(benchmark: Benchmark, name: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
+    """Make a release, or build what it lacks if it was asked for before.
 
     Args:
-        release: as it is to be; it is written down first, since the run reads it.
+        benchmark: that it is to be of.
+        name: of the release; empty for one that its design gives.
+        asked: the benchmark's options by name, and `changes`, parts of the design as people type them.
+
+    Raises:
+        DesignError: the design cannot be meant, or the name is taken by another release.
+        SourceError: there is nothing to make it from.
     """
-    home = load_home()
-    with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, "build_tempel", release.name, keep=lambda: releases.keep(home, release))
+    store = open_store()
+    design = benchmark.loaded().design(store, asked)
+    release = create(store.home, benchmark, asked["preset"], design, name)
+    return release, build(benchmark, release)
 
 
-def build_facts(release: fact_releases.Release) -> Summary:
-    """Build a release of TempLAMA or DynamicTempLAMA, or what it lacks.
+def act(name: str, action: str, asked: Mapping[str, Any]) -> tuple[AnyRelease, Summary]:
+    """Make a release from one that exists, such as the same with another snapshot.
 
     Args:
-        release: as it is to be; it is written down first, since the run reads it.
+        name: of the release that exists.
+        action: name of the action.
+        asked: the action's arguments by name.
+
+    Raises:
+        DesignError: there is no such release, its benchmark has no such action, or it cannot be done.
     """
-    home = load_home()
-    with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, f"build_{release.benchmark}", release.name, keep=lambda: fact_releases.keep(home, release))
-
-
-def build_ecbd(release: ecbd_releases.Release) -> Summary:
-    """Build an ECBD release, unless it stands.
-
-    Args:
-        release: as it is to be; it is written down first, since the run reads it.
-    """
-    home = load_home()
-    with alone(home, release.name, COMMAND, Patience(LOOK)):
-        return _build(home, "build_ecbd", release.name, keep=lambda: ecbd_releases.keep(home, release))
+    store = open_store()
+    able = [one for one in BENCHMARKS if action in (known.name for known in one.actions)]
+    benchmark = _benchmark_among(store.home, name, able)
+    release = benchmark.loaded().acts[action](store, load(store.home, benchmark, name), asked)
+    if release.name != name:
+        require_whole(store.home, store.lake, name)
+    return release, build(benchmark, release)
 
 
 def finish_release(name: str) -> Summary:
@@ -65,26 +73,80 @@ def finish_release(name: str) -> Summary:
         DesignError: there is none of that name, or another program builds it.
     """
     home = load_home()
-    benchmark = benchmark_of(home, name)
-    if benchmark == releases.BENCHMARK:
-        return build_tempel(releases.load(home, name))
-    if benchmark == "ecbd":
-        return build_ecbd(ecbd_releases.load(home, name))
-    return build_facts(fact_releases.load(home, name))
+    benchmark = _benchmark_among(home, name, BENCHMARKS)
+    return build(benchmark, load(home, benchmark, name))
 
 
-def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summary:
-    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise.
+def measure_release(measurement: Measurement, name: str, asked: Mapping[str, Any]) -> Summary:
+    """Add a measurement's table to a release that is built.
 
     Args:
-        home: of the release.
-        job: that builds it.
+        measurement: what is measured.
         name: of the release.
-        keep: writes down what is asked for. Called in each round, since a round that fails takes it back.
-    """
-    from tempkb.api import open_store
+        asked: the measurement's arguments by name.
 
+    Raises:
+        DesignError: there is no such release, it is not built, or its benchmark has no such measurement.
+    """
     store = open_store()
+    _benchmark_among(store.home, name, [one for one in BENCHMARKS if measurement in one.measurements])
+    require_whole(store.home, store.lake, name)
+    summary = Summary()
+    config = {"ops": {measurement.table.name: {"config": dict(asked)}}}
+    with dagster_at(store.home) as instance:
+        run_job(instance, measurement.job, [name], config, [], summary)
+    return summary
+
+
+def export(name: str, folder: Path, asked: Mapping[str, Any]) -> Path:
+    """Write a release below a folder, and return where it lies.
+
+    Args:
+        name: of the release.
+        folder: made if need be.
+        asked: export options by name, those that were given.
+
+    Raises:
+        DesignError: there is no such release, it is not built, or its benchmark has no such option.
+    """
+    store = open_store()
+    able = [one for one in BENCHMARKS if set(asked) <= {option.name for option in one.export_options}]
+    require_whole(store.home, store.lake, name)
+    benchmark = _benchmark_among(store.home, name, able, "".join(f" with --{option}" for option in asked))
+    return export_release(store, benchmark, load(store.home, benchmark, name), folder, asked)
+
+
+def build(benchmark: Benchmark, release: AnyRelease) -> Summary:
+    """Build a release, or what it lacks.
+
+    Args:
+        benchmark: that it is of.
+        release: as it is to be; it is written down first, since the run reads it.
+
+    Raises:
+        DesignError: another program builds it at this moment.
+    """
+    home = load_home()
+    with alone(home, release.name, COMMAND, Patience(LOOK)):
+        return _build(home, benchmark, release)
+
+
+def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str = "") -> Benchmark:
+    """The benchmark of a release, which must be one of some.
+
+    Raises:
+        DesignError: there is no release of that name, or it is of another benchmark.
+    """
+    benchmark = benchmark_named(BENCHMARKS, benchmark_of(home, name))
+    if benchmark not in able:
+        expected = " or ".join(one.title for one in able)
+        raise DesignError(f"release {name!r}: is one of {benchmark.title}; expected one of {expected}{how}")
+    return benchmark
+
+
+def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
+    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
+    store, name = open_store(), release.name
     # What is damaged is set aside here, so that it is known under which version each partition was frozen.
     aside = set_aside_in_words(store.set_aside_damaged())
     asked = built_entry(home, name)
@@ -96,8 +158,9 @@ def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summ
             for key in lost_of_release(store.lake, table, name):
                 lost.add((table.name, key))
                 before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
-        keep()
-        return _run(home, job, name)
+        # In each round, since a round that fails takes it back.
+        keep(home, release)
+        return _run(home, benchmark.job, name)
 
     summary = past_damage(work)
     summary.notes[:0] = aside
@@ -119,8 +182,6 @@ def _build(home: Home, job: str, name: str, *, keep: Callable[[], None]) -> Summ
 
 def _run(home: Home, job: str, name: str) -> Summary:
     """Run a job for a release; the steps take back what fails in them, this takes back what no step has begun."""
-    from tempkb.api import open_store
-
     summary = Summary()
     with dagster_at(home) as instance:
         is_whole = False
@@ -133,52 +194,4 @@ def _run(home: Home, job: str, name: str) -> Summary:
                 withdraw_unbuilt(open_store(), name)
             if not is_registered(home, name):
                 forget_partition(instance, job, name)
-    return summary
-
-
-def newest_cut() -> str:
-    """Return the cut of the newest window that is built.
-
-    Raises:
-        SourceError: none is.
-    """
-    from tempkb.api import open_store
-    from tempkb.windows import window_of_key
-
-    store = open_store()
-    windows = store.lake.partitions("entity_popularity")
-    if not windows:
-        raise SourceError("no window is built yet, so no text stands at any cut; build first: tempkb build")
-    return window_of_key(max(windows), store.home.settings.granularity).cut.isoformat()
-
-
-def newest_wikidata() -> str:
-    """Return the newest Wikidata dump that was read.
-
-    Raises:
-        SourceError: none was.
-    """
-    from tempkb.api import open_store
-    from tempkb.wikidata.late import dump_dates
-
-    read = dump_dates(open_store().lake)
-    if not read:
-        raise SourceError(
-            "no Wikidata dump was read yet; put one into the home's dumps, as "
-            "wikidatawiki/entities/20260101/wikidata-20260101-all.json.gz, or name it: tempkb build --dump FILE"
-        )
-    return max(read, key=lambda name: (read[name], name))
-
-
-def count_answer_tokens(name: str, tokenizer: Path) -> Summary:
-    """Count the tokens of a release's answers by a tokenizer's file."""
-    from tempkb.api import open_store
-
-    home = load_home()
-    fact_releases.load(home, name)
-    require_whole(home, open_store().lake, name)
-    summary = Summary()
-    config = {"ops": {"answer_tokens": {"config": {"tokenizer": str(tokenizer.resolve())}}}}
-    with dagster_at(home) as instance:
-        run_job(instance, "count_answer_tokens", [name], config, [], summary)
     return summary

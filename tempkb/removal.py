@@ -1,8 +1,8 @@
-"""Taking windows, releases and dumps out of a home. Knows nothing of Dagster.
+"""Removing windows, releases and dumps from a home. Independent of Dagster.
 
 A partition is forgotten in the lake at once, and in DuckDB by the next
-publication; its files go with `tempkb gc`. Texts lie by quarter and are shared
-by all windows, so they stay.
+publication; its files are deleted by `tempkb gc`. Texts are partitioned by quarter and
+shared by all windows, so they are kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from tempkb.benchmarks.register import is_registered, lost_of_release, partition
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
-from tempkb.refresh import due_dumps
+from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.store import Store
@@ -25,9 +25,9 @@ class Removal:
 
     Attributes:
         partitions: (table, partition), in the order of the tables.
-        dumps: whose files go.
-        releases: that are struck from the register.
-        notes: what a person should know before.
+        dumps: dumps whose files are deleted.
+        releases: releases that are taken from the register.
+        notes: what the user should know before confirming.
     """
 
     partitions: list[tuple[str, str]] = field(default_factory=list)
@@ -40,7 +40,7 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
     """Find what is built of some windows.
 
     Raises:
-        SettingsError: nothing is.
+        SettingsError: nothing is built of them.
     """
     wanted = {window.key for window in windows}
     found = _partitions(store, "window", lambda _table, key: key in wanted)
@@ -53,10 +53,10 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
 
 
 def of_release(store: Store, name: str) -> Removal:
-    """Find what there is of a release.
+    """Find the partitions of a release.
 
     Raises:
-        SettingsError: there is none of that name.
+        SettingsError: there is no such release.
     """
     if not is_registered(store.home, name):
         there = ", ".join(release_names(store.home)) or "none"
@@ -72,31 +72,31 @@ def of_release(store: Store, name: str) -> Removal:
 
 
 def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
-    """Find what there is of a dump: its files, and the tables that tell of its own day.
+    """Find the files of a dump, and the tables that were made for it.
 
     Args:
         store: of the home.
-        dump_id: which one.
-        force: also when something waits for it.
+        dump_id: name of the dump.
+        force: remove it even if windows or the tables of Wikidata are still to be built from it.
 
     Raises:
-        SettingsError: there is none, or a window or a reading waits for it.
+        SettingsError: there is no such dump, or something is still to be built from it.
     """
     dumps = {dump.dump_id: dump for dump in find_dumps(store.home.dumps)}
     found = _partitions(store, "dump", lambda _table, key: key == dump_id)
     if dump_id not in dumps and not found:
         raise SettingsError(f"--dump {dump_id}: no such dump; there: {', '.join(dumps) or 'none'}")
-    due = due_dumps(store, from_mirror=False, only_told=False)
+    due = due_dumps(store, from_mirror=False, only_listed=False)
     waiting = [one for one in due if one.dump.dump_id == dump_id]
     if waiting and not force:
         what = ", ".join(window.label for one in waiting for window in one.windows) or waiting[0].purpose
         raise SettingsError(f"--dump {dump_id}: still needed for {what}; build that first, or add --force")
     removal = Removal(found, [dumps[dump_id]] if dump_id in dumps else [])
     if removal.dumps and removal.dumps[0].is_named:
-        removal.notes.append("Its files were named from elsewhere: they stay, and are only forgotten.")
+        removal.notes.append("Its files were named with --dump: they are not deleted, only forgotten.")
     if dump_id in dumps and dumps[dump_id].entities:
-        removal.notes.append("If it is the newest in the mirror, the sensor and tempkb fetch bring it again.")
-    removal.notes.append("Windows that were built from it stay; to build them from another dump: --rebuild.")
+        removal.notes.append("If it is the newest in the mirror, the sensor and tempkb fetch will fetch it again.")
+    removal.notes.append("Windows that were built from it are kept; to build them from another dump: --rebuild.")
     return removal
 
 
@@ -104,9 +104,9 @@ def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed."""
     for table, partition in removal.partitions:
         store.lake.remove(table, partition)
-    # What they lacked since texts were damaged is not to be read again for them.
+    # Texts that these windows lack because of damage need not be read again for them.
     settle_texts(store, [partition for table, partition in removal.partitions if table == STABLE_SNAPSHOTS.name])
-    # Entries go last: rows without one would be taken for those of a new release of that name.
+    # The register is changed last: rows without an entry would be taken for those of a new release of that name.
     for name in removal.releases:
         strike(store.home, name)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)

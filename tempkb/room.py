@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from tempkb.store.tables import Table, View
+
+if TYPE_CHECKING:
+    # Brings DuckDB and Arrow, which who only asks for help needs as little.
+    from tempkb.store.promises import Promise
 
 
 @dataclass(frozen=True)
@@ -15,14 +20,20 @@ class Room:
         name: also the group of its assets in Dagster.
         tables: in the order of the data.
         views: named questions to tables of this room and of those before it.
-        modules: dotted names of the modules that define its assets and checks.
+        modules: dotted names of the modules that define its assets.
+        promises: dotted names of the modules that declare `PROMISES`, of which its checks are made.
     """
 
     name: str
     tables: tuple[Table, ...]
     views: tuple[View, ...] = ()
     modules: tuple[str, ...] = ()
+    promises: tuple[str, ...] = ()
 
     def loaded(self) -> list[ModuleType]:
-        """Import the modules of assets and checks."""
+        """Import the modules of assets."""
         return [import_module(name) for name in self.modules]
+
+    def promised(self) -> "list[Promise]":
+        """Import what the tables of the room promise to one another."""
+        return [promise for name in self.promises for promise in import_module(name).PROMISES]

@@ -1,9 +1,9 @@
-"""Settings and homes: what a user may choose, and what a home holds on to.
+"""Settings and homes: what a user may set, and what defines a home.
 
 Settings come from `TEMPKB_*` variables, then from `tempkb.toml` in the home. A
-home is made once: its wiki, granularity, first window, namespaces, lookback and
-stability rule are written to `home.toml` at the first write and defended after,
-and so is, once Wikidata was read, which of its items, names and classes are kept.
+home is made once: at the first write its wiki, granularity, first window, namespaces,
+lookback, stability rule and pages are written to `home.toml`, and later runs with other
+values are refused. The first pass over Wikidata adds which items, names and classes are kept.
 """
 
 import difflib
@@ -36,10 +36,10 @@ from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
-# DuckDB reads * and ? as patterns (? in the name of a database as the start of options), \ as /, and a folder `a=b` as
-# a column of the files below it. A `[` can be quoted: store/quoting.py.
+# DuckDB reads * and ? as patterns (and ? in the name of a database as the start of options), \ as /, and a folder
+# `a=b` as a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
-# A command in a message: what stands in front of it, variables with their values as a shell quotes them, our name.
+# A command in a message: the text before it, variables with values in the shell's quoting, and our name.
 _TYPED = re.compile(
     r"""(?:(?<=: )|(?<=; )|(?<=&& ))(?:TEMPKB_[A-Z_]+=(?:'[^']*'|"[^"]*"|[^\s'"])+ )*tempkb (?=[a-z])"""
 )
@@ -51,19 +51,19 @@ def _setting(default: Any, read: Callable[[Any], Any], description: str) -> Any:
 
 @dataclass(frozen=True, init=False)
 class Settings:
-    """What a user may choose; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`.
+    """All settings; each field is `TEMPKB_<FIELD>` or a line of `tempkb.toml`.
 
-    It has the interface of a pydantic model, but none of its start-up: that alone would take longer than a query.
+    It has the interface of a pydantic model without its start-up time, which alone would be longer than a query.
 
     Args:
-        chosen: what was chosen, as words or as values of the field's type.
+        chosen: values that a user set, as words or as values of the field's type.
 
     Attributes:
-        model_fields: all settings by name, in the order in which people meet them.
-        model_fields_set: the names of those that were chosen; the others have their default.
+        model_fields: all settings by name, in the order in which they are documented.
+        model_fields_set: names of the settings that were set; the others have their default.
 
     Raises:
-        InvalidSettingsError: names every value that is not allowed and every name that is unknown.
+        InvalidSettingsError: names every value that is not allowed and every unknown name.
     """
 
     model_fields: ClassVar[Mapping[str, Setting]]
@@ -107,14 +107,14 @@ class Settings:
     mirror: str = _setting(
         "", values.text, "a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"
     )
-    contact: str = _setting("", values.text, "your e-mail address or page, which servers of dumps want to be told")
+    contact: str = _setting("", values.text, "your e-mail address or web page, which servers of dumps require")
     bandwidth: float = _setting(
         0.0, values.not_negative, "megabytes per second that downloads may take; 0 for no limit"
     )
     keep_dumps: int = _setting(0, values.whole(0), "how many dumps to keep; 0 for all")
     wikidata_days: int = _setting(90, values.whole(0), "days after which a newer dump of Wikidata is read; 0 for never")
     automation: bool = _setting(False, values.truth, "true or false")
-    failure_hook: str = _setting("", values.text, "a program that is told of runs that failed; empty for none")
+    failure_hook: str = _setting("", values.text, "a program to call when a run fails; empty for none")
     duckdb_max_rows: int = _setting(50_000_000, values.whole(0), "a number of rows, 0 or more")
     strict: bool = _setting(False, values.truth, "true or false")
 
@@ -131,7 +131,7 @@ class Settings:
         self.__dict__.update(read, model_fields_set=frozenset(read))
 
     def model_copy(self, update: Mapping[str, Any]) -> "Settings":
-        """Return these settings with other values, which are taken as they are and count as chosen."""
+        """Return a copy with other values, which are not checked and count as set."""
         copied = object.__new__(Settings)
         names = self.model_fields_set | update.keys()
         copied.__dict__.update(self.__dict__, **update, model_fields_set=names)
@@ -147,18 +147,18 @@ class Home:
 
     Attributes:
         path: the folder, absolute.
-        settings: as chosen, filled up with what the home was made with.
-        asked_wiki: the wiki that a variable or `tempkb.toml` names; it wins over
-            what a dump says of itself.
+        settings: as set by the user, completed with those that the home was made with.
+        chosen_wiki: the wiki that a variable or `tempkb.toml` names; it overrides
+            the one that a dump names.
     """
 
     path: Path
     settings: Settings
-    asked_wiki: str | None = None
+    chosen_wiki: str | None = None
 
     @property
     def lake(self) -> Path:
-        """Where the Parquet files live."""
+        """Folder of the Parquet files."""
         return self.path / "lake"
 
     @property
@@ -173,7 +173,7 @@ class Home:
 
     @property
     def dagster(self) -> Path:
-        """Dagster's own storage."""
+        """Folder of Dagster's storage."""
         return self.path / "dagster"
 
     @cached_property
@@ -182,40 +182,40 @@ class Home:
 
     @property
     def wiki(self) -> str | None:
-        """The wiki this home holds; None until a first dump has told."""
+        """The wiki that this home holds; None before the first dump is read."""
         return self.settings.wiki
 
     @property
     def contributor_salt(self) -> bytes:
-        """Secret of this home under which contributors without an account number are hashed."""
+        """Secret key of this home with which contributors without an account number are hashed."""
         if SALT not in self._record:
             raise SettingsError(f"home {self.path}: nothing was written yet, so it has no salt; build a window first")
         return bytes.fromhex(self._record[SALT])
 
     def claim(self, wiki: str) -> "Home":
-        """Write down, once, what defines this home, and return it with its wiki known.
+        """Write the record that defines this home, if there is none yet, and return the home with its wiki.
 
         Args:
-            wiki: database name that the dump at hand gives.
+            wiki: database name of the dump that is read.
 
         Raises:
-            SettingsError: if the home already holds another wiki.
+            SettingsError: the home already holds another wiki.
         """
         self.refuse_other(wiki)
         settings = self.settings.model_copy(update={"wiki": wiki})
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
             write_record(self.path, {key: getattr(settings, key) for key in IDENTITY})
-        # Of several first writers one has won, perhaps another process; what it wrote down holds for all of them.
+        # If several processes write first, one of them wins, and its record holds for all.
         settings = _with_record(self.path, settings)
         copy_record(self.path)
-        return Home(self.path, settings, self.asked_wiki)
+        return Home(self.path, settings, self.chosen_wiki)
 
     def refuse_other(self, wiki: str) -> None:
-        """Refuse a dump of another wiki than the home holds; nothing is written.
+        """Refuse a dump of another wiki than the home's; writes nothing.
 
         Raises:
-            SettingsError: names both wikis, and a home for the other.
+            SettingsError: names both wikis, and a home for the other one.
         """
         held = self.settings.wiki
         if held is not None and held != wiki:
@@ -226,17 +226,17 @@ class Home:
             )
 
     def hold(self, values: Mapping[str, Any]) -> "Home":
-        """Write down, once, what Wikidata is read with in this home, and return it with that in force.
+        """Add the settings of Wikidata to the record, if they are not there yet, and return the home with them.
 
         Args:
-            values: of `OF_WIKIDATA`, all three.
+            values: all three of `OF_WIKIDATA`.
 
         Raises:
-            SettingsError: if the home holds Wikidata read with other values than the settings ask for.
+            SettingsError: the home's Wikidata was read with other values than the settings give.
         """
         if not all(key in read_record(self.path) for key in OF_WIKIDATA):
             add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
-        return Home(self.path, _with_record(self.path, self.settings), self.asked_wiki)
+        return Home(self.path, _with_record(self.path, self.settings), self.chosen_wiki)
 
 
 def home_path() -> Path:
@@ -245,30 +245,32 @@ def home_path() -> Path:
     try:
         return named.expanduser().resolve()
     except RuntimeError:
-        raise SettingsError(f"TEMPKB_HOME: {str(named)!r} names the folder of a user who is not known here") from None
+        raise SettingsError(
+            f"TEMPKB_HOME: {str(named)!r} names the folder of a user whom this system does not know"
+        ) from None
 
 
 def at_home(message: str) -> str:
-    """Return a message whose commands work for this home when somebody pastes them into the shell of this folder.
+    """Return a message in which every command works for this home when pasted into a shell in the working directory.
 
-    `TEMPKB_HOME=...` is put in front of each, unless `tempkb` alone would use the same home, or the command names
+    `TEMPKB_HOME=...` is put in front of each command, unless `tempkb` alone uses the same home, or the command names
     another.
 
     Args:
-        message: in which a command to type follows a colon, a semicolon or `&&`, perhaps with other variables in
-            front.
+        message: commands in it follow a colon, a semicolon or `&&`, and may begin with other
+            variables.
     """
     front = home_in_front()
     return _TYPED.sub(lambda one: one[0] if "TEMPKB_HOME=" in one[0] else front + one[0], message) if front else message
 
 
 def home_in_front() -> str:
-    """Return what a command needs in front so that it uses this home: `TEMPKB_HOME=... `, or nothing."""
+    """Return `TEMPKB_HOME=... `, the prefix with which a command uses this home; empty if it needs none."""
     try:
         path = home_path()
         is_default = path == DEFAULT_HOME.resolve()
     except SettingsError:
-        # There is no such home, which is what the message is about.
+        # There is no such home; the message reports this.
         return ""
     except OSError:
         # The working directory is gone.
@@ -277,7 +279,7 @@ def home_in_front() -> str:
 
 
 def in_shell(path: Path) -> str:
-    """Return a path as a shell reads it: from the working directory if it lies in there, else absolute."""
+    """Return a path quoted for a shell: relative if it is below the working directory, else absolute."""
     try:
         here = Path.cwd()
     except OSError:
@@ -286,13 +288,13 @@ def in_shell(path: Path) -> str:
 
 
 def free_home(path: Path, name: str, values: Mapping[str, Any]) -> str:
-    """Return, as a shell reads it, a folder beside a home that may become another home, or is the one that is meant.
+    """Return, quoted for a shell, a folder beside a home that can become another home, or already is the wanted one.
 
     Args:
-        path: of the home.
-        name: of the other; with a number when the name is taken by a file, by other files or by a home with other
-            values.
-        values: that the other home is to be made with, by setting.
+        path: folder of the home.
+        name: name of the folder; a number is added if a file, a folder of other files, or a home with other values has
+            that name.
+        values: settings of the other home, by name.
     """
     taken = 1
     while not _may_be_home(other := path.parent / (name if taken == 1 else f"{name}-{taken}"), values):
@@ -322,7 +324,7 @@ def load_home(**overrides: Any) -> Home:
     """Read the settings of the home that `TEMPKB_HOME` names.
 
     Args:
-        overrides: settings by field name that win over variables and files.
+        overrides: settings by field name that take precedence over variables and files.
 
     Raises:
         SettingsError: a value is not allowed, a name is unknown, or the home
@@ -332,26 +334,26 @@ def load_home(**overrides: Any) -> Home:
     path = home_path()
     if _UNREADABLE.search(str(path)):
         raise SettingsError(
-            f"TEMPKB_HOME: {str(path)!r} has one of the signs * ? \\ = or a control character, which DuckDB does not "
-            "take as part of a file's name; name or move the home without them"
+            f"TEMPKB_HOME: {str(path)!r} contains * ? \\ = or a control character, which DuckDB does not "
+            "accept in a file's name; use a path without them"
         )
     if path.exists() and not path.is_dir():
-        raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or a name for a new one")
+        raise SettingsError(f"TEMPKB_HOME: {path} is a file; expected a folder, or the path of a new one")
     try:
         settings = Settings(**_of_file(path / "tempkb.toml") | _of_variables() | overrides)
     except InvalidSettingsError as error:
         raise SettingsError(_in_words(error)) from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
-    asked = settings.wiki if "wiki" in settings.model_fields_set else None
-    return Home(path, _with_record(path, settings), asked)
+    chosen = settings.wiki if "wiki" in settings.model_fields_set else None
+    return Home(path, _with_record(path, settings), chosen)
 
 
 def _with_record(path: Path, settings: Settings) -> Settings:
     held = {key: value for key, value in read_record(path).items() if key in (*IDENTITY, *OF_WIKIDATA)}
     if not held:
         return settings
-    # Homes that are older than this setting hold all pages.
+    # Homes that were made before this setting existed hold all pages.
     held.setdefault("pages", "all")
     try:
         recorded = Settings(**held)
@@ -360,11 +362,11 @@ def _with_record(path: Path, settings: Settings) -> Settings:
         raise damaged_record(path, found) from None
     for key in held:
         wanted, has = getattr(settings, key), getattr(recorded, key)
-        # Without languages the wiki's own is meant, which the record tells.
+        # An empty list of languages means the wiki's own, which the record has.
         if key in settings.model_fields_set and wanted != has and (key, wanted) != ("languages", ()):
             raise SettingsError(
-                f"{key}: home {path} was made with {_shown(has)}, but the settings say {_shown(wanted)}. "
-                f"A home keeps what it was made with; for the other value use another folder: "
+                f"{key}: home {path} was made with {_shown(has)}, but the settings have {_shown(wanted)}. "
+                f"A home keeps its values; for the other value use another folder: "
                 f"TEMPKB_HOME={_other_home(path, recorded, key, wanted)} "
                 f"TEMPKB_{key.upper()}={shlex.quote(_shown(wanted))} tempkb build ..."
             )

@@ -1,7 +1,7 @@
-"""Titles: the only place where they change. Pure.
+"""Normalisation of page titles and link targets; no other module changes titles. Pure.
 
-A title here has spaces instead of underscores, no namespace prefix (that is the
-namespace number) and a first letter as the wiki's case rule wants it.
+A title has spaces instead of underscores, no namespace prefix (the namespace is a
+number), and a first letter in the case that the wiki prescribes.
 """
 
 import html
@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Literal
 from urllib.parse import unquote
 
-# Whitespace and underscores count as one space; direction marks are invisible and dropped, as MediaWiki does.
+# Whitespace and underscores count as one space; direction marks are invisible and dropped, as in MediaWiki.
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
 
-# Names that work on every wiki whatever its language.
+# Namespace names that work on every wiki, whatever its language.
 CANONICAL_NAMESPACES: Mapping[int, str] = {
     -2: "Media",
     -1: "Special",
@@ -49,12 +49,12 @@ class Title:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a link leads.
+    """The target of a link.
 
     Attributes:
-        kind: page; section (a part of a page); interwiki (another wiki); or invalid (no page can bear the name).
-        namespace, title: as of `Title`; an empty title with a section means the page itself.
-        section: the fragment behind `#`; None when there is none.
+        kind: page; section (a part of a page); interwiki (another wiki); or invalid (not a possible title).
+        namespace, title: as in `Title`; an empty title with a section means the page itself.
+        section: the fragment behind `#`; None if there is none.
     """
 
     kind: Literal["page", "section", "interwiki", "invalid"]
@@ -63,13 +63,13 @@ class Target:
     section: str | None = None
 
 
-# What no title may hold; and how long one may be, in bytes.
+# What no title may contain, and the longest title, in bytes.
 _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
 
 
 def may_be_title(text: str) -> bool:
-    """Can a page bear this name? Titles hold no brackets, braces, bars or control characters, and have a length.
+    """Can a page have this name? Titles hold no brackets, braces, bars or control characters, and are not too long.
 
     >>> may_be_title("C♯ (Musik)"), may_be_title("<html>")
     (True, False)
@@ -79,7 +79,7 @@ def may_be_title(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Site:
-    """What `<siteinfo>` says of a wiki: its name, its namespaces and how it treats first letters."""
+    """A wiki according to `<siteinfo>`: its name, its namespaces and how it treats first letters."""
 
     dbname: str | None = None
     namespaces: Mapping[int, str] = field(default_factory=lambda: {0: "", **CANONICAL_NAMESPACES})
@@ -109,8 +109,8 @@ class Site:
         """Read the target of a link as written: entities, percent signs, underscores, namespace and section.
 
         Args:
-            text: what stands before the pipe.
-            other_wikis: prefixes, in lower case, that lead to another wiki or language.
+            text: the text before the pipe.
+            other_wikis: prefixes, in lower case, of links to another wiki or language.
 
         >>> Site().read_target("new_york%20City#Old &amp; new")
         Target(kind='section', namespace=0, title='New york City', section='Old & new')
@@ -121,7 +121,7 @@ class Site:
         """
         if "&" in text:
             text = html.unescape(text)
-        # As MediaWiki does: percent signs are read before the section is split off, and in it, too.
+        # As in MediaWiki, percent signs are decoded before the section is split off, so also in the section.
         if "%" in text:
             text = unquote(text, errors="replace")
         page, sharp, section = text.partition("#")
@@ -138,7 +138,7 @@ class Site:
         return Target("page" if title.title else "invalid", title.namespace, title.title)
 
     def namespace_number(self, prefix: str) -> int | None:
-        """Number of the namespace that a prefix names, in lower case with single blanks; None if it names none."""
+        """Return the number of a namespace by its name, in lower case with single blanks; None if there is none."""
         return self._numbers.get(prefix)
 
     def within(self, text: str, namespace: int) -> str:
@@ -146,7 +146,7 @@ class Site:
         title = self.normalize(text)
         if title.namespace == namespace:
             return title.title
-        # A wiki may have gained or lost a namespace since its header was written: the page's own number decides.
+        # A wiki may have gained or lost a namespace since the header was written, so the page's own number decides.
         return self._first_letter(_spaced(text), namespace)
 
     def _first_letter(self, title: str, namespace: int) -> str:

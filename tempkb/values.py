@@ -1,8 +1,8 @@
-"""How the values of settings are read: from the words of a variable, from TOML, or from Python.
+"""Readers of the values of settings: from a variable's text, from TOML, or from Python.
 
-A reader takes a value as it was found and returns it as the setting has it. It
-raises `ValueError` or `TypeError` when the value is not allowed, and `OddValueError` when
-what is allowed alone would not say why.
+A reader takes a value as found and returns it in the setting's type. It raises
+`ValueError` or `TypeError` if the value is not allowed, and `OddValueError` if the
+list of allowed values alone would not explain why.
 """
 
 import re
@@ -24,10 +24,10 @@ class OddValueError(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting may be.
+    """Declaration of a setting.
 
     Attributes:
-        default: the value where none was chosen.
+        default: the value if none was set.
         read: the reader of its values.
         description: which values are allowed, in words.
     """
@@ -44,7 +44,7 @@ class Problem:
     Attributes:
         name: of the setting.
         found: the value.
-        why: the reason, where the description of the setting does not say it.
+        why: the reason, if the description of the setting does not give it.
         is_unknown: there is no such setting.
     """
 
@@ -63,7 +63,7 @@ class InvalidSettingsError(ValueError):
 
 
 def read_all(settings: Mapping[str, Setting], values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Problem]]:
-    """Read values by name, in the order of the settings; return the allowed ones, and what is wrong with the others."""
+    """Read values by name, in the order of the settings; return the allowed ones and the problems of the others."""
     read, problems = {}, {}
     for name in (*(name for name in settings if name in values), *(name for name in values if name not in settings)):
         if name not in settings:
@@ -107,7 +107,7 @@ def one_of(*allowed: str) -> Callable[[Any], str]:
 
 
 def whole(least: int, most: int | None = None) -> Callable[[Any], int]:
-    """Return a reader of whole numbers within bounds, both of which are allowed."""
+    """Return a reader of whole numbers from `least` to `most`, both included."""
 
     def read(value: Any) -> int:
         read = int(value)
@@ -135,7 +135,7 @@ def truth(value: Any) -> bool:
 
 def day(value: Any) -> date:
     """Read a day, YYYY-MM-DD."""
-    # An instant is a date for Python, too.
+    # In Python a datetime is also a date.
     if type(value) is date:
         return value
     if not _DAY.fullmatch(text(value)):
@@ -161,11 +161,11 @@ def headings(value: Any) -> tuple[str, ...] | Literal["standard"]:
 
 
 def words(pattern: str, why: str) -> Callable[[Any], tuple[str, ...]]:
-    """Return a reader of words, each once and in the order given, all of which a regular expression matches.
+    """Return a reader of words that match a regular expression, each once, in the given order.
 
     Args:
-        pattern: of a whole word.
-        why: what to say where a word is another.
+        pattern: for a whole word.
+        why: the reason to give if a word does not match.
     """
 
     def read(value: Any) -> tuple[str, ...]:

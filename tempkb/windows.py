@@ -1,8 +1,8 @@
 """Half-open windows of time and their cuts. Pure: no Dagster, no files.
 
 A window is [start, end), UTC. Its *cut* is its end: the first instant that is
-*not* in the window's snapshot. What does not belong here: Dagster partitions
-(`partitions.py`) and anything about dumps.
+*not* in the window's snapshot. Dagster's partitions are defined in
+`partitions.py`, and windows know nothing of dumps.
 """
 
 import calendar
@@ -19,7 +19,7 @@ _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 class Granularity(StrEnum):
-    """How long a window is. Weeks begin on Monday, as in ISO 8601."""
+    """The length of windows. Weeks begin on Monday, as in ISO 8601."""
 
     WEEK = "week"
     MONTH = "month"
@@ -29,7 +29,7 @@ class Granularity(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """The half-open stretch of time [start, end).
+    """The half-open span of time [start, end).
 
     >>> window = window_of(date(2021, 11, 5), Granularity.QUARTER)
     >>> window.key, window.label, window.cut.isoformat()
@@ -58,7 +58,7 @@ class Window:
 
     @property
     def label(self) -> str:
-        """What people see: `2021-Q4`, `2021-10`, `2021-W40`, `2021`."""
+        """Name for people: `2021-Q4`, `2021-10`, `2021-W40`, `2021`."""
         if self.granularity is Granularity.WEEK:
             iso = self.start.isocalendar()
             return f"{iso.year}-W{iso.week:02}"
@@ -135,19 +135,19 @@ def newest_ended(today: date, granularity: Granularity) -> Window:
 
 
 def refuse_future_cuts(
-    asked: str, cuts: Sequence[date], today: date, granularity: Granularity, option: str = ""
+    typed: str, cuts: Sequence[date], today: date, granularity: Granularity, option: str = ""
 ) -> None:
-    """Refuse cuts that have not come yet, at which no text can stand.
+    """Refuse cuts in the future, which no dump can serve.
 
     Args:
-        asked: what they were asked for as, for the message.
+        typed: the option or argument as typed, for the message.
         cuts: oldest first.
-        today: the day.
+        today: the current day, UTC.
         granularity: of the home's windows.
-        option: that goes before the days to type.
+        option: the option to put before the suggested cuts.
 
     Raises:
-        SettingsError: one of them lies after today; names the newest that can be built, and what to type.
+        SettingsError: a cut is after today; names the newest that can be built, and what to type.
     """
     later = [cut for cut in cuts if cut > today]
     if not later:
@@ -155,22 +155,22 @@ def refuse_future_cuts(
     newest = newest_ended(today, granularity).cut
     good = [cut for cut in cuts if cut <= today] or [newest]
     raise SettingsError(
-        f"{asked}: {later[0]} has not come yet, today is {today}. The newest cut that can be built is {newest}; type "
+        f"{typed}: {later[0]} has not come yet, today is {today}. The newest cut that can be built is {newest}; type "
         f"{option}{','.join(str(cut) for cut in good)}"
     )
 
 
-def refuse_unended(asked: str, windows: Sequence[Window], today: date, example: str) -> None:
+def refuse_unended(typed: str, windows: Sequence[Window], today: date, example: str) -> None:
     """Refuse windows that have not ended, which no dump can serve yet.
 
     Args:
-        asked: the option or argument as it was typed, for the message.
-        windows: that are asked for, oldest first.
-        today: the day.
-        example: what to type, with `{first}` and `{end}` for the days that would do.
+        typed: the option or argument as typed, for the message.
+        windows: the wanted windows, oldest first.
+        today: the current day, UTC.
+        example: what to type, with `{first}` and `{end}` for the days to put in.
 
     Raises:
-        SettingsError: one of them ends after today; names the newest that has ended, and what to type.
+        SettingsError: a window ends after today; names the newest that has ended, and what to type.
     """
     if not windows or windows[-1].cut <= today:
         return
@@ -179,7 +179,7 @@ def refuse_unended(asked: str, windows: Sequence[Window], today: date, example: 
     newest = newest_ended(today, unended.granularity)
     first = (ended or [newest])[0]
     raise SettingsError(
-        f"{asked}: {unended.label} has not ended yet, it ends on {unended.cut}, and today is {today}. The newest "
+        f"{typed}: {unended.label} has not ended yet, it ends on {unended.cut}, and today is {today}. The newest "
         f"window that has ended is {newest.label}; type {example.format(first=first.start, end=newest.end)}"
     )
 
@@ -195,12 +195,12 @@ def parse_range(text: str) -> tuple[date, date]:
         raise SettingsError(f"windows {text!r}: expected A..B with two days, such as 2020-01-01..2021-01-01")
     first, last = parse_day(match[1]), parse_day(match[2])
     if first >= last:
-        raise SettingsError(f"windows {text!r}: {last} does not come after {first}, so no window lies between them")
+        raise SettingsError(f"windows {text!r}: {last} is not after {first}, so there is no window between them")
     return first, last
 
 
 def nearest_days(days: Iterable[date], wanted: date, n: int = 3) -> list[date]:
-    """Return the days nearest to one, the nearest first; of two as near the earlier.
+    """Return the `n` days nearest to `wanted`, the nearest first; the earlier of two equally near ones.
 
     >>> nearest_days([date(2021, 1, 1), date(2022, 1, 1), date(2023, 1, 1)], date(2022, 12, 31), 2)
     [datetime.date(2023, 1, 1), datetime.date(2022, 1, 1)]
@@ -213,7 +213,7 @@ def parse_day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        # That a month or day does not exist is worth telling; Python's name of the form is not.
+        # If the month or day does not exist, Python's reason is helpful; its name of the format is not.
         why = "" if "isoformat" in str(error) else f" ({error})"
         raise SettingsError(f"day {text!r}: expected YYYY-MM-DD, such as 2021-01-31{why}") from None
 
@@ -226,6 +226,17 @@ def epoch_seconds(day: date) -> int:
 def instant(seconds: int) -> datetime:
     """Return the aware UTC instant `seconds` after 1970-01-01."""
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def stretches(windows: Sequence[Window]) -> list[list[Window]]:
+    """Split windows into runs of consecutive ones, since a run of Dagster takes one range of partitions."""
+    rows: list[list[Window]] = []
+    for window in windows:
+        if rows and rows[-1][-1].end == window.start:
+            rows[-1].append(window)
+        else:
+            rows.append([window])
+    return rows
 
 
 def _add_months(day: date, months: int) -> date:

@@ -1,8 +1,8 @@
-"""Words that messages share: how many of what."""
+"""Words that messages share: counts with their nouns."""
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, as people write it.
+    """Return a number with its noun, with commas between thousands.
 
     Args:
         n: how many.

@@ -1,6 +1,6 @@
-"""`make docs`: write the parts of `docs/` that follow from the declarations; a test fails where they differ.
+"""`make docs`: writes the parts of `docs/` that are generated from the declarations; a test fails if they differ.
 
-A file keeps its prose; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` is written here.
+Only the text between `<!-- begin NAME -->` and `<!-- end NAME -->` is generated; the other text of a file is kept.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 from tempkb.record import IDENTITY, OF_WIKIDATA
 from tempkb.room import Room
-from tempkb.rooms import ROOMS, TABLES
+from tempkb.rooms import BENCHMARKS, ROOMS, TABLES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
@@ -40,22 +40,26 @@ SETTINGS = {
     "wikidata_items": ("", "The items that are kept from Wikidata: those with a page in the wiki, or all."),
     "classes": (
         "",
-        "Classes below which items are looked for; the default is humans, disambiguation pages, lists and categories.",
+        "The classes that `entity_classes` lists for the items below them; the default is humans, disambiguation pages, "
+        "lists and categories.",
     ),
     "engine": ("", "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md)."),
     "ray_address": ("this machine", "The address of the Ray cluster."),
     "workers": ("all cores", "How many processes read files, on all machines together."),
     "mirror": ("the home's own folder", "Where new dumps are looked for."),
     "contact": ("none", "Sent to servers of dumps with every request, as Wikimedia asks."),
-    "bandwidth": ("no limit", "The most that downloads may take."),
+    "bandwidth": ("no limit", "The largest rate of all downloads together."),
     "keep_dumps": ("all", "How many dumps of the wiki, and how many of Wikidata, are kept."),
     "wikidata_days": ("", "How many days newer a Wikidata dump must be than the last one that was read."),
-    "automation": ("", "Sensors and the schedule are switched on as soon as the daemon runs."),
-    "failure_hook": ("none", "Started for each failed run, with the failure as JSON on its standard input."),
-    "duckdb_max_rows": ("", "Tables with more rows become views over the lake."),
-    "strict": ("", "A damaged file is an error; by default the pages that are whole are kept."),
+    "automation": ("", "Whether sensors and the schedule are switched on as soon as the daemon runs."),
+    "failure_hook": (
+        "none",
+        "A program that is started for each failed run, with the failure as JSON on its standard input.",
+    ),
+    "duckdb_max_rows": ("", "Tables with more rows are views over the lake in the DuckDB file."),
+    "strict": ("", "Whether a damaged file is an error; by default its complete pages are used."),
 }
-"""What each setting is for, and how its default is written where the value itself says nothing."""
+"""The meaning of each setting, and its default in words if the value itself does not explain it."""
 
 
 def main() -> None:
@@ -69,13 +73,14 @@ def documents() -> dict[Path, str]:
     blocks = {
         "tables.md": {"tables": tables},
         "settings.md": {"settings": settings},
+        "releases.md": {"options": options},
         "architecture.md": {"rooms": rooms, "tables": graph, "jobs": jobs},
     }
     return {(path := ROOT / "docs" / name): _filled(path, made) for name, made in blocks.items()}
 
 
 def tables() -> str:
-    """Every table with its columns, then its room's views, by room."""
+    """Return all tables with their columns, and all views, by room."""
     parts = [line for room in ROOMS for line in _of_room(room)]
     parts += ["## Beside every table", ""]
     parts += [line for table in SIDE_TABLES for line in _of_table(table)]
@@ -83,7 +88,7 @@ def tables() -> str:
 
 
 def settings() -> str:
-    """A table of all settings: default, allowed values, meaning."""
+    """Return a table of all settings: default, allowed values, meaning."""
     defaults = _defaults()
     lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
     for name, field in Settings.model_fields.items():
@@ -104,8 +109,27 @@ def settings() -> str:
     )
 
 
+def options() -> str:
+    """For each benchmark a table of what its command takes, and of what its releases can be exported with."""
+    parts = []
+    for one in BENCHMARKS:
+        parts += [
+            f"### tempkb release {one.command}",
+            "",
+            one.meaning,
+            "",
+            "| option | default | meaning |",
+            "|---|---|---|",
+        ]
+        for number, option in enumerate(one.all_options):
+            shown = option.name.upper() if number == 0 else f"--{option.name.replace('_', '-')}"
+            parts.append(_row(f"`{shown}`", f"`{option.default}`" if option.default else "", option.meaning))
+        parts.append("")
+    return "\n".join(parts)
+
+
 def rooms() -> str:
-    """Rooms, and which room reads tables of which, as Mermaid."""
+    """Return the rooms as Mermaid, with an arrow if a room reads tables of another one."""
     room_of = {table.name: room.name for room in ROOMS for table in room.tables}
     edges = {(room_of[parent], room_of[child]) for parent, child in edges_of_tables() if parent in room_of}
     lines = [f'    {room.name}["{room.name}<br/>{_counted(room)}"]' for room in ROOMS]
@@ -128,13 +152,16 @@ def graph() -> str:
 
 
 def jobs() -> str:
-    """Jobs with the tables that they build, and what starts jobs by itself."""
+    """Return the jobs with the tables that they build, and the sensors and schedules that start jobs."""
     made = _definitions()
     lines = ["| job | what it does | tables |", "|---|---|---|"]
-    names = {table.name for table in TABLES}
+    graph, order = made.resolve_asset_graph(), [table.name for table in TABLES]
     for job in made.jobs or ():
-        chosen = [name for name in re.findall(r'key:"(\w+)"', str(getattr(job, "selection", ""))) if name in names]
-        shown = ", ".join(f"`{name}`" for name in chosen) or "none"
+        # A job of ops alone has no selection.
+        selection = getattr(job, "selection", None)
+        chosen = selection.resolve(graph) if selection is not None else ()
+        names = sorted({key.path[-1] for key in chosen}, key=order.index)
+        shown = ", ".join(f"`{name}`" for name in names) or "none"
         lines.append(_row(f"`{job.name}`", str(job.description), shown))
     lines += ["", "| sensor or schedule | what it does | jobs |", "|---|---|---|"]
     for one in made.sensors or ():
@@ -149,9 +176,7 @@ def edges_of_tables() -> list[tuple[str, str]]:
     graph = _definitions().resolve_asset_graph()
     order = {table.name: number for number, table in enumerate(TABLES)}
     edges = {
-        (parent.to_user_string(), key.to_user_string())
-        for key in graph.get_all_asset_keys()
-        for parent in graph.get(key).parent_keys
+        (parent.path[-1], key.path[-1]) for key in graph.get_all_asset_keys() for parent in graph.get(key).parent_keys
     }
     return sorted(edges, key=lambda one: (order[one[1]], order[one[0]]))
 

@@ -64,7 +64,7 @@ def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_insid
         PYTHONDONTWRITEBYTECODE="1",
         **outside,
     )
-    assert "82 of 82 windows stand." in done.stdout
+    assert "82 of 82 windows are built." in done.stdout
     said = run_tempkb(
         home, "sql", "SELECT count(*) AS n, max(cut) AS last FROM stable_snapshots", "--csv", cwd=elsewhere
     )
@@ -80,7 +80,7 @@ def test_a_build_of_what_is_built_does_nothing_and_says_so(demo_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)
     done = run_tempkb(home, "build")
-    assert "No window to build: what was asked for stands." in done.stdout
+    assert "Nothing to build: all requested windows are built." in done.stdout
 
 
 def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
@@ -102,7 +102,7 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
     [
         (["sql", "SELECT nothing FROM nowhere"], "the query was refused: Catalog Error"),
         (["sql", "DELETE FROM stable_snapshots"], "the query was refused"),
-        (["show", "No such page"], "no page bore the title 'No such page' at that cut"),
+        (["show", "No such page"], "no page had the title 'No such page' at that cut"),
         (
             ["show", "Harbour Clock", "--cut", "2021-10-02"],
             "stable_snapshots is not built at that cut; the nearest are 2021-10-01, 2022-01-01, 2021-07-01",
@@ -135,7 +135,7 @@ def test_mistakes_get_one_clear_message_and_no_trace(demo_home, tmp_path, argume
 
 def test_show_tells_why_a_text_won(demo_home):
     said = run_tempkb(demo_home, "show", "Harbour Clock", "--cut", "2021-10-01").stdout
-    assert "won: its text stood 12 d of the 30 days before the cut (40%)" in said
+    assert "won: its text was visible for 12 d of the 30 days before the cut (40%)" in said
     assert "10 d" in said
     assert "It strikes." in said
 
@@ -154,9 +154,9 @@ def test_publish_and_gc(demo_home, tmp_path):
     shutil.copytree(demo_home, home)
     (home / "tempkb.duckdb").unlink()
     said = run_tempkb(home, "publish").stdout
-    assert said.startswith("Brought in: ")
+    assert said.startswith("Published: ")
     assert said.endswith("Nothing is pending.\n")
-    assert run_tempkb(home, "publish").stdout == "Brought in: 0. Nothing is pending.\n"
+    assert run_tempkb(home, "publish").stdout == "Published: 0 partitions. Nothing is pending.\n"
     # The files of both dumps were written down twice: when they were registered, and with what the pass found.
     assert run_tempkb(home, "gc").stdout == "2 folders removed.\n"
     assert run_tempkb(home, "gc").stdout == "0 folders removed.\n"
@@ -219,7 +219,7 @@ def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
     )
     done = run_tempkb(tmp_path / "home", "build", "--all", "--dump", str(plain), TEMPKB_GRANULARITY="year")
     assert "history.xml is damaged: byte " in done.stdout
-    assert "1 revisions lost. Every whole page was kept." in done.stdout
+    assert "1 revisions lost. Every complete page was kept." in done.stdout
 
 
 def test_python_reads_what_the_command_built(demo_home):

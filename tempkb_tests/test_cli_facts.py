@@ -25,7 +25,7 @@ def home(tmp_path_factory):
         TEMPKB_FIRST_WINDOW="2019-01-01",
     )
     assert "some.json is damaged: 1 damaged lines (8). Every whole entity was kept." in done.stdout
-    assert "Wikidata stands as wikidatawiki-" in done.stdout
+    assert "Wikidata is built from wikidatawiki-" in done.stdout
     assert "FROM facts" in done.stdout
     run_tempkb(folder / "home", "release", "dynamic-templama", "2019-01-01..2021-01-01", "--name", "quarters")
     return folder / "home"
@@ -50,7 +50,7 @@ def stale(home, **settings):
 
 def test_what_is_read_is_not_read_again(home):
     done = run_tempkb(home, "build")
-    assert "Wikidata stands as" in done.stdout
+    assert "Wikidata is built from" in done.stdout
     (runs,) = rows(home, "SELECT count(*) AS n FROM published WHERE table_name = 'facts'")
     assert runs == {"n": 1}
     assert stale(home) == {}
@@ -106,7 +106,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
         ),
         (
             ["release", "templama", "2019-01-01..2020-01-01", "--dump-id", "wikidatawiki-19990101"],
-            "facts of wikidatawiki-19990101 is not built; there: wikidatawiki-",
+            "facts of wikidatawiki-19990101 is not built; built: wikidatawiki-",
         ),
         (
             ["release", "templama", "2019-01-01..2020-01-01", "--set", "beauty=1"],

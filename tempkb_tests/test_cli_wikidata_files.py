@@ -46,7 +46,7 @@ def refused(home, *arguments, **variables):
 def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     file = write_lines(tmp_path / "some.json", changed_on("2020-11-10", "2020-11-13", "2020-11-11"))
     named = ("build", "--dump", str(file), "--day")
-    assert "--day 2999-01-01: has not come yet, today is 20" in refused(home, *named, "2999-01-01")
+    assert "--day 2999-01-01: is in the future, today is 20" in refused(home, *named, "2999-01-01")
     said = refused(home, *named, "2020-11-12")
     assert "--day 2020-11-12: some.json holds a change of 2020-11-13" in said
     # Nothing of it is remembered, so that the next build does not fail of it again.
@@ -98,7 +98,7 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
         ("classes", "Q5", "Q5,Q4167410,Q13406463,Q4167836"),
     ):
         said = refused(home, "build", "--dump", str(later), **{f"TEMPKB_{name.upper()}": value})
-        assert f"{name}: home {home} was made with {held}, but the settings say {value}." in said
+        assert f"{name}: home {home} was made with {held}, but the settings have {value}." in said
         assert f"TEMPKB_HOME={home.with_name(f'xwiki-{value}')} TEMPKB_{name.upper()}={value} tempkb build" in said
     # What is not set is as it was.
     run_tempkb(home, "build", "--dump", str(later))
@@ -123,7 +123,7 @@ def test_an_older_home_is_held_to_what_its_tables_were_made_with(tmp_path, home)
     record.write_text("\n".join(older) + "\n", "utf-8")
     said = refused(home, "build", "--dump", str(later), TEMPKB_LANGUAGES="de")
     assert "languages: home" in said
-    assert "was made with en, but the settings say de" in said
+    assert "was made with en, but the settings have de" in said
     run_tempkb(home, "build", "--dump", str(later), TEMPKB_LANGUAGES="en")
     assert 'languages = ["en"]' in record.read_text("utf-8")
     assert len(days()) == 2
@@ -158,4 +158,4 @@ def test_history_and_wikidata_are_named_one_after_the_other(tmp_path, home, orde
     ]
     assert {str(day) for day in tempkb.read("facts")["dump_date"].to_pylist()} == {"2020-07-01"}
     done = run_tempkb(home, "build", **variables)
-    assert "Wikidata stands as wikidatawiki-" in done.stdout
+    assert "Wikidata is built from wikidatawiki-" in done.stdout

@@ -15,10 +15,10 @@ from tempkb.cli import main
 from tempkb.dumps.catalogue import Dump, DumpFile, remember
 from tempkb.dumps.sums import known_sums
 from tempkb.errors import StoredDamageError
-from tempkb.refresh import is_built
+from tempkb.planning.building import build
+from tempkb.planning.built import is_built
+from tempkb.planning.requests import Request
 from tempkb.revisions.windows import read_windows
-from tempkb.run import build
-from tempkb.selection import Request
 from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
@@ -28,7 +28,7 @@ from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
 
 BY_HAND = (
-    "No mirror is set, so put a whole copy there by hand, or fetch it once something is to be built from it: "
+    "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
     "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
 )
 SETTINGS = {"TEMPKB_FIRST_WINDOW": "2021-01-01", "TEMPKB_WORKERS": "1"}
@@ -202,7 +202,7 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert lines[0].endswith("Build it again: tempkb build")
     assert f"Build it again: TEMPKB_HOME={in_shell(home)} tempkb build" in said.output
     assert lines[1].startswith("release 'mine': ")
-    assert "; dump_files says " in lines[2]
+    assert "; dump_files has " in lines[2]
     assert lines[2].endswith(
         f"with {sums['sha256']}. Move it away: mv {shlex.quote(str(dump))} {shlex.quote(f'{dump}.damaged')}. {BY_HAND}"
     )
@@ -218,7 +218,7 @@ def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
     path = data_file(home, "page_wikitexts", "2020-10-01")
     whole = path.read_bytes()
     place = "tempkb: page_wikitexts 2020-10-01, part-00000.parquet: found a file that DuckDB cannot read ("
-    expected = "expected what tempkb wrote. Compare it with its sum, which tells what to type then: tempkb verify"
+    expected = "expected what tempkb wrote. Compare it with its checksum, and see how to repair it: tempkb verify"
     harms = {
         whole[:-10]: f"{place}Invalid Input Error: No magic bytes found at end of file 'part-00000.parquet'",
         b"": f"{place}Invalid Input Error: File 'part-00000.parquet' too small to be a Parquet file",
@@ -247,15 +247,16 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     # This home is a copy of the one in which the sum was noted.
     (note,) = home.glob("dumps/sums/*.json")
     said = (
-        f"testwiki-20210701, {json.loads(note.read_text())['path']}: found no such file; expected it, as it was read. "
+        f"testwiki-20210701, {json.loads(note.read_text())['path']}: the file is missing, though tempkb has read it "
+        "before. "
     )
-    forget = "If nothing is to be built from it any more: tempkb rm --dump "
+    forget = "If nothing more is to be built from it: tempkb rm --dump "
     lines = plain(typed("verify").output, home).splitlines()
     assert lines[0] == f"{said}{BY_HAND}. {forget}testwiki-20210701"
     assert lines[1].startswith("1 fault found (")
     monkeypatch.setenv("TEMPKB_MIRROR", str(tmp_path))
     assert plain(typed("verify").output, home).startswith(
-        f"{said}testwiki-20210701 comes again from the mirror {tmp_path} once something is to be built from it: "
+        f"{said}If something is still to be built from testwiki-20210701, fetch it again from the mirror {tmp_path}: "
         f"tempkb fetch. {forget}"
     )
     monkeypatch.delenv("TEMPKB_MIRROR")
@@ -266,8 +267,8 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     assert typed("verify").output.startswith("All is well (")
     elsewhere.unlink()
     assert plain(typed("verify").output, home).splitlines()[0] == (
-        f"testwiki-20210801, {elsewhere}: found no such file; expected it, since it was named with --dump. Get the file "
-        "again from where it came, and name it where it lies then: tempkb build --dump FILE. "
+        f"testwiki-20210801, {elsewhere}: the file is missing, though it was named with --dump. Get the file "
+        "again from its source and name its path: tempkb build --dump FILE. "
         f"{forget}testwiki-20210801"
     )
     assert typed("rm", "--dump", "testwiki-20210801", "--yes").exit_code == 0
@@ -293,14 +294,14 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
     said = typed("status")
     assert said.exit_code == 0
     assert "type the command that made the release once more" in said.output
-    assert "found something else than the sums of a file" in typed("verify").output
+    assert "this is not a note of a file's checksums" in typed("verify").output
     record = home / "home.toml"
     record.write_bytes(record.read_bytes()[:-200])
     for command in ("status", "verify", "build"):
         said = typed(command)
         assert (said.exit_code, said.output.count("\n")) == (1, 1)
         assert "home.toml: found " in said.output
-        assert said.output.endswith(f"A copy lies in the lake: cp {home}/lake/home.toml {record}\n")
+        assert said.output.endswith(f"The lake has a copy: cp {home}/lake/home.toml {record}\n")
 
 
 def test_for_a_partition_of_a_release_another_command_is_named(home):
@@ -325,5 +326,5 @@ def test_for_a_partition_of_a_release_another_command_is_named(home):
     (version,) = store.lake.versions("mentions", ["2021-01-01"])
     path = data_file(home, "mentions", "2021-01-01")
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    with pytest.raises(StoredDamageError, match="what to type: tempkb status$"):
+    with pytest.raises(StoredDamageError, match="for the command to type: tempkb status$"):
         version.paths()

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from tempkb import run
 from tempkb.errors import SettingsError
-from tempkb.selection import Request
+from tempkb.planning.building import build as build_request
+from tempkb.planning.requests import Request
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.test_looking import BROKEN, HTML
 from tempkb_tests.revisions.builds import export, page, revision
@@ -66,9 +66,9 @@ def partitions_of(home):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        pytest.param(HTML, "holds not one whole page (it is an HTML page", id="an HTML page"),
-        pytest.param(bz2.compress(HTML), "holds not one whole page (it is an HTML page", id="a packed HTML page"),
-        pytest.param(b"", "holds not one whole page (the file is empty)", id="empty"),
+        pytest.param(HTML, "holds no whole page (it is an HTML page", id="an HTML page"),
+        pytest.param(bz2.compress(HTML), "holds no whole page (it is an HTML page", id="a packed HTML page"),
+        pytest.param(b"", "holds no whole page (the file is empty)", id="empty"),
         pytest.param(bz2.compress(GOOD)[:-40], "cut at byte", id="cut"),
         pytest.param(bz2.compress(export()), "there is no <page>", id="a head without pages"),
     ],
@@ -83,7 +83,7 @@ def test_a_named_dump_that_is_none_leaves_nothing_and_the_good_one_of_its_name_i
     assert not (home / "home.toml").exists()
     assert is_untouched(home)
     path.write_bytes(bz2.compress(GOOD))
-    assert "4 of 4 windows stand." in build(home, "--all", "--dump", str(path)).stdout
+    assert "4 of 4 windows are built." in build(home, "--all", "--dump", str(path)).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
 
 
@@ -99,7 +99,7 @@ def test_what_is_mistyped_beside_a_named_dump_does_not_decide_what_the_home_is(h
         ("2010-01-01..2021-01-01", "the home's windows begin on 2018-01-01"),
     ):
         with pytest.raises(SettingsError, match=re.escape(words)):
-            run.build(Request(windows=asked, dump_files=(path,)))
+            build_request(Request(windows=asked, dump_files=(path,)))
         assert not (home_folder / "home.toml").exists()
         assert is_untouched(home_folder)
 
@@ -117,10 +117,10 @@ def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
     done = build(home, check=False)
     assert done.returncode == 1
     assert done.stdout.count("failed:") == 1
-    assert "holds not one whole page (it is an HTML page" in done.stdout
+    assert "holds no whole page (it is an HTML page" in done.stdout
     assert not list((home / "lake").rglob("CURRENT"))
     folder_dump(home, bz2.compress(GOOD))
-    assert "4 of 4 windows stand." in build(home).stdout
+    assert "4 of 4 windows are built." in build(home).stdout
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
 
 
@@ -138,7 +138,7 @@ def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tm
     assert failed.count("yesterday") == 1
     done = build(home)
     assert "is damaged: byte" in done.stdout
-    assert "4 of 4 windows stand." in done.stdout
+    assert "4 of 4 windows are built." in done.stdout
 
 
 def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
@@ -153,7 +153,7 @@ def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
             assert table.name in done.stdout
             assert not list((home / "lake").rglob("CURRENT"))
         table.unlink()
-    assert "4 of 4 windows stand." in build(home).stdout
+    assert "4 of 4 windows are built." in build(home).stdout
 
 
 def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_path):
@@ -164,7 +164,7 @@ def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_pat
         (HTML, "it is an HTML page"),
         (b"plain", "byte 0"),
         (gzip.compress(b"[]"), "an empty list"),
-        (gzip.compress(b'{"a": 1}'), "holds not one entity"),
+        (gzip.compress(b'{"a": 1}'), "holds no entity"),
         (gzip.compress(json.dumps([{"id": "x1"}, {"id": "x2"}]).encode()), "is the id of no entity"),
     ):
         path.write_bytes(data)
@@ -189,7 +189,7 @@ def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
     listed.write_text("No such page\n", "utf-8")
     done = build(home, "--all", "--pages", str(listed), "--dump", str(path), check=False)
     assert done.returncode == 1
-    assert "not one page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
+    assert "no page of testwiki-20220101 is in the part of the wiki that the home holds" in " ".join(
         done.stdout.split()
     )
     assert not list((home / "lake").rglob("stable_snapshots/*/CURRENT"))

@@ -11,6 +11,7 @@ from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import Sqlit
 from sqlalchemy.exc import OperationalError
 
 from tempkb import instance
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import write_entry
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
@@ -52,7 +53,9 @@ def known_to_dagster(home):
     """What a plain Dagster finds in the home: runs, dumps, releases."""
     with dg.DagsterInstance.from_config(str(home.dagster)) as one:
         assert one.all_instigator_state() == []
-        return one.get_runs_count(), *(sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "releases"))
+        return one.get_runs_count(), *(
+            sorted(one.get_dynamic_partitions(family)) for family in ("dumps", "tempel_releases")
+        )
 
 
 def test_killed_while_the_storage_is_made_leaves_none_and_the_next_makes_it(home_folder):
@@ -145,7 +148,7 @@ def test_whole_is_told_from_broken(made, tmp_path, wedge, flaw):
 )
 def test_a_home_that_an_earlier_tempkb_left_broken_is_mended(home, monkeypatch, capsys, wedges, told, known):
     monkeypatch.setattr(instance, "_MOMENT", 0.1)
-    (home.dagster / "whole").unlink()
+    (home.dagster / "whole-2").unlink()
     for name, wedge in wedges.items():
         wedge(home.dagster / name)
     prepare_dagster(home)
@@ -160,11 +163,37 @@ def test_a_home_that_an_earlier_tempkb_left_broken_is_mended(home, monkeypatch, 
 
 
 def test_a_whole_home_of_an_earlier_tempkb_is_kept_without_a_word(home, capsys):
-    (home.dagster / "whole").unlink()
+    (home.dagster / "whole-2").unlink()
     prepare_dagster(home)
     assert capsys.readouterr().err == ""
     assert known_to_dagster(home) == (1, ["testwiki-20200101"], [])
-    assert (home.dagster / "whole").is_file()
+    assert (home.dagster / "whole-2").is_file()
+
+
+def test_releases_of_an_earlier_version_move_to_the_partitions_of_their_benchmarks_once(home):
+    """Before, one set held the releases of all benchmarks, and a shared table had one asset."""
+    store = Store(home, [FACT_SPELLS])
+    write_entry(home, "dynamic_templama", "quarters", {"design": {}})
+    write_entry(home, "templama", "asked", {"design": {}})
+    store.write(FACT_SPELLS, "quarters", [FACT_SPELLS.schema.empty_table()], Provenance())
+    former = dg.AssetKey("fact_spells")
+    prepare_dagster(home)
+    with dg.DagsterInstance.from_config(str(home.dagster)) as one:
+        one.add_dynamic_partitions("releases", ["asked", "gone", "quarters", "study"])
+        one.report_runless_asset_event(dg.AssetMaterialization(former, partition="quarters"))
+        one.report_runless_asset_event(dg.AssetMaterialization("tempel_plans", partition="study"))
+    (home.dagster / "whole-2").rename(home.dagster / "whole")
+    sets = ("tempel_releases", "ecbd_releases", "templama_releases", "dynamic_templama_releases", "releases")
+    for _ in range(2):
+        with dagster_at(home) as one:
+            assert [one.get_dynamic_partitions(name) for name in sets] == [["study"], [], ["asked"], ["quarters"], []]
+            own = dg.AssetKey(["dynamic_templama", "fact_spells"])
+            assert one.get_materialized_partitions(own) == {"quarters"}
+            # Built is only what the lake holds.
+            assert one.get_materialized_partitions(dg.AssetKey(["templama", "fact_spells"])) == set()
+            assert not one.has_asset_key(former)
+            assert one.get_materialized_partitions(dg.AssetKey("tempel_plans")) == {"study"}
+            assert len(one.fetch_materializations(own, limit=5).records) == 1
 
 
 def test_a_storage_that_is_marked_is_not_opened_again(home):
@@ -186,7 +215,7 @@ def test_a_storage_that_is_damaged_later_is_told_and_looked_at_by_the_next_comma
     refused = pytest.raises(TempkbError, match=r"file is not a database.*next command makes anew what is broken")
     with refused, dagster_at(home) as one:
         one.get_dynamic_partitions("dumps")
-    assert not (home.dagster / "whole").exists()
+    assert not (home.dagster / "whole-2").exists()
 
 
 def test_a_torn_log_of_a_run_is_that_runs_alone(home):

@@ -99,7 +99,7 @@ def test_a_home_keeps_what_it_was_made_with(home_folder, monkeypatch):
     other = home_folder.with_name("simplewiki-year")
     with pytest.raises(
         SettingsError,
-        match=r"granularity: home .* was made with month, but the settings say year\. .*"
+        match=r"granularity: home .* was made with month, but the settings have year\. .*"
         rf"TEMPKB_HOME={other} TEMPKB_GRANULARITY=year tempkb build",
     ):
         load_home()
@@ -166,7 +166,7 @@ def test_a_record_that_is_not_as_it_was_written_is_one_sentence_with_what_to_typ
         said = str(refused.value)
         assert said.startswith(f"{record}: found "), what
         assert said.endswith(
-            f"; expected what tempkb wrote when the home was made. A copy lies in the lake: cp {copy} {record}"
+            f"; expected what tempkb wrote when the home was made. The lake has a copy: cp {copy} {record}"
         ), what
     record.unlink()
     with pytest.raises(SettingsError, match=r"home.toml: found no such file; expected what .* cp "):
@@ -192,7 +192,7 @@ def test_a_record_of_an_earlier_version_is_read_copied_and_held_to_its_lines(hom
     record.write_text(written + "\n")
     assert load_home().contributor_salt == salt
     for now, found in (
-        (written[:-40], "no valid TOML"),
+        (written[:-40], "invalid TOML"),
         (written[: written.index("contributor_salt")], "no contributor_salt of 32 hexadecimal digits"),
         (written.replace("granularity", "granularitx"), "a line granularitx, which tempkb does not write"),
         ("", "an empty file"),
@@ -218,8 +218,8 @@ def test_of_two_first_writers_of_a_home_the_second_holds_what_the_first_wrote(ho
     """Two builds begin in an empty home: when the second claims it, the first has just written it down."""
     first, second, third = load_home(), load_home(), load_home(granularity="month")
     assert first.claim("onewiki").settings.wiki == "onewiki"
-    with pytest.raises(SettingsError, match="was made with onewiki, but the settings say otherwiki"):
+    with pytest.raises(SettingsError, match="was made with onewiki, but the settings have otherwiki"):
         second.claim("otherwiki")
-    with pytest.raises(SettingsError, match="granularity: home .* was made with quarter, but the settings say month"):
+    with pytest.raises(SettingsError, match="granularity: home .* was made with quarter, but the settings have month"):
         third.claim("onewiki")
     assert second.claim("onewiki").contributor_salt == first.claim("onewiki").contributor_salt

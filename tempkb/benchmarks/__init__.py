@@ -1,1 +1,1 @@
-"""The four questions: benchmarks built from the tables of the other rooms, frozen as releases."""
+"""The benchmarks, built from the tables of the other rooms as frozen releases."""

@@ -1,9 +1,86 @@
-"""What a benchmark declares beside its room. No Dagster here, no click."""
+"""The declaration of a benchmark: its tables, commands and options. Plain data, without Dagster, click or code.
 
+The code that builds and exports releases, its `Methods`, is not needed by commands that only read. The declaration has
+its name, and it is imported when a release is made, built or exported.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
+from tempkb.errors import DesignError
 from tempkb.room import Room
 from tempkb.store.tables import Table
+
+if TYPE_CHECKING:
+    from tempkb.benchmarks.methods import Methods
+
+
+@dataclass(frozen=True)
+class Option:
+    """A value that people give: an option or an argument of a command, and a field of a run's configuration.
+
+    Attributes:
+        name: its name with underscores; the command's option has hyphens.
+        meaning: one or two sentences.
+        default: the value if none is given.
+        many: whether it may be given several times.
+        metavar: the placeholder of the value in `--help`; empty for the name.
+        is_file: whether it is the path of a file, which must exist.
+    """
+
+    name: str
+    meaning: str = ""
+    default: str = ""
+    many: bool = False
+    metavar: str = ""
+    is_file: bool = False
+
+
+@dataclass(frozen=True)
+class Action:
+    """A command that makes a release from one that is built: an extension of it, or another release.
+
+    Attributes:
+        name: the command's name.
+        meaning: one sentence.
+        arguments: its arguments after the release's name.
+        examples: what can follow `tempkb release`.
+    """
+
+    name: str
+    meaning: str
+    arguments: tuple[Option, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A command that adds rows to a table of a release that is built; it can be used any number of times.
+
+    Attributes:
+        name: the command's name.
+        table: the table that it fills, which the job that builds a release does not write.
+        meaning: what the command does, in sentences.
+        arguments: its arguments after the release's name.
+        examples: what can follow `tempkb release`.
+        done: the message at its end; `{name}` is the release.
+        view: the view that shows the result.
+    """
+
+    name: str
+    table: Table
+    meaning: str
+    arguments: tuple[Option, ...]
+    examples: tuple[str, ...]
+    done: str
+    view: str
+
+    @property
+    def job(self) -> str:
+        """Name of the job that fills the table."""
+        return f"count_{self.table.name}"
 
 
 @dataclass(frozen=True)
@@ -11,18 +88,41 @@ class Benchmark:
     """A benchmark.
 
     Attributes:
-        name: in the register of releases, and of its command with hyphens.
-        title: as people write it.
-        room: its tables, views, assets and checks.
-        shared: a room whose tables it shares with another benchmark; its releases have rows there as well.
-        apart: tables of its room that the job which builds a release leaves to a job of their own.
+        name: its name in the register of releases and, with hyphens, that of its command.
+        title: its name for people.
+        room: its tables and views.
+        methods: dotted name of the module with its `METHODS`.
+        meaning: what its command does, in one sentence.
+        study: the required argument of its command: the windows or snapshots of a release.
+        options: options of its command, besides those that all benchmarks have.
+        presets: names of its presets; the first is the default.
+        examples: what can follow `tempkb release`.
+        details: further sentences for `--help`.
+        shared: tables that its releases share with those of another benchmark.
+        export_options: options of `tempkb release export` for its releases.
+        actions: commands that make a release from one of its releases.
+        measurements: commands that add rows to a table of one of its releases.
     """
 
     name: str
     title: str
     room: Room
-    shared: Room | None = None
-    apart: tuple[Table, ...] = ()
+    methods: str
+    meaning: str
+    study: Option
+    options: tuple[Option, ...]
+    presets: tuple[str, ...]
+    examples: tuple[str, ...]
+    details: str = ""
+    shared: tuple[Table, ...] = ()
+    export_options: tuple[Option, ...] = ()
+    actions: tuple[Action, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """Name of the command that makes a release."""
+        return self.name.replace("_", "-")
 
     @property
     def job(self) -> str:
@@ -30,7 +130,51 @@ class Benchmark:
         return f"build_{self.name}"
 
     @property
+    def partition_set(self) -> str:
+        """Name of Dagster's set of partitions, which are the benchmark's releases."""
+        return f"{self.name}_releases"
+
+    @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables that a release is built into, in the order of the data."""
-        own = [table for table in self.room.tables if table not in self.apart]
-        return (*(self.shared.tables if self.shared else ()), *own)
+        """The tables that are written when a release is built, in the order of the data."""
+        measured = [one.table for one in self.measurements]
+        return (*self.shared, *(table for table in self.room.tables if table not in measured))
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """The options for making a release, without its name and its hyperparameters."""
+        preset = Option("preset", f"{_listed(self.presets)}.", default=self.presets[0])
+        return (self.study, preset, *self.options)
+
+    def key_of(self, table: Table) -> tuple[str, ...]:
+        """Return the key of the asset that writes a table; a table that two benchmarks share has one asset in each.
+
+        An asset has one set of partitions, and each benchmark has its own set of releases.
+        """
+        return (self.name, table.name) if table in self.shared else (table.name,)
+
+    def loaded(self) -> "Methods":
+        """Import and return the benchmark's methods."""
+        methods: Methods = import_module(self.methods).METHODS
+        return methods
+
+
+def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
+    """Return the benchmark with a name.
+
+    Raises:
+        DesignError: there is none; the home may have been made by a later version of tempkb.
+    """
+    known = {one.name: one for one in benchmarks}
+    if name not in known:
+        raise DesignError(f"benchmark {name!r}: no such benchmark; expected {', '.join(known)}")
+    return known[name]
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Words in a list with commas and "or".
+
+    >>> _listed(("tempkb", "paper", "small"))
+    'tempkb, paper or small'
+    """
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]

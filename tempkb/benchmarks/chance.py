@@ -1,4 +1,4 @@
-"""Chance without a state: what is drawn depends on a seed and the thing's own name, never on order. Pure."""
+"""Random choices as hashes: a draw depends on a seed and on the thing's own name, not on any order. Pure."""
 
 import hashlib
 
@@ -9,28 +9,28 @@ Hashes = NDArray[np.uint64]
 
 
 def draw(seed: int, *key: object) -> int:
-    """Return a number of 64 bits that a seed and a key name; equal on every machine and in every run.
+    """Return a number of 64 bits for a seed and a key, the same on every machine and in every run.
 
     >>> draw(1, "a", 2) == draw(1, "a", 2), draw(1, "a", 2) == draw(2, "a", 2)
     (True, False)
     """
-    said = "\x1f".join(str(part) for part in (seed, *key))
-    return int.from_bytes(hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    text = "\x1f".join(str(part) for part in (seed, *key))
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def rendezvous(items: Hashes, candidates: Hashes) -> Hashes:
-    """Return a score for each item and candidate; the lowest of a row says which candidate meets the item.
+    """Return a score for each item and candidate; an item goes to the candidate with the lowest score in its row.
 
-    A candidate that is added changes the choice only of the items that it wins
-    (highest random weight hashing, Thaler and Ravishankar 1998). Scores are mixed
-    by the last steps of splitmix64.
+    An added candidate changes the choice only of the items that it wins (highest
+    random weight hashing, Thaler and Ravishankar 1998). Scores are mixed by the last
+    steps of splitmix64.
 
     Args:
-        items: numbers that `draw` gave, of shape [n].
-        candidates: the same, of shape [m].
+        items: results of `draw`, of shape [n].
+        candidates: results of `draw`, of shape [m].
 
     Returns:
-        scores of shape [n, m].
+        Scores of shape [n, m].
     """
     mixed = items[:, None] ^ _mix(candidates)[None, :]
     return _mix(mixed)

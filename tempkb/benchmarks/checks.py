@@ -1,51 +1,35 @@
-"""Asset checks made of the promises of releases: each looks only at the releases of its run."""
+"""Makes asset checks from the promises of releases; each checks only the releases of its run."""
+
+from functools import partial
 
 import dagster as dg
 
+from tempkb.benchmarks.assets import partitions_of_benchmark
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.promises import Promise, broken
-from tempkb.benchmarks.register import is_registered, release_names
-from tempkb.partitions import RELEASES
+from tempkb.benchmarks.register import is_registered, releases_of
+from tempkb.checks import check_of
+from tempkb.store.promises import Subject, Verdict
 from tempkb.store.store import Store
 
-_PARTITION = "dagster/partition"
-_FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+def checks_of_benchmark(benchmark: Benchmark) -> list[dg.AssetChecksDefinition]:
+    """Return the asset checks of a benchmark, one for each promise of its steps."""
+    partitions = partitions_of_benchmark(benchmark)
+    return [
+        check_of(promise, partitions, dg.AssetKey(benchmark.key_of(promise.about)), partial(judged, benchmark, promise))
+        for step in benchmark.loaded().steps
+        for promise in step.promises
+    ]
 
 
-def check_of(promise: Promise) -> dg.AssetChecksDefinition:
-    """Return the asset check of a promise."""
-
-    @dg.asset_check(asset=promise.about.name, name=promise.name, description=promise.meaning)
-    def check(context: dg.AssetCheckExecutionContext, store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
-        names = _releases_of(context, store)
-        withdrawn = [name for name in names if not is_registered(store.home, name)]
-        if withdrawn:
-            # The step that withdrew it has failed the run and says why; this check has nothing to look at.
-            said = {"not_checked": f"withdrawn: {', '.join(withdrawn)}"}
-            return dg.AssetCheckResult(passed=False, severity=dg.AssetCheckSeverity.WARN, metadata=said)
-        rows = broken(store, promise, names)
-        is_warning = promise.is_warning or promise.may_fade
-        severity = dg.AssetCheckSeverity.WARN if is_warning else dg.AssetCheckSeverity.ERROR
-        examples = [str(row) for row in rows[:5]] or ["none"]
-        parts = {name: sample.said for name in names if (sample := promise.sample_of(store, name))}
-        seen = {"looked_at": parts} if parts else {}
-        return dg.AssetCheckResult(
-            passed=not rows, severity=severity, metadata={"broken": len(rows), "examples": examples, **seen}
-        )
-
-    return check
-
-
-def _releases_of(context: dg.AssetCheckExecutionContext, store: Store) -> list[str]:
-    """The releases of a run, by its tags: partitions of checks are a preview in Dagster 1.13.
-
-    A check that somebody runs by itself is of no partition, and looks at all releases.
-    """
-    tags = context.run.tags
-    if _PARTITION in tags:
-        return [tags[_PARTITION]]
-    if _FIRST in tags:
-        keys = list(context.instance.get_dynamic_partitions(RELEASES.name or ""))
-        ends = [tags[_FIRST], tags[_LAST]]
-        # A step before may have withdrawn an end of the range.
-        return keys[keys.index(ends[0]) : keys.index(ends[1]) + 1] if {*ends} <= {*keys} else ends
-    return release_names(store.home)
+def judged(benchmark: Benchmark, promise: Promise, store: Store, subject: Subject) -> Verdict:
+    """Return whether releases keep a promise; all releases of the benchmark if the subject names none."""
+    names = list(releases_of(store.home, benchmark.name) if subject.partitions is None else subject.partitions)
+    withdrawn = [name for name in names if not is_registered(store.home, name)]
+    if withdrawn:
+        # The step that withdrew the release has failed the run and says why; there are no rows to check.
+        return Verdict(False, {"not_checked": f"withdrawn: {', '.join(withdrawn)}"}, is_warning=True)
+    parts = {name: sample.description for name in names if (sample := promise.sample_of(store, name))}
+    checked = {"looked_at": parts} if parts else {}
+    return promise.verdict(broken(store, promise, names), promise.is_warning or promise.may_fade, **checked)

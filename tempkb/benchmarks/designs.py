@@ -1,4 +1,4 @@
-"""What designs of releases have in common: values that are refused, and changes typed by people. Pure."""
+"""Checks values of designs of releases, and reads values that people type. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,15 +6,15 @@ from tempkb.errors import DesignError
 
 
 def refuse_values(design: object, choices: Mapping[str, Sequence[str]], least: Mapping[str, int]) -> None:
-    """Refuse parts of a design that are none of their choices, or too small.
+    """Refuse a design with a value that is not one of its choices, or is too small.
 
     Args:
         design: a dataclass.
-        choices: part -> words it may be.
-        least: part -> the smallest number it may be.
+        choices: field -> allowed words.
+        least: field -> smallest allowed number.
 
     Raises:
-        DesignError: names the part, what was found and what is expected.
+        DesignError: a value is not allowed; the message names the field, the value and what is expected.
     """
     for name, known in choices.items():
         if getattr(design, name) not in known:
@@ -25,15 +25,15 @@ def refuse_values(design: object, choices: Mapping[str, Sequence[str]], least: M
 
 
 def read_value(name: str, text: str, like: object) -> object:
-    """Read a value of a design as people type it.
+    """Return the value of a design's field from the text that a person typed.
 
     Args:
-        name: of the part, for the message.
-        text: as typed.
-        like: a value of the same kind: true or false, numbers with commas, a number, a word.
+        name: the field's name, for the message.
+        text: the text.
+        like: a value of the same type: a truth value, numbers with commas, a number or a word.
 
     Raises:
-        DesignError: it is of another kind.
+        DesignError: the text is of another type.
     """
     try:
         if isinstance(like, bool):

@@ -1,4 +1,4 @@
-"""Pictures for the metadata of a run: counts over windows, as lines or stacked bars."""
+"""Draws counts over windows for the metadata of a run, as lines or as stacked bars."""
 
 import base64
 import io
@@ -46,7 +46,7 @@ def _picture(title: str, dates: Sequence[str], draw: Any) -> str:
     draw(axes)
     axes.set_title(title, fontsize=10)
     axes.set_ylim(bottom=0)
-    # At most twenty dates fit beside one another.
+    # The axis has room for about twenty dates.
     step = max(1, len(dates) // 20)
     axes.set_xticks(range(0, len(dates), step), dates[::step], rotation=45, fontsize=7)
     if axes.get_legend_handles_labels()[0]:

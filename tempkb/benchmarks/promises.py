@@ -1,7 +1,7 @@
-"""What a release promises of its rows: declared once, asked before it stands and again for the UI. No Dagster here.
+"""Promises of a release about its rows, checked before it counts as built, and again for the UI. Without Dagster.
 
-A promise looks at the rows of the releases that it is asked about, and at no
-others: what is wrong with one release is no affair of another's run.
+Only the rows of the given releases are checked, so that a fault of one release does
+not fail the run of another.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,35 +22,23 @@ from tempkb.store.tables import Table
 
 
 @dataclass(frozen=True)
-class Promise:
-    """A promise of a release.
+class Promise(promises.Promise):
+    """A promise of a release; a breach that is no warning withdraws the release.
 
     Attributes:
-        name: also of the asset check.
-        meaning: one sentence for people.
-        about: table at which the check is shown.
-        query: SQL that returns what breaks it.
-        tables: by the names that the query uses.
-        is_warning: is a breach for people to know, and no reason to withdraw the release?
-        may_fade: does it compare with tables that may change once the release stands, such as texts that a later
-            cleaner cleans anew? It must hold when the release is built, and is a warning from then on.
-        prepare: gives the connection functions that the query needs.
-        sample: chooses the part of a large release that is looked at, from the lake, the table that the promise is
-            about and the release's name; None where all is looked at.
+        may_fade: whether it compares with tables that may change after the release is built, such as texts that a
+            later cleaner cleans again. It must hold when the release is built, and is a warning from then on.
+        prepare: adds functions that the query needs to the connection.
+        sample: chooses the part of a large release to check, from the lake, the table and the release's name; None
+            if all rows are checked.
     """
 
-    name: str
-    meaning: str
-    about: Table
-    query: str
-    tables: Mapping[str, Table]
-    is_warning: bool = False
     may_fade: bool = False
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None
     sample: Callable[[Lake, Table, str], Sample | None] | None = None
 
     def sample_of(self, store: Store, release: str) -> Sample | None:
-        """The part of a release that is looked at; None: all of it."""
+        """Return the part of a release that is checked; None for all of it."""
         return self.sample(store.lake, self.about, release) if self.sample else None
 
 
@@ -64,18 +52,18 @@ def broken(
     """Return the rows of some releases that break a promise.
 
     Args:
-        store: where the releases are.
-        promise: what is asked.
-        releases: whose rows are looked at; tables that are of no release are looked at whole.
+        store: the store with the releases.
+        promise: the promise.
+        releases: names of the releases whose rows are checked; tables without releases are read completely.
         given: rows that are not written yet, by the names that the query uses.
-        only: partitions of these releases that are looked at; None: all.
+        only: the partitions of these releases that are checked; None for all.
 
     Raises:
-        ContractError: a release was built by an earlier version of tempkb and lacks a column that the promise is about.
+        ContractError: a release was built by an earlier version of tempkb and lacks a column that the query needs.
     """
     if promise.sample is None:
         return _broken(store, promise, releases, given, only)
-    # Each release has a part of its own.
+    # The part that is checked differs from release to release.
     return [row for name in releases for row in _broken(store, promise, [name], given, only)]
 
 
@@ -102,21 +90,21 @@ def _broken(
     except duckdb.BinderException:
         for table in promise.tables.values():
             for name in releases:
-                refuse_earlier(store, table, name, f"its promise {promise.name} cannot be looked at")
+                refuse_earlier(store, table, name, f"its promise {promise.name} cannot be checked")
         raise
 
 
 def refuse_earlier(store: Store, table: Table, release: str, why: str) -> None:
-    """Refuse a release whose rows lack columns that the table has by now.
+    """Refuse a release whose rows lack columns that the table has now.
 
     Args:
-        store: where the release is.
-        table: one of its tables; others are passed over.
-        release: its name.
+        store: the store with the release.
+        table: one of its tables; a table of another family is accepted.
+        release: the release's name.
         why: what cannot be done with it, for the message.
 
     Raises:
-        ContractError: names the columns, and says what to type.
+        ContractError: columns are missing; the message names them, and says what to do.
     """
     lacking: set[str] = set()
     for version in store.lake.versions(table.name, partitions_of_release(store.lake, table, release)):
@@ -125,8 +113,8 @@ def refuse_earlier(store: Store, table: Table, release: str, why: str) -> None:
     if lacking:
         raise ContractError(
             f"release {release!r}: was built by an earlier version of tempkb, and its {table.name} has no column "
-            f"{', '.join(sorted(lacking))}, so {why}. It can be kept as it is; to have one that can, build the same "
-            "under another --name, as `tempkb release --help` shows"
+            f"{', '.join(sorted(lacking))}, so {why}. You can keep it as it is, and build the same release again under "
+            "another --name, as `tempkb release --help` shows"
         )
 
 
@@ -140,15 +128,14 @@ def require(
     """Refuse a release that breaks a promise; warnings are left to the asset checks.
 
     Args:
-        store: where its rows are.
-        declared: what it promises.
+        store: the store with its rows.
+        declared: its promises.
         release: its name.
         given: rows that are not written yet, by the names that the queries use.
-        fresh: its partitions that were written just now; those that stood before are not held to promises that
-            may fade. None: all were.
+        fresh: its partitions that were just written; for promises that may fade, only these are checked. None for all.
 
     Raises:
-        ContractError: names the check, how many rows break it, and one of them.
+        ContractError: a promise is broken; the message names it, the number of rows that break it, and one of them.
     """
     for promise in declared:
         if promise.is_warning:

@@ -1,8 +1,8 @@
-"""The register of a home's releases: a JSON file each, written down before anything is built.
+"""The register of a home's releases: one JSON file per release, which is written before anything is built.
 
-An entry says what was asked for and, in `built`, what was last built whole, so
-that a run that fails can put the entry back. `held` names the versions that
-belong to it, so that what a killed run has left can be told from them.
+An entry has the requested release and, in `built`, the state that was last built
+completely, so that a failed run can restore the entry. `held` names the versions that
+belong to that state, so that rows of a killed run can be distinguished from them.
 """
 
 import json
@@ -19,51 +19,51 @@ from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.tables import Family, Table
 
-# What two programs may not do to one release at a time: a whole command, a step of a run.
+# What only one program at a time may do with a release: a command, or a step of a run.
 COMMAND, STEP = "command", "step"
-LOOK = 2.0  # seconds for which others may hold a lock just to see whether somebody is at work
+LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
 _BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 
 
-def write_entry(home: Home, benchmark: str, name: str, said: Mapping[str, Any]) -> None:
-    """Write a release down as it is asked for; what was built of it before is kept in mind."""
+def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, Any]) -> None:
+    """Write the entry of a requested release; the record of what was built of it before is kept."""
     before = _read(home, name) if is_registered(home, name) else {_BUILT: None}
     kept = {key: before[key] for key in (_BUILT, _HELD) if key in before}
-    _write(home, name, {"benchmark": benchmark, "name": name, **said, **kept})
+    _write(home, name, {"benchmark": benchmark, "name": name, **requested, **kept})
 
 
 def mark_built(home: Home, name: str, held: Mapping[str, str]) -> None:
-    """Note that all that was asked for is built.
+    """Record that the requested release is built.
 
     Args:
-        home: of the register.
-        name: of the release.
-        held: versions that belong to it by table and partition, as `tempel_mentions demo.2022-01-01`.
+        home: the home with the register.
+        name: the release's name.
+        held: the versions that belong to it, by table and partition, such as `tempel_mentions demo.2022-01-01`.
 
     Raises:
-        DesignError: the release was taken out of the register while it was built.
+        DesignError: the release was removed from the register while it was built.
     """
     if not is_registered(home, name):
         raise DesignError(
             f"release {name!r}: was removed while it was being built, so nothing of it is kept; type the same again"
         )
     entry = _read(home, name)
-    _write(home, name, {**_asked(entry), _BUILT: _asked(entry), _HELD: dict(sorted(held.items()))})
+    _write(home, name, {**_requested(entry), _BUILT: _requested(entry), _HELD: dict(sorted(held.items()))})
 
 
 def held_versions(home: Home, name: str) -> dict[str, str] | None:
-    """Return the versions that belong to what was last built whole, by table and partition.
+    """Return the versions that belong to the state that was last built, by table and partition.
 
-    None if nothing was built, or an earlier version of tempkb did not write them down.
+    None if nothing was built, or if an earlier version of tempkb did not record them.
     """
     found: dict[str, str] | None = _read(home, name).get(_HELD) if was_built(home, name) else None
     return found
 
 
 def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
-    """Return what `held_versions` says by table and partition apart; nothing where that is not known."""
+    """Return `held_versions` by (table, partition); empty if they are not known."""
     found = {}
     for place, version in (held_versions(home, name) or {}).items():
         table, _, partition = place.partition(" ")
@@ -73,16 +73,16 @@ def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
 
 @contextmanager
 def alone(home: Home, name: str, what: str, patience: Patience | None = None) -> Iterator[None]:
-    """Let nobody else do the same to a release meanwhile.
+    """Hold the lock for a command or a step of a release.
 
     Args:
-        home: of the register.
-        name: of the release.
-        what: is done, `COMMAND` or `STEP`; a command has steps.
-        patience: how long to wait for whoever is at it; None: as long as it takes.
+        home: the home with the register.
+        name: the release's name.
+        what: `COMMAND` or `STEP`; a command has steps.
+        patience: how long to wait for another program; None for as long as it takes.
 
     Raises:
-        DesignError: patience ran out.
+        DesignError: another program still holds the lock.
     """
     path = entry_path(home, name)
     try:
@@ -95,7 +95,7 @@ def alone(home: Home, name: str, what: str, patience: Patience | None = None) ->
 
 
 def is_at_work(home: Home, name: str) -> bool:
-    """Does some program build or remove a release at this moment?"""
+    """Return whether a program is building or removing a release at this moment."""
     try:
         with alone(home, name, COMMAND, Patience(0)), alone(home, name, STEP, Patience(0)):
             return False
@@ -104,16 +104,16 @@ def is_at_work(home: Home, name: str) -> bool:
 
 
 def unfinished_releases(home: Home) -> list[str]:
-    """Return the names of the releases of which not all that was asked for is built, sorted.
+    """Return the names of the releases that are not built completely, sorted.
 
-    Entries that cannot be read are left to `unreadable_entries`.
+    Entries that cannot be read are not included; see `unreadable_entries`.
     """
     unreadable = unreadable_entries(home)
     return [name for name in release_names(home) if name not in unreadable and not is_built(home, name)]
 
 
 def unreadable_entries(home: Home) -> dict[str, str]:
-    """Return what is wrong with entries that are not what tempkb wrote, in words, by the release's name."""
+    """Return why entries cannot be read, in words, by the release's name."""
     found = {}
     for name in release_names(home):
         try:
@@ -124,16 +124,16 @@ def unreadable_entries(home: Home) -> dict[str, str]:
 
 
 def is_built(home: Home, name: str) -> bool:
-    """Is all that was asked for built?"""
+    """Return whether a release is built as requested."""
     entry = _read(home, name)
-    return bool(entry[_BUILT] == _asked(entry))
+    return bool(entry[_BUILT] == _requested(entry))
 
 
 def require_built(home: Home, name: str) -> None:
     """Refuse a release that is not finished.
 
     Raises:
-        DesignError: there is none of that name, or a run of it was killed or is still at work.
+        DesignError: there is no such release, or a run of it was killed or is still at work.
     """
     if not is_built(home, name):
         raise DesignError(
@@ -143,33 +143,33 @@ def require_built(home: Home, name: str) -> None:
 
 
 def require_whole(home: Home, lake: Lake, name: str) -> None:
-    """Refuse a release that is not finished, or of which something is lost to damage.
+    """Refuse a release that is not finished, or has lost a partition to damage.
 
     Raises:
-        DesignError: there is none of that name, or it is not whole.
+        DesignError: there is no such release, or it is not complete.
     """
     require_built(home, name)
     absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(home, lake, name)]
     if absent:
         raise DesignError(
-            f"release {name!r}: found no {', '.join(absent)}, which it held when it was built, since it was damaged or "
-            f"removed; build it again: tempkb release finish {name}"
+            f"release {name!r}: found no {', '.join(absent)}, which belonged to it when it was built, since it was "
+            f"damaged or removed; build it again: tempkb release finish {name}"
         )
 
 
 def was_built(home: Home, name: str) -> bool:
-    """Was a release ever built whole, if perhaps not all that is asked for by now?"""
+    """Return whether a release was ever built completely, even if more was requested later."""
     return is_registered(home, name) and _read(home, name)[_BUILT] is not None
 
 
 def built_entry(home: Home, name: str) -> dict[str, Any] | None:
-    """Return what a release was when it was last built whole; None if it never was."""
+    """Return the entry of a release as it was last built completely; None if it never was."""
     built: dict[str, Any] | None = _read(home, name)[_BUILT] if is_registered(home, name) else None
     return built
 
 
 def take_back(home: Home, name: str) -> bool:
-    """Put an entry back to what was last built; False, and the entry is gone, when nothing was."""
+    """Restore an entry to what was last built. If nothing was built, remove the entry and return False."""
     built = built_entry(home, name)
     if built is None:
         strike(home, name)
@@ -180,55 +180,61 @@ def take_back(home: Home, name: str) -> bool:
 
 
 def read_entry(home: Home, benchmark: str, name: str) -> dict[str, Any]:
-    """Read a release of a benchmark.
+    """Return the entry of a release of a benchmark.
 
     Raises:
-        DesignError: there is none of that name, or it is of another benchmark.
+        DesignError: there is no such release, or it is a release of another benchmark.
     """
-    said = _read(home, name)
-    if said["benchmark"] != benchmark:
-        raise DesignError(f"release {name!r}: is one of {said['benchmark']}; expected one of {benchmark}")
-    return said
+    entry = _read(home, name)
+    if entry["benchmark"] != benchmark:
+        raise DesignError(f"release {name!r}: is one of {entry['benchmark']}; expected one of {benchmark}")
+    return entry
 
 
 def benchmark_of(home: Home, name: str) -> str:
-    """Which benchmark is a release of?
+    """Return the name of a release's benchmark.
 
     Raises:
-        DesignError: there is none of that name.
+        DesignError: there is no such release.
     """
     return str(_read(home, name)["benchmark"])
 
 
 def check_entry(home: Home, name: str) -> None:
-    """Read a release's entry.
+    """Check that a release's entry can be read.
 
     Raises:
-        DesignError: it is not what tempkb wrote.
+        DesignError: it has another content than tempkb wrote.
     """
     _read(home, name)
 
 
 def strike(home: Home, name: str) -> None:
-    """Take a release out of the register."""
+    """Remove a release from the register."""
     entry_path(home, name).unlink(missing_ok=True)
 
 
 def is_registered(home: Home, name: str) -> bool:
-    """Is there a release of that name?"""
+    """Return whether a release of that name is in the register."""
     return entry_path(home, name).exists()
 
 
 def release_names(home: Home) -> list[str]:
-    """Names of all releases of a home, sorted."""
+    """Return the names of all releases of a home, sorted."""
     return sorted(path.stem for path in (home.path / "releases").glob("*.json"))
 
 
+def releases_of(home: Home, benchmark: str) -> list[str]:
+    """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
+    unreadable = unreadable_entries(home)
+    return [name for name in release_names(home) if name not in unreadable and benchmark_of(home, name) == benchmark]
+
+
 def entry_path(home: Home, name: str) -> Path:
-    """Where a release is written down.
+    """Return the path of a release's entry.
 
     Raises:
-        DesignError: the name cannot be a partition's.
+        DesignError: the name is not allowed.
     """
     known = all(sign.isascii() and (sign.isalnum() or sign in "._-") for sign in name)
     if not name or not known or name != name.lower():
@@ -239,34 +245,34 @@ def entry_path(home: Home, name: str) -> Path:
 
 
 def is_of_releases(table: Table) -> bool:
-    """Do the partitions of a table belong to releases?"""
+    """Return whether the partitions of a table belong to releases."""
     return table.family is Family.RELEASE
 
 
 def partitions_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    """Partitions of a table that belong to a release: one of its name, or one for each of its windows or cuts."""
+    """Return a release's partitions of a table: one with its name, or one for each of its windows or cuts."""
     if table.partitioned_by == "release":
         return [name] if lake.current(table.name, name) else []
     return _of_release(lake.partitions(table.name), table, name)
 
 
 def lost_of_release(lake: Lake, table: Table, name: str) -> list[str]:
-    """Partitions of a release that were found damaged and are not built again yet."""
+    """Return the partitions of a release that were found damaged and are not built again yet."""
     return _of_release(lake.lost(table.name), table, name)
 
 
 def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str, str]]:
-    """Return table, partition and version of all that belongs to what was last built whole and is not there."""
+    """Return table, partition and version of everything that belongs to the last built state and is missing."""
     held = held_places(home, name)
     return [(table, key, version) for (table, key), version in held.items() if lake.current(table, key) is None]
 
 
 def to_build_again(table: Table, partition: str) -> str:
-    """What to type so that a partition that is damaged, or was set aside, is built again."""
+    """Return the command that builds a damaged partition again."""
     if not is_of_releases(table):
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)
-    # No step of a release counts tokens: which tokenizer is to do it is said anew.
+    # Tokens are counted by a command of its own, because the tokenizer must be named again.
     return f"tempkb release tokens {name} FILE" if table.name == "answer_tokens" else f"tempkb release finish {name}"
 
 
@@ -278,12 +284,12 @@ def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
     return [key for key in keys if key.startswith(name) and _OF_WINDOW.fullmatch(key[len(name) :])]
 
 
-def _asked(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
 
 
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:
-    """Write an entry, whole or not at all."""
+    """Write an entry atomically."""
     path = entry_path(home, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
@@ -296,14 +302,14 @@ def _read(home: Home, name: str) -> dict[str, Any]:
     if not path.exists():
         raise DesignError(f"release {name!r}: no such release; there: {', '.join(release_names(home)) or 'none'}")
     try:
-        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        is_entry = said["name"] == name and isinstance(said["benchmark"], str)
+        entry: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        is_entry = entry["name"] == name and isinstance(entry["benchmark"], str)
     except (ValueError, TypeError, KeyError):
         is_entry = False
     if not is_entry:
         raise DesignError(
-            f"release {name!r}: {path} holds something else than tempkb wrote there. What is built of the release is "
-            f"whole; remove that file and type the command that made the release once more, with --name {name}"
+            f"release {name!r}: {path} has another content than tempkb wrote. The tables of the release are intact; "
+            f"remove that file and type the command that made the release again, with --name {name}"
         )
-    # An entry that does not say what was built counts as built, so that no failure takes away what may be whole.
-    return said if _BUILT in said else {**said, _BUILT: said}
+    # An entry without `built` counts as built, so that a failure does not remove a release that may be complete.
+    return entry if _BUILT in entry else {**entry, _BUILT: entry}

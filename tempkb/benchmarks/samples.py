@@ -1,7 +1,7 @@
-"""The part of a large release on which a promise is judged, where all of it would cost as much as building it.
+"""Chooses a part of a large release for promises whose check of all rows would cost as much as building them.
 
-A fault in how a table is made shows in any part of it. So a promise that recomputes a table by other means looks
-at some windows, or at some subjects, once the table is large; which ones follows from the release's name alone.
+A fault in how a table is made appears in any part of it. So a promise that recomputes a table by other means checks
+some windows, or some subjects, if the table is large. The release's name decides which.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from tempkb.store.quoting import literal
 from tempkb.store.tables import Table
 
 LARGE = 100_000
-"""Rows of a table up to which all of it is judged; of a larger one, windows or subjects of about so many."""
+"""Tables with up to this many rows are checked as a whole; of larger ones, a part with about as many rows is."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +22,21 @@ class Sample:
     """A part of a release.
 
     Attributes:
-        said: which part, in words.
-        narrowed: by the names that a promise's query uses, SQL that selects from `rows` those of the part.
-        windows: first days of the windows that are read, where a table has a partition for each window; None: all.
+        description: the part, in words.
+        narrowed: name in the promise's query -> SQL that selects the part from `rows`.
+        windows: first days of the windows that are read, if the table has one partition per window; None for all.
     """
 
-    said: str
+    description: str
     narrowed: dict[str, str] = field(default_factory=dict)
     windows: frozenset[str] | None = None
 
 
 def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
-    """Choose adjacent windows of a release: its study is narrowed to them; None where all of it is to be judged.
+    """Choose adjacent windows of a release, and narrow its study to them; None if all of it is checked.
 
-    Windows of the table are chosen together with the one before the first, from whose answers the first follows.
-    The view `releases` is narrowed, so that queries may go by `study_from` and `study_to` as always.
+    The window before the first one is included, because the changes of a window follow from the answers of the window
+    before. The view `releases` is narrowed, so that queries can use `study_from` and `study_to` as usual.
     """
     keys = sorted(partitions_of_release(lake, table, release))
     n_judged = max(1, LARGE * len(keys) // max(_n_rows(lake, table, keys), 1))
@@ -47,12 +47,12 @@ def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
     chosen = days[first - 1 : first + n_judged]
     until = literal(days[first + n_judged]) if first + n_judged < len(days) else "study_to"
     study = f"CAST({literal(chosen[0])} AS DATE) AS study_from, CAST({until} AS DATE) AS study_to"
-    said = f"windows {chosen[0]} .. {chosen[-1]} of {len(keys)}, chosen by the release's name"
-    return Sample(said, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
+    description = f"windows {chosen[0]} .. {chosen[-1]} of {len(keys)}, chosen by the release's name"
+    return Sample(description, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
 
 
 def subjects_of(*names: str) -> Callable[[Lake, Table, str], Sample | None]:
-    """Return what chooses subjects of a release by a hash of their ids, or None where all of them are to be judged.
+    """Return a function that chooses subjects of a release by a hash of their ids, or None if all are checked.
 
     Args:
         names: views of the promise's query that have a column `subject_id`.

@@ -1,8 +1,8 @@
-"""A release is built whole or not at all. Knows nothing of Dagster.
+"""Makes sure that a release is built completely or not at all. Does not use Dagster.
 
-What is written of a release lies in many partitions, in several steps of a run.
-When a step fails, a release that was built before is put back as it was, and of
-a new one nothing stays: no register entry, no rows in the lake or in DuckDB.
+Several steps of a run write many partitions of a release. If a step fails, a release
+that was built before is restored, and of a new one nothing is kept: no entry in the
+register, and no rows in the lake or in DuckDB.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,50 +27,52 @@ from tempkb.store.store import Store
 
 @contextmanager
 def whole_or_nothing(store: Store, name: str) -> Iterator[None]:
-    """Undo what a block has written of a release, if it fails; the error then says what became of the release.
+    """Undo what a block has written of a release if it fails; the error then also says what remains of the release.
 
-    The block also runs for releases that stand; it writes nothing then, and a
-    failure takes nothing away. Two runs of one release take turns: the second finds
-    what the first has written.
+    The block also runs for releases that are built. It then writes nothing, and a
+    failure removes nothing. Two runs of one release wait for one another, and the
+    second finds what the first has written.
 
     Args:
-        store: of the home.
-        name: of the release, which is in the register.
+        store: the home's store.
+        name: the release's name.
 
     Raises:
-        DesignError: it is not, or not any more.
+        DesignError: the release is not in the register.
     """
     with alone(store.home, name, STEP):
         if not is_registered(store.home, name):
             raise DesignError(
-                f"release {name!r}: is not in the register, so perhaps a run before this one has failed and taken it "
-                "back; ask for it again: tempkb release"
+                f"release {name!r}: is not in the register; perhaps an earlier run failed and withdrew it; request it "
+                "again: tempkb release"
             )
         before = _versions(store, name)
         try:
             yield
         except BaseException as error:
-            said = _undo(store, name, before)
+            outcome = _undo(store, name, before)
             if isinstance(error, TempkbError):
-                error.args = (f"{error}. {said}",)
+                error.args = (f"{error}. {outcome}",)
             raise
 
 
 def finish(store: Store, name: str) -> None:
-    """Note that all that was asked for of a release is built, and which versions that is.
+    """Record that a requested release is built, and its versions.
 
     Raises:
-        DesignError: the release was taken out of the register meanwhile.
+        DesignError: the release was removed from the register in the meantime.
     """
     versions = _versions(store, name)
     mark_built(store.home, name, {_key(*place): version.version for place, version in versions.items()})
 
 
 def withdraw_unbuilt(store: Store, name: str) -> bool:
-    """Take back a release that was asked for but never built, or what an extension of it asked for.
+    """Withdraw a requested release that was never built, or a requested extension of it.
 
-    For runs that ended before any of their steps could. A release that is built, or that nobody asked for, stays as
-    it is, and False is returned.
+    This is for runs that ended before their steps could do so.
+
+    Returns:
+        Whether something was withdrawn: False if the release is built, or is not in the register.
     """
     with alone(store.home, name, STEP):
         if not is_registered(store.home, name) or is_built(store.home, name):
@@ -82,51 +84,53 @@ def withdraw_unbuilt(store: Store, name: str) -> bool:
 def _undo(store: Store, name: str, before: dict[tuple[str, str], Version]) -> str:
     stays = was_built(store.home, name)
     held = held_versions(store.home, name) if stays else None
-    # What stood before may itself be what a run that was killed has left of an extension.
+    # Versions that existed before may be what a killed run has left of an extension.
     own = held if stays and not is_built(store.home, name) else None
     kept = {place: one for place, one in before.items() if stays and (own is None or _key(*place) in own)}
     for table, partition in _versions(store, name).keys() - kept.keys():
         if held and (lost := held.get(_key(table, partition))):
-            # The release lacked it before this run began, and lacks it again.
+            # The release lacked this partition before the run began, and lacks it again.
             store.lake.lose_again(table, partition, lost)
         else:
             store.lake.remove(table, partition)
     faults = [fault for version in kept.values() if (fault := _put_back(store, version))]
-    # The entry goes last: rows without one would be taken for those of a new release of that name.
+    # The entry is removed last, because rows without an entry would be taken for those of a new release of that name.
     take_back(store.home, name)
     store.publish()
-    return ". ".join([_said(store, name, held, kept), *faults]) if stays else f"Nothing was kept of release {name!r}"
+    return (
+        ". ".join([_restored(store, name, held, kept), *faults]) if stays else f"Nothing was kept of release {name!r}"
+    )
 
 
 def _put_back(store: Store, version: Version) -> str:
-    """Make a version that stood before the current one again; return what is wrong if it was damaged meanwhile."""
+    """Restore an earlier version; return what is wrong if it was damaged in the meantime."""
     if store.lake.current(*_place(version)) == version:
         return ""
     try:
         store.lake.restore(version)
     except StoredDamageError as error:
         now, _ = store.lake.examine(*_place(version))
-        # What the run that failed has written in its place must not be taken for it.
+        # The version that the failed run has written must not be taken for the earlier one.
         if now is not None and now.version != version.version:
             store.lake.lose_again(*_place(version), version.version)
         return str(error)
     return ""
 
 
-def _said(store: Store, name: str, held: Mapping[str, str] | None, kept: Mapping[tuple[str, str], Version]) -> str:
-    """What became of a release that was built before."""
+def _restored(store: Store, name: str, held: Mapping[str, str] | None, kept: Mapping[tuple[str, str], Version]) -> str:
+    """A sentence about the state of a release that was built before."""
     absent = [f"{table} {partition}" for table, partition, _ in absent_of_release(store.home, store.lake, name)]
     if absent:
         return (
             f"Release {name!r} stays as it was, without {', '.join(absent)}, lost to damage; build that again: "
             f"tempkb release finish {name}"
         )
-    # What was added behind the last building, such as counted tokens, is not among what is held.
+    # Versions that were added after the last build, such as counted tokens, are not in `held`.
     other = {
         table for (table, key), one in kept.items() if held and held.get(_key(table, key), "") not in ("", one.version)
     }
     if other:
-        return f"Release {name!r} stays as it was but for {', '.join(sorted(other))}; typing it again writes these anew"
+        return f"Release {name!r} stays as it was except {', '.join(sorted(other))}; type it again to write these again"
     return f"Release {name!r} stays exactly as it was"
 
 
@@ -139,7 +143,7 @@ def _key(table: str, partition: str) -> str:
 
 
 def _versions(store: Store, name: str) -> dict[tuple[str, str], Version]:
-    """What stands of a release, by table and partition."""
+    """The current versions of a release, by table and partition."""
     return {
         _place(version): version
         for table in store.tables.values()

@@ -1,7 +1,7 @@
-"""Articles about what came into the world: long enough to ask about, with many sentences that name it once.
+"""Articles about entities that came into being: long enough for a benchmark, with many sentences that name it once.
 
-All of it is invented. A sentence that names the entity does so early and goes
-on with plain words, so that there is something to ask for behind the name.
+Everything is invented. A sentence that names the entity does so early and continues
+with plain words, so that there is something to mask after the name.
 """
 
 import random
@@ -15,16 +15,16 @@ N_TOLD = 10
 
 @dataclass(frozen=True)
 class Kind:
-    """A class of entities, and how articles speak of them.
+    """A class of entities, and the words of their articles.
 
     Attributes:
         class_id: item of the class.
-        category: of the benchmark's nine.
+        category: one of the benchmark's nine.
         noun: what they are, with its article.
         clauses: what they do, for the definition.
-        title: pattern of their names; an invented word goes in.
+        title: pattern of their names, into which an invented word goes.
         short: pattern of the short form.
-        is_typical: do the sentences of its category suit it?
+        is_typical: do the sentences of its category fit it?
     """
 
     class_id: str
@@ -42,8 +42,8 @@ class Line:
 
     Attributes:
         wikitext: as it is written.
-        mention: the name by which it tells of the entity; empty when it does not, or is not to be kept.
-        kept: empty when it is to be kept, else why not.
+        mention: the name with which it mentions the entity; empty if there is none, or it is not to be kept.
+        kept: empty if it is to be kept, else why not.
     """
 
     wikitext: str
@@ -207,7 +207,7 @@ _WORDS = {
     "place": ("the northern villages", "the salt coast", "the upper valley", "the mill towns", "the outer islands"),
     "group": ("fishermen", "teachers", "bakers", "rope makers", "ferry pilots", "carpenters"),
 }
-# Of anything; each goes on with eight words or more behind the name.
+# For any entity; each continues with eight words or more behind the name.
 _ANY = (
     "In the {season} {name} drew {many} visitors to {place} before dawn.",
     "For most {group} {name} brought work and a warm room in the {season}.",
@@ -297,7 +297,7 @@ _SECTIONS = ("History", "Reception", "Legacy")
 
 
 def aside(chance: random.Random, title: str = "") -> Line:
-    """A sentence that does not name the entity; with a title, one that links to that page."""
+    """Return a sentence that does not name the entity; with a title, one that links to that page."""
     form = chance.choice(_LINKS).format(title) if title else chance.choice(_ASIDES)
     return Line(form, kept="none")
 
@@ -308,36 +308,36 @@ def body(names: Sequence[str], kind: Kind, chance: random.Random, links: Sequenc
     Args:
         names: title and aliases; the title is used most.
         kind: what the entity is.
-        chance: reproducible.
+        chance: reproducible random numbers.
         links: titles of other pages.
     """
     own = _OWN[kind.category] if kind.is_typical else ()
     forms = [*own, *chance.sample(_ANY, N_TOLD - len(own))]
-    # So that names and forms are not always the same pairs.
+    # So that the same name does not always occur with the same form.
     chance.shuffle(forms)
-    lines = [tell(form, name, chance) for form, name in zip(forms, _in_turn(names), strict=False)]
+    lines = [fill(form, name, chance) for form, name in zip(forms, _in_turn(names), strict=False)]
     lines += [aside(chance, title) for title in links]
     lines += [Line(form, kept="none") for form in chance.sample(_ASIDES, max(1, 3 - len(links)))]
     chance.shuffle(lines)
     return lines
 
 
-def tell(form: str, name: str, chance: random.Random) -> Line:
-    """Fill a form with a name and with words by chance."""
+def fill(form: str, name: str, chance: random.Random) -> Line:
+    """Fill a form with a name and with random words."""
     return Line(form.format(name=name, **{slot: chance.choice(words) for slot, words in _WORDS.items()}), name)
 
 
 def in_paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
-    """Part sentences into paragraphs of two to four."""
+    """Split sentences into paragraphs of two to four."""
     parts = max(1, round(len(lines) / 3))
     edges = [len(lines) * at // parts for at in range(parts + 1)]
     return [list(lines[begin:end]) for begin, end in zip(edges, edges[1:], strict=False)]
 
 
 def definition(title: str, kind: Kind, chance: random.Random) -> str:
-    """The first paragraph: what it is, and where people talk of it."""
-    known_in, said = chance.choice(_WORDS["place"]), chance.choice(kind.clauses)
-    return f"'''{title}''' is {kind.noun} in Varland that {said}. Everybody in {known_in} knows the story."
+    """Return the first paragraph: what it is, and where people talk of it."""
+    known_in, clause = chance.choice(_WORDS["place"]), chance.choice(kind.clauses)
+    return f"'''{title}''' is {kind.noun} in Varland that {clause}. Everybody in {known_in} knows the story."
 
 
 def article(title: str, kind: Kind, lead: str, paragraphs: Sequence[Sequence[Line]], state: int = 0) -> str:
@@ -348,7 +348,7 @@ def article(title: str, kind: Kind, lead: str, paragraphs: Sequence[Sequence[Lin
         kind: what it is about.
         lead: its first paragraph.
         paragraphs: all others, in at most three sections.
-        state: a number for the box, which small edits change.
+        state: a number in the box, which small edits change.
     """
     noun = kind.noun.split(" ", 1)[1]
     parts = [f"{{{{Infobox {noun}\n| name = {title}\n| pictures = {state}\n}}}}\n{lead}"]
@@ -361,12 +361,12 @@ def article(title: str, kind: Kind, lead: str, paragraphs: Sequence[Sequence[Lin
 
 
 def initials(title: str) -> str:
-    """The capitals of a name: of Moss Iron Bridge it is MIB."""
+    """Return the capitals of a name: those of Moss Iron Bridge are MIB."""
     return "".join(word[0].upper() for word in re.findall(r"\w+", title))
 
 
 def _in_turn(names: Sequence[str]) -> Iterator[str]:
-    """Every other sentence uses the title, the others the aliases."""
+    """Yield the title for every other sentence, and the aliases in turn for the others."""
     others = cycle(names[1:] or names)
     for at in range(N_TOLD):
         yield names[0] if at % 2 == 0 else next(islice(others, 1))

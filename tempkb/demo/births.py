@@ -1,8 +1,8 @@
-"""Entities that came into the world: articles long enough to ask about, with dates of origin and classes.
+"""Entities that came into being in the demo world: articles of some length, with dates of origin and classes.
 
 Numbers are those of the list of what the demo world must contain (13, 14 and
-25). Ordinary pages do not link here. What is true of each page is written down
-beside it, by hand or as it is made, and never asked of the package.
+25). Ordinary pages do not link to these. What is true of each page is written
+beside it, by hand or while it is made, and never computed by the code under test.
 """
 
 import random
@@ -26,14 +26,14 @@ Known = tuple[date, date, str, str]
 
 
 @dataclass(frozen=True)
-class Told:
+class Sentence:
     """What is true of a sentence.
 
     Attributes:
         text: the sentence as a reader sees it.
-        mention: the name by which it tells of the entity; empty when it is not to be kept.
-        kept: empty when it is to be kept, else why not: `in quotes`, `twice`, `none`, `short`, `other name`.
-        since: quarter, counted from 0, whose snapshot first holds it.
+        mention: the name with which it mentions the entity; empty if the sentence is not to be kept.
+        kept: empty if it is to be kept, else why not: `in quotes`, `twice`, `none`, `short`, `other name`.
+        since: number of the quarter, from 0, whose snapshot first has it.
     """
 
     text: str
@@ -48,13 +48,13 @@ class Birth:
 
     Attributes:
         title: of the page.
-        story: which entry it is for; empty for ordinary ones.
+        story: the entry of the list that it is for; empty for ordinary ones.
         entity_id: its item.
         names: the title and all aliases.
-        category: of the benchmark's nine.
-        origin: what is known of when it came into the world; None: nothing.
-        left_out: why no benchmark asks about it; empty: it does.
-        sentences: what is true of those behind the first paragraph; none where there are only lists.
+        category: one of the benchmark's nine.
+        origin: what is known of its origin; None: nothing.
+        left_out: why benchmarks leave it out; empty: they use it.
+        sentences: what is true of the sentences behind the first paragraph; none if there are only lists.
         page: its page.
     """
 
@@ -65,17 +65,17 @@ class Birth:
     category: str
     origin: Known | None
     left_out: str
-    sentences: tuple[Told, ...]
+    sentences: tuple[Sentence, ...]
     page: Page
 
 
 @dataclass
 class Births:
-    """All that came into the world.
+    """All entities that came into being.
 
     Attributes:
         all: the ordinary ones, then those of stories.
-        categories: category -> classes of which there are some.
+        categories: category -> classes that occur in it.
     """
 
     all: list[Birth] = field(default_factory=list)
@@ -94,7 +94,7 @@ PERSON = Kind("Q5", "Misc.", "a weaver", ("makes sails for children",), is_typic
 LIST = Kind("Q13406463", "Misc.", "a list", (), is_typical=False)
 AMBIGUOUS = Kind("Q4167410", "Misc.", "a name", (), is_typical=False)
 _KINDS = {kind.noun: kind for kind in KINDS}
-# Classes above those that items are of: some reach what everybody knows only by way of others.
+# Classes above those of the items; some reach a well-known class only through others.
 _CLASSES: dict[str, tuple[str, tuple[str, ...]]] = {
     "Q27020041": ("sports season", ()),
     "Q476028": ("association football club", ("Q43229",)),
@@ -129,9 +129,9 @@ _POPULAR = {"Whale Market": "Blubber Hall", "Seven Wells Abbey": "SWA", "Grey He
 
 
 def write_births(pages: Pages, clock: Clock, facts: Facts, seed: int) -> Births:
-    """Add the pages and items of all that came into the world; needs eight quarters, and shows more in twelve."""
+    """Add the pages and items of all these entities; needs eight quarters, and has more to show in twelve."""
     for name, (label, above) in _CLASSES.items():
-        # Those that facts speak of stay as they are.
+        # Those that the facts use stay as they are.
         facts.items.setdefault(name, Item(name, label, subclass_of=above))
     make = _Maker(pages, clock, facts, seed)
     _ordinary(make)
@@ -168,11 +168,11 @@ class _Maker:
         return self.clock.windows[-1].start
 
     def chance(self, what: str) -> random.Random:
-        """Reproducible chance for something."""
+        """Return reproducible random numbers for one purpose."""
         return random.Random(f"{self._seed}/births/{what}")  # noqa: S311 - reproducible chance, not secrets
 
     def quarter(self, time: datetime) -> int:
-        """The quarter whose snapshot first holds what is saved at an instant."""
+        """Return the quarter whose snapshot first has what is saved at an instant."""
         return next(at for at in range(len(self.clock.windows)) if time < self.clock.cut(at))
 
     def add(
@@ -187,7 +187,7 @@ class _Maker:
         left_out: str = "",
         label: str = "",
     ) -> Birth:
-        """Add an item with its page, which has no text yet; `label` where it is not the title."""
+        """Add an item with its page, which has no text yet; give `label` if it is not the title."""
         entity_id = f"Q{_FIRST_ITEM + len(self.births.all)}"
         page = self._pages.new(f"birth {story or title}", title)
         page.entity_id = entity_id
@@ -211,11 +211,11 @@ class _Maker:
         """Write an ordinary article.
 
         Args:
-            birth: whose it is.
+            birth: the entity.
             kind: what it is about.
             saved: when it is first saved.
             links: titles that it links to.
-            first: its first paragraph; empty for one by chance.
+            first: its first paragraph; empty for a random one.
             grows: is its last paragraph added in a later quarter, after a small edit?
         """
         chance = self.chance(birth.title)
@@ -231,14 +231,14 @@ class _Maker:
             birth.page.edit(small, article(birth.title, kind, lead, at_first, 1), "a picture", user=user, is_minor=True)
             birth.page.edit(large, article(birth.title, kind, lead, paragraphs, 1), "more", user=user)
         birth.sentences = tuple(
-            _told(line, begun if added is None or at < len(at_first) else added)
+            _sentence(line, begun if added is None or at < len(at_first) else added)
             for at, paragraph in enumerate(paragraphs)
             for line in paragraph
         )
 
 
-def _told(line: Line, since: int) -> Told:
-    return Told(line.text, line.mention, line.kept, since)
+def _sentence(line: Line, since: int) -> Sentence:
+    return Sentence(line.text, line.mention, line.kept, since)
 
 
 def _known(relation: str, when: When) -> Known:
@@ -290,7 +290,7 @@ def _popular_links(number: int) -> list[str]:
 
 
 def _popular(make: _Maker) -> None:
-    """25: pages that many write and many link to, older than the world, and nobody knows how old."""
+    """25: long pages with many edits and many links to them, older than the world, and of unknown age."""
     for number, (title, alias) in enumerate(_POPULAR.items()):
         story = f"popular {number + 1}"
         birth = make.add(story, title, BUILDING, [], None, aliases=(alias,), left_out="no origin")
@@ -303,7 +303,7 @@ def _popular(make: _Maker) -> None:
 
 
 def _announced(make: _Maker) -> None:
-    """25: announced a year before it began: the announcement is its origin."""
+    """25: announced a year before it began; the announcement is its origin."""
     origins = [Origin("P6949", When(date(2021, 3, 4))), Origin("P571", When(date(2022, 4, 11)))]
     kind, known = _KINDS["a mobile app"], (date(2021, 3, 4), date(2021, 3, 5), "day", "P6949")
     birth = make.add("announced", "Herring Alarm Clock", kind, origins, known, aliases=("Herring Clock", "HAC"))
@@ -357,11 +357,11 @@ def _too_short(make: _Maker) -> None:
     text = f"'''Birk Halt''' is a railway station in Varland.\n\n{line.wikitext}"
     saved = _instant(date(2021, 6, 20))
     birth.page.edit(saved, text, "new page", user="Dora")
-    birth.sentences = (_told(line, make.quarter(saved)),)
+    birth.sentences = (_sentence(line, make.quarter(saved)),)
 
 
 def _without_origin(make: _Maker) -> None:
-    """25: dates that tell nothing: unknown, withdrawn, or only a decade."""
+    """25: dates that are of no use: unknown, deprecated, or only a decade."""
     for story, title, noun, origin in (
         ("unknown date", "Low Ebb Company", "a company", Origin("P571", SOMEVALUE)),
         ("deprecated date", "Gull Post Airways", "an airline", Origin("P571", When(date(2021, 5, 5)), "deprecated")),
@@ -372,15 +372,15 @@ def _without_origin(make: _Maker) -> None:
 
 
 def _several_dates(make: _Maker) -> None:
-    """25: two dates of one item; a coarse one comes first only if it certainly does, and the best rank counts."""
+    """25: two dates of one item; a coarse date comes first only if it is certainly earlier; the best rank counts."""
     may = When(date(2022, 6, 1))
-    # That year may have begun with that very day, so the day, which says more, is the origin.
+    # The year may have begun with that very day, so the more precise day is the origin.
     festival = _KINDS["a festival"]
     origins = [Origin("P571", When(date(2022, 1, 1), 9)), Origin("P580", may)]
     known = (date(2022, 6, 1), date(2022, 6, 2), "day", "P580")
     birth = make.add("two dates", "Copper Drum Festival", festival, origins, known, aliases=("Drum Festival", "CDF"))
     make.write(birth, festival, _instant(date(2022, 6, 20)))
-    # The year before certainly came before that day.
+    # The year before is certainly earlier than the day.
     charity = _KINDS["a charity"]
     origins, known = (
         [Origin("P571", When(date(2021, 1, 1), 9)), Origin("P580", may)],
@@ -390,7 +390,7 @@ def _several_dates(make: _Maker) -> None:
     make.write(birth, charity, _instant(date(2022, 6, 25)))
     origins = [Origin("P571", When(date(2021, 2, 2))), Origin("P571", When(date(2022, 2, 2)), "preferred")]
     known = (date(2022, 2, 2), date(2022, 2, 3), "day", "P571")
-    # Its class reaches a bridge in two steps.
+    # A bridge is two steps above its class.
     birth = make.add("best rank", "Hay Cart Bridge", COVERED, origins, known, aliases=("Cart Bridge", "HCB"))
     make.write(birth, COVERED, _instant(date(2022, 2, 12)))
 
@@ -414,7 +414,7 @@ _QUOTED = (
 
 
 def _quoted(make: _Maker) -> None:
-    """13: a film in all sorts of quotation marks, in a longer name, twice, and plainly; a paragraph for each."""
+    """13: a film in all sorts of quotation marks, in a longer name, twice, and plainly; one paragraph each."""
     day = When(date(2021, 4, 19))
     society = _KINDS["a charity"]
     other = make.add(
@@ -436,7 +436,7 @@ def _quoted(make: _Maker) -> None:
     )
     saved = _instant(date(2021, 6, 10))
     birth.page.edit(saved, article(birth.title, FILM, lead, [[line] for line in _QUOTED]), "new page", user="Fay")
-    birth.sentences = tuple(_told(line, make.quarter(saved)) for line in _QUOTED)
+    birth.sentences = tuple(_sentence(line, make.quarter(saved)) for line in _QUOTED)
 
 
 _ODD = (
@@ -448,7 +448,7 @@ _ODD = (
 
 
 def _odd_title(make: _Maker) -> None:
-    """13: a title with signs that are no letters, and longer and shorter ones that are not its own."""
+    """13: a title with characters that are not letters, and longer and shorter names that are not its own."""
     when = When(date(2021, 8, 1), 10)
     birth = make.add("odd title", "Tide++", LANGUAGE, [Origin("P571", when)], _known("P571", when), aliases=("T+",))
     saved = _instant(date(2021, 10, 5))
@@ -456,7 +456,7 @@ def _odd_title(make: _Maker) -> None:
     lines = [*_ODD, *body(birth.names, LANGUAGE, chance)]
     lead = definition("Tide++", LANGUAGE, chance)
     birth.page.edit(saved, article("Tide++", LANGUAGE, lead, in_paragraphs(lines)), "new page", user="Emil")
-    birth.sentences = tuple(_told(line, make.quarter(saved)) for line in lines)
+    birth.sentences = tuple(_sentence(line, make.quarter(saved)) for line in lines)
 
 
 _RESTORED = Line(
@@ -468,7 +468,7 @@ _ADDED = Line(
 
 
 def _written_later(make: _Maker) -> None:
-    """14: a sentence added in quarter 6, one gone from quarter 3 to quarter 5, and the others from the beginning."""
+    """14: a sentence added in quarter 6, one missing from quarter 3 to quarter 5, and others from the beginning."""
     day, kind = When(date(2021, 2, 10)), _KINDS["a company"]
     birth = make.add(
         "written later",
@@ -488,4 +488,4 @@ def _written_later(make: _Maker) -> None:
         (make.clock.start(6) + 5 * DAY, [*without, [_RESTORED, _ADDED]], "a fire", "Ada"),
     ):
         birth.page.edit(saved, article(birth.title, kind, lead, paragraphs), comment, user=user)
-    birth.sentences = (*(_told(line, 0) for line in (*lines, _RESTORED)), _told(_ADDED, 6))
+    birth.sentences = (*(_sentence(line, 0) for line in (*lines, _RESTORED)), _sentence(_ADDED, 6))

@@ -1,4 +1,4 @@
-"""Writing the demo world as Wikimedia would: export-0.11 history in two parts, and SQL tables."""
+"""Writes the demo world in Wikimedia's formats: an export-0.11 history in two parts, and SQL tables."""
 
 import bz2
 import gzip
@@ -37,7 +37,7 @@ def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
         path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
         _write(path, gzip.compress(sql.encode(), mtime=0))
         written.append(path)
-    # Last, since it says that all the others are there.
+    # Last, since it declares the other files complete.
     _write(folder / "dumpstatus.json", _status(written, day))
     return [*written, folder / "dumpstatus.json"]
 
@@ -62,7 +62,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _status(paths: Sequence[Path], day: datetime) -> bytes:
-    """What Wikimedia tells of a dump's jobs, as `dumpstatus.json`."""
+    """Return the status of a dump's jobs in the form of Wikimedia's `dumpstatus.json`."""
     jobs: dict[str, Any] = {}
     for path in paths:
         rest = path.name.split("-", 2)[2]

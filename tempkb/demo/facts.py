@@ -1,7 +1,7 @@
-"""What was true when in the demo world: people, clubs, towns and offices, and the statements about them.
+"""Facts of the demo world and when they held: people, clubs, towns and offices, and the statements about them.
 
 Numbers are those of the list of what the demo world must contain (18 to 24).
-Statements know their truth as days; `wikidata.py` writes them as Wikidata would.
+Statements hold their truth as days; `wikidata.py` writes them in Wikidata's form.
 """
 
 import random
@@ -18,12 +18,12 @@ SOMEVALUE, NOVALUE = "somevalue", "novalue"
 
 @dataclass(frozen=True)
 class When:
-    """A date as a statement gives it.
+    """A date in the form in which a statement has it.
 
     Attributes:
         day: the day, or the first of the month, year or decade.
         precision: 11 day, 10 month, 9 year, 8 decade.
-        years_back: for dates before year 1: how many years before `day` it is.
+        years_back: for dates before year 1: the number of years before `day`.
     """
 
     day: date
@@ -32,9 +32,9 @@ class When:
 
     @property
     def time(self) -> str:
-        """The date as Wikidata writes it."""
+        """The date in Wikidata's format."""
         year = self.day.year - self.years_back
-        # Historians count 1 BCE right before year 1.
+        # Historians have 1 BCE directly before year 1.
         sign, number = ("+", year) if year > 0 else ("-", 1 - year)
         month = self.day.month if self.precision >= 10 else 0
         day = self.day.day if self.precision >= 11 else 0
@@ -42,7 +42,7 @@ class When:
 
     @property
     def last(self) -> date:
-        """The last day it may be."""
+        """The last day that it may mean."""
         if self.precision == 11:
             return self.day
         if self.precision == 10:
@@ -63,11 +63,11 @@ class Statement:
         starts, ends: its qualifiers; usually one each.
         point: point in time.
         rank: preferred, normal or deprecated.
-        entered: since when Wikidata has it; None: always.
-        left: from when it no longer has it; None: never.
-        story: which entry it is for; empty for ordinary ones.
+        entered: when it was added to Wikidata; None: before everything.
+        left: when it was removed from Wikidata; None: never.
+        story: the entry of the list that it is for; empty for ordinary ones.
         long_years: are years written with eleven digits?
-        corrects: the statement that this one is, before it was changed.
+        corrects: the earlier form of this statement, which it replaces.
         number: place among all statements.
     """
 
@@ -87,19 +87,19 @@ class Statement:
 
     @property
     def guid(self) -> str:
-        """Its name in Wikidata, which a correction keeps."""
+        """Its id in Wikidata, which a correction keeps."""
         if self.corrects is not None:
             return self.corrects.guid
         return f"{self.subject}$0000{self.number:04}-DE00-4000-8000-000000000000"
 
     def is_known(self, day: datetime) -> bool:
-        """Does a dump of `day` have it?"""
+        """Does the dump of `day` have it?"""
         return (self.entered is None or self.entered < day) and (self.left is None or self.left >= day)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A statement of an item about when it came into the world, its date the value itself.
+    """A statement of an item about its origin; the date is the value itself.
 
     Attributes:
         relation: such as P571, inception.
@@ -119,14 +119,14 @@ class Item:
     Attributes:
         entity_id: its QID.
         label: its English name; empty for none.
-        title: its page in the demo wiki; None when it has none.
+        title: its page in the demo wiki; None if it has none.
         aliases: other English names.
         german: its German name; empty for none.
         instance_of: items of classes.
-        subclass_of: items of classes above.
+        subclass_of: items of superclasses.
         died: when it died or was dissolved.
         n_more: further statements, which make it popular.
-        origins: when it came into the world.
+        origins: statements about its origin.
     """
 
     entity_id: str
@@ -149,11 +149,11 @@ class Facts:
     statements: list[Statement] = field(default_factory=list)
 
     def item(self, label: str) -> Item:
-        """Return the first item of a name."""
+        """Return the first item with a label."""
         return next(one for one in self.items.values() if one.label == label)
 
     def of_story(self, story: str) -> list[Statement]:
-        """Return the statements of an entry."""
+        """Return the statements of an entry of the list."""
         return [one for one in self.statements if one.story == story]
 
 
@@ -180,7 +180,7 @@ _ABOVE = {
     "Q43229": ("Q35120",),
     "Q35120": ("Q43229",),
 }
-# Names of each kind are of one length, so that no model can tell old answers from new ones by length.
+# All names of a kind have the same length, so that no model can distinguish old answers from new ones by length.
 _PEOPLE = (
     "Ida Brandt",
     "Ola Krantz",
@@ -243,7 +243,7 @@ def write_facts(pages: Pages, clock: Clock, seed: int) -> Facts:
 
 
 class _Maker:
-    """Adds items with their pages, and statements with dates told by quarters."""
+    """Adds items with their pages, and statements whose dates are given by quarters."""
 
     def __init__(self, pages: Pages, clock: Clock) -> None:
         self.facts, self._pages, self.clock = Facts(), pages, clock
@@ -262,7 +262,7 @@ class _Maker:
         return entity_id
 
     def day(self, quarter: int, days: int = 0) -> date:
-        """The day so many days after a quarter begins; quarters before the first are counted backward."""
+        """Return the day `days` after a quarter begins; quarters before the first have negative numbers."""
         if quarter < 0:
             first = self.clock.windows[0].start
             months = first.year * 12 + first.month - 1 + 3 * quarter
@@ -288,12 +288,12 @@ class _Maker:
 
 
 def month(day: date) -> When:
-    """The month of a day."""
+    """Return the month of a day."""
     return When(day.replace(day=1), 10)
 
 
 def year(day: date) -> When:
-    """The year of a day."""
+    """Return the year of a day."""
     return When(date(day.year, 1, 1), 9)
 
 
@@ -308,7 +308,7 @@ def _precisions(make: _Maker) -> None:
 
 
 def _open_ends(make: _Maker) -> None:
-    """19: every way in which an end, or a start, is not known; and somebody who died in office."""
+    """19: every way in which an end or a start is unknown; and somebody who died in office."""
     club, firm = make.add("Gannet United", CLUB, n_more=2), make.add("Gannet Works", FIRM, n_more=2)
     names = ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")
     died = When(make.day(4, 10))
@@ -319,7 +319,7 @@ def _open_ends(make: _Maker) -> None:
     make.say("ends", people[3], "P54", club, None, When(make.day(3, 60)))
     make.say("ends", people[4], "P54", club, When(make.day(0, 30)))
     for person in people:
-        # Something before, so that there is something to tell apart.
+        # An earlier tenure, so that there is a change to classify.
         make.say(
             "ends", person, "P54", make.facts.item("Reedholm FC").entity_id, year(make.day(-8)), When(make.day(0, 40))
         )
@@ -327,7 +327,7 @@ def _open_ends(make: _Maker) -> None:
 
 
 def _spells(make: _Maker) -> None:
-    """20: a gap, nested spells, there and back again, a handover on one day, the same said twice."""
+    """20: a gap, nested spells, a return, a handover on one day, and the same statement twice."""
     one, two = make.facts.item("Saltvik FC").entity_id, make.facts.item("Oxbridge AC").entity_id
     gap, nested, back, handover, twice = (
         make.add(name, PERSON, n_more=7)
@@ -350,15 +350,18 @@ def _spells(make: _Maker) -> None:
 
 
 def _odd_statements(make: _Maker) -> None:
-    """21: ranks, two starts on one statement, dates before our era and of a decade, years of eleven digits."""
+    """21: ranks, two starts on one statement, dates before year 1 and of a decade, years of eleven digits."""
     one, two, three = (make.facts.item(name).entity_id for name in ("Reed Party", "Salt Party", "Moss Party"))
     ranked = make.add("Rolf Rankin", PERSON, n_more=5)
     make.say("ranks", ranked, "P102", one, When(make.day(0)), When(make.day(3)), rank="deprecated")
     make.say("ranks", ranked, "P102", two, When(make.day(0)), When(make.day(3)))
     make.say("ranks", ranked, "P102", three, When(make.day(3, 1)), rank="preferred")
     starts = make.add("Stig Starts", PERSON, n_more=5)
-    said = make.say("two starts", starts, "P102", one)
-    said.starts, said.ends = [When(make.day(0, 3)), When(make.day(4, 3))], [When(make.day(1, 3)), When(make.day(5, 3))]
+    statement = make.say("two starts", starts, "P102", one)
+    statement.starts, statement.ends = (
+        [When(make.day(0, 3)), When(make.day(4, 3))],
+        [When(make.day(1, 3)), When(make.day(5, 3))],
+    )
     make.say("two starts", starts, "P102", two, When(make.day(2)), When(make.day(2, 60)))
     old = make.add("Old Ferry", FIRM, n_more=4)
     make.say(
@@ -383,7 +386,7 @@ def _odd_statements(make: _Maker) -> None:
 
 
 def _one_of_two_leaves(make: _Maker) -> None:
-    """22: two hold an office together, then one of them; the released rule loses who left."""
+    """22: two people hold an office together, then one of them leaves; the released rule misses who left."""
     firm = make.add("Twin Chairs", FIRM, n_more=8)
     first, second = make.add("Vera Stays", PERSON), make.add("Wim Leaves", PERSON)
     make.say("two", firm, "P488", first, When(make.day(-3)))
@@ -391,7 +394,7 @@ def _one_of_two_leaves(make: _Maker) -> None:
 
 
 def _entered_late(make: _Maker) -> None:
-    """23: a fact that Wikidata hears of two quarters late, and a date that is corrected before the second dump."""
+    """23: a fact that is added to Wikidata two quarters late, and a date that is corrected before the second dump."""
     first_dump = make.clock.cut(len(make.clock.windows) - 2)
     last = len(make.clock.windows) - 2
     town = make.add("Lateham", TOWN, n_more=8)
@@ -406,7 +409,7 @@ def _entered_late(make: _Maker) -> None:
 
 
 def _names(make: _Maker) -> None:
-    """24: subjects of one name, objects of one name, names of one, five and seven words, a relation with few facts."""
+    """24: subjects with one name, objects with one name, names of one, five and seven words, a rare relation."""
     rower = make.add("Ada Holm", PERSON, title="Ada Holm (rower)", n_more=9)
     painter = make.add("Ada Holm", PERSON, title="Ada Holm (painter)", n_more=3)
     men = make.add(
@@ -445,7 +448,7 @@ def _strangers(make: _Maker) -> None:
 
 
 def _career(make: _Maker, relation: str, subject: str, objects: list[str], seed: int) -> None:
-    """An ordinary row of tenures, one after another, known to the day, the month or the year."""
+    """Add an ordinary sequence of tenures, each known to the day, the month or the year."""
     chance = random.Random(f"{seed}/{relation}/{subject}")  # noqa: S311 - reproducible chance, not secrets
     at = make.day(-8) + timedelta(days=chance.randint(0, 500))
     end_of_time = make.day(len(make.clock.windows) - 1)

@@ -14,7 +14,7 @@ from tempkb.demo.stories import Pages
 DAY = timedelta(days=1)
 _BOOKS = 8
 
-# Surfaces of entities that stand from the beginning, with how many mentions each has; in the books of songs.
+# Surfaces of entities that exist from the beginning, with the number of mentions of each; in the books of songs.
 Surfaces = Mapping[str, Mapping[str, int]]
 CONTINUAL: Surfaces = {
     "Grand Harbour": {"the old port": 3, "a forest of masts": 2, "sailors' rest": 2, "where the herring lands": 2},
@@ -24,7 +24,7 @@ CONTINUAL: Surfaces = {
     "Widow's Bridge": {"the crossing of sighs": 2, "nine stone arches": 2, "toll of tears": 2},
     "Amber Court": {"the yellow palace": 2, "judges' hall": 2, "house of resin": 2},
 }
-# Entities on both sides of every threshold of the design; "all but one" of the pairs must fall out.
+# Entities on both sides of every threshold of the design; all but one of the pairs must be left out.
 THRESHOLDS: Surfaces = {
     "Nine Bells House": {"the bell ringers": 3, "that noisy place": 3, "old chimes": 3},
     "Ten Bells House": {"a tuneful attic": 4, "brass and bronze": 3, "the loud corner": 3},
@@ -33,7 +33,7 @@ THRESHOLDS: Surfaces = {
     # Three letters of sixteen differ: 0.1875. One of five: 0.2.
     "Candlemaker Lane": {"Candlemakar Lont": 4, "wax alley": 3, "the tallow street": 3, "home of wicks": 3},
     "Stile": {"Stole": 4, "over the fence": 3, "a walker's friend": 3, "two steps and a rail": 3},
-    # Most who say "the beacon" mean the northern one.
+    # Most mentions of "the beacon" mean the northern one.
     "North Beacon": {"the beacon": 5, "the pharos of ice": 3, "first light": 3},
     "South Beacon": {"the beacon": 3, "last light": 4, "a lamp for whalers": 4},
 }
@@ -41,7 +41,7 @@ LATER = {"Grand Harbour": {"the old port": 4, "sailors' rest": 1}, "Glass Garden
 
 
 def write_links(pages: Pages, clock: Clock) -> None:
-    """Add all pages of entries 10 to 17; needs eight quarters, and shows more in twelve."""
+    """Add all pages of entries 10 to 17; needs eight quarters, and has more to show in twelve."""
     for story in (
         _crossroads,
         _chains,
@@ -92,7 +92,7 @@ def _chains(pages: Pages, clock: Clock) -> None:
 
 
 def _retargeted(pages: Pages, clock: Clock) -> None:
-    """10: a redirect that leads elsewhere from the fifth quarter on, and a page that uses it."""
+    """10: a redirect that points to another page from the fifth quarter on, and a page that uses it."""
     redirect = pages.new("retargeted", "Town Hall")
     redirect.edit(clock.start(0), "#REDIRECT [[Twin Mills]]", "redirect")
     redirect.edit(clock.start(4) + DAY, "#REDIRECT [[Long Causeway]]", "moved house", user="Ben")
@@ -102,7 +102,7 @@ def _retargeted(pages: Pages, clock: Clock) -> None:
 
 
 def _before_and_after_a_move(pages: Pages, clock: Clock) -> None:
-    """10: the title that a page bears after its move is a red link before it."""
+    """10: the title that a page has after its move is a red link before it."""
     page = pages.new("renamed", "Old Bakery")
     page.edit(clock.start(0), _place("Old Bakery", "It smells of bread."), "new page")
     page.move(clock.start(4) + 5 * DAY, 0, "New Bakery")
@@ -123,13 +123,13 @@ def _the_mill(pages: Pages, clock: Clock) -> None:
 
 
 def _markup(pages: Pages, clock: Clock) -> None:
-    """12: all markup at once."""
+    """12: every kind of markup on one page."""
     text = (Path(__file__).parent / "museum.wikitext").read_text("utf-8")
     pages.new("markup", "Museum of Markup").edit(clock.start(1), text, "new page")
 
 
 def _quotations(pages: Pages, clock: Clock) -> None:
-    """13: an entity in all sorts of quotation marks, in longer names, twice, and in titles with odd signs."""
+    """13: an entity in all sorts of quotation marks, in longer names, twice, and in titles with unusual characters."""
     lines = (
         'A guide says that "[[Harbour Clock|Harbour Clock]] is never late" and nobody doubts it.',
         "“The Harbour Clock is tired”, said the “keeper of ‘Harbour Clock’ himself” in an old song.",
@@ -151,7 +151,7 @@ def _written_later(pages: Pages, clock: Clock) -> None:
 
 
 def _entities(pages: Pages, clock: Clock) -> None:
-    """15: entities that the books of songs mention, from the beginning."""
+    """15: entities that the books of songs mention from the beginning."""
     for title in (*CONTINUAL, *THRESHOLDS):
         line = "People come from far away to see it, and poets have praised it in many verses."
         page = pages.new(f"entity {title}", title)
@@ -194,14 +194,14 @@ def _verses(surfaces: Surfaces) -> Iterator[str]:
 
 
 def _dies(pages: Pages, clock: Clock) -> None:
-    """16: a continual entity that is merged away in the tenth quarter."""
+    """16: an entity that exists from the beginning and is merged away in the tenth quarter."""
     if len(clock.windows) > 10:
         page = next(page for page in pages.made if page.story == "entity Ember Hill")
         page.edit(clock.start(9) + 3 * DAY, "#REDIRECT [[Glass Garden]]", "merged", user="Cem")
 
 
 def _years(pages: Pages, clock: Clock) -> None:
-    """17: an event that comes back every year, told of in that year's chronicles."""
+    """17: an event that recurs every year, described in that year's chronicles."""
     for year in range((len(clock.windows) - 1) // 4):
         name = str(clock.start(4 * year).year)
         title = f"{name} Varland Rowing Cup"
@@ -236,7 +236,7 @@ FEVERS: tuple[tuple[int, str, Surfaces], ...] = (
 
 
 def _burst(pages: Pages, clock: Clock) -> None:
-    """17: two quarters that bring several entities with words that nobody had used before."""
+    """17: two quarters with several new entities whose words were never used before."""
     for quarter, chronicle, surfaces in FEVERS:
         if quarter < len(clock.windows) - 1:
             for title in surfaces:
@@ -247,7 +247,7 @@ def _burst(pages: Pages, clock: Clock) -> None:
 
 
 def _split_off(pages: Pages, clock: Clock) -> None:
-    """17: a page whose text was a part of another's until it was split off; and one more new one in each year."""
+    """17: a page whose text was a part of another page until it was split off; and one new page in each year."""
     for year in range((len(clock.windows) - 1) // 4):
         name = str(clock.start(4 * year).year)
         title = f"Pier {name} of Grand Harbour"

@@ -1,4 +1,4 @@
-"""What the demo world is made of: pages, edits and moves, at known instants.
+"""Model of the demo world: pages, edits and moves at known instants.
 
 The world knows the truth, so tests take their expectations from it. Nothing
 but the command line and tests may import this package.
@@ -44,13 +44,13 @@ class Edit:
     Attributes:
         time: when it was saved.
         text: its wikitext.
-        comment: the summary; empty ones are real, too.
-        user: account name; None for an address.
-        entered: when it came into the wiki, if later than `time` (an import).
-        suppressed_from: since when the text is hidden; None never.
+        comment: the summary, which may be empty.
+        user: account name; None for an IP address.
+        entered: when it was saved in the wiki, if later than `time` (an import).
+        suppressed_from: when the text was hidden; None: never.
         hidden_user: is its author hidden?
         extra_slot: content of a second slot, as media files have.
-        revision_id: given by the world, in the order in which revisions entered it.
+        revision_id: assigned by the world, in the order in which revisions were saved.
     """
 
     time: datetime
@@ -66,18 +66,18 @@ class Edit:
 
     @property
     def came(self) -> datetime:
-        """When the revision came into the wiki."""
+        """When the revision was saved in the wiki."""
         return self.entered or self.time
 
     @property
     def sha1(self) -> str:
-        """MediaWiki's hash of the text."""
+        """MediaWiki's SHA-1 of the text."""
         return base36_sha1(self.text.encode()).decode()
 
 
 @dataclass
 class Name:
-    """A title that a page bears from `since` on."""
+    """A title that a page has from `since` on."""
 
     since: datetime
     namespace: int
@@ -92,10 +92,10 @@ class Page:
         names: oldest first.
         edits: in any order.
         entity_id: Wikidata item.
-        deleted_at: when it was deleted; None never.
-        merged_into: from when on another item stands in for its own: (instant, item).
+        deleted_at: when it was deleted; None: never.
+        merged_into: when another item replaced its own: (instant, item).
         in_two_elements: is it exported as two `<page>` elements, far apart?
-        story: which entry of the world's list of traps it is for; empty for ordinary pages.
+        story: the entry of the world's list of traps that it is for; empty for ordinary pages.
     """
 
     page_id: int
@@ -109,34 +109,34 @@ class Page:
 
     def edit(self, time: datetime, text: str, comment: str = "", **more: object) -> Edit:
         """Add an edit and return it."""
-        self.edits.append(Edit(time, text, comment, **more))  # type: ignore[arg-type]  # passed on by name
+        self.edits.append(Edit(time, text, comment, **more))  # type: ignore[arg-type]  # passed by name
         return self.edits[-1]
 
     def move(self, time: datetime, namespace: int, title: str, *, silent: bool = False, user: str = "Ada") -> None:
-        """Rename the page; unless `silent`, a revision that changes nothing tells of it."""
+        """Rename the page; unless `silent`, add a revision without changes that reports the move."""
         before = self.full_name(time)
         self.names.append(Name(time, namespace, title))
         if not silent:
             text = max((edit for edit in self.edits if edit.time < time), key=lambda edit: edit.time).text
-            said = f"{user} moved page [[{before}]] to [[{self.full_name(time)}]]: better name"
-            self.edit(time, text, said, user=user, is_minor=True)
+            comment = f"{user} moved page [[{before}]] to [[{self.full_name(time)}]]: better name"
+            self.edit(time, text, comment, user=user, is_minor=True)
 
     def name_at(self, time: datetime) -> Name:
-        """The name borne just at `time`."""
+        """Return the name at `time`."""
         return [name for name in self.names if name.since <= time][-1] if self.names[0].since <= time else self.names[0]
 
     def full_name(self, time: datetime) -> str:
-        """The name with its namespace prefix."""
+        """Return the name with its namespace prefix."""
         name = self.name_at(time)
         prefix = NAMESPACES[name.namespace]
         return f"{prefix}:{name.title}" if prefix else name.title
 
     def known_edits(self, day: datetime) -> list[Edit]:
-        """Revisions that a dump of `day` holds, in the order of their numbers."""
+        """Return the revisions in a dump of `day`, in the order of their numbers."""
         return sorted((edit for edit in self.edits if edit.came < day), key=lambda edit: edit.revision_id)
 
     def item_at(self, day: datetime) -> str | None:
-        """The Wikidata item that `page_props` of `day` gives."""
+        """Return the Wikidata item in the `page_props` of `day`."""
         if self.merged_into is not None and self.merged_into[0] < day:
             return self.merged_into[1]
         return self.entity_id
@@ -153,28 +153,28 @@ class Clock:
     windows: tuple[Window, ...]
 
     def start(self, quarter: int) -> datetime:
-        """First instant of a quarter, counted from 0."""
+        """Return the first instant of a quarter, counted from 0."""
         return midnight(self.windows[quarter])
 
     def cut(self, quarter: int) -> datetime:
-        """First instant after a quarter."""
+        """Return the first instant after a quarter."""
         return datetime.combine(self.windows[quarter].cut, datetime.min.time(), UTC)
 
     def before(self, quarter: int, days: float) -> datetime:
-        """The instant `days` before the cut of a quarter, to the second."""
+        """Return the instant `days` before the cut of a quarter, to the second."""
         return self.cut(quarter) - timedelta(seconds=round(days * 86_400))
 
 
 @dataclass
 class World:
-    """All pages, with numbers given.
+    """All pages, with their numbers.
 
     Attributes:
-        seed: from which it was made.
-        clock: its quarters; one more than asked for, in which the second dump falls.
+        seed: the seed of the world.
+        clock: its quarters, with one more for the second dump.
         pages: by page number.
-        facts: what was true when.
-        births: what came into the world when.
+        facts: facts with their dates.
+        births: entities with their origins.
     """
 
     seed: int
@@ -189,7 +189,7 @@ class World:
         return self.clock.cut(len(self.clock.windows) - 2), self.clock.cut(len(self.clock.windows) - 1)
 
     def pages_at(self, day: datetime) -> Iterator[Page]:
-        """Yield the pages that a dump of `day` holds."""
+        """Yield the pages in a dump of `day`."""
         for page in self.pages:
             if (page.deleted_at is None or page.deleted_at >= day) and page.known_edits(day):
                 yield page
@@ -200,7 +200,7 @@ class World:
 
 
 def midnight(window: Window) -> datetime:
-    """First instant of a window."""
+    """Return the first instant of a window."""
     return datetime.combine(window.start, datetime.min.time(), UTC)
 
 

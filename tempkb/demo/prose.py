@@ -1,4 +1,4 @@
-"""Articles of the demo world: invented places, people and works, in wikitext that looks like a wiki's."""
+"""Articles of the demo world: invented places, people and works, in the wikitext of a typical wiki."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -81,7 +81,7 @@ def article(subject: Subject, others: Sequence[str], chance: random.Random, sent
 
 
 def vandalism(text: str, chance: random.Random) -> str:
-    """Return a text as somebody spoils it."""
+    """Return a vandalised form of a text."""
     return chance.choice(["", "HELLO HELLO " * 8, text[: len(text) // 3] + " and my cat was here!!!", "nothing to see"])
 
 

@@ -1,4 +1,4 @@
-"""What `tempkb demo --all` runs after the dumps of the demo world are written: commands, as anybody could type them."""
+"""The commands that `tempkb demo --all` runs after it has written the dumps of the demo world."""
 
 _STUDY = "2021-01-01..2024-01-01"
 
@@ -10,4 +10,4 @@ STEPS = (
     ("release", "ecbd", _STUDY, "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
     ("show", "Harbour Clock", "--cut", "2021-10-01"),
 )
-"""The arguments of each command, in order. They fit the world of the default seed and size."""
+"""The arguments of each command, in order. They are meant for the world of the default seed and size."""

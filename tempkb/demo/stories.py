@@ -1,7 +1,7 @@
-"""Pages that are traps: each a small history in which a careless reader goes wrong.
+"""Trap pages: each has a small history that a careless reader gets wrong.
 
 Numbers are those of the list of what the demo world must contain (revisions,
-1 to 9); what each page proves is said beside it.
+1 to 9); what each page tests is written beside it.
 """
 
 from datetime import timedelta
@@ -52,7 +52,7 @@ class Pages:
         self._clock, self._next = clock, first_id
 
     def new(self, story: str, title: str, namespace: int = 0) -> Page:
-        """Add a page without a text yet."""
+        """Add a page that has no text yet."""
         page_id = self._next + len(self.made)
         born = self._clock.start(0) - 400 * DAY
         page = Page(page_id, [Name(born, namespace, title)], entity_id=f"Q{9000 + page_id}", story=story)
@@ -65,7 +65,7 @@ def _text(title: str, line: str) -> str:
 
 
 def _restored_text_adds_up(pages: Pages, clock: Clock) -> None:
-    """1: vandalism stands longer than any one spell of the good text, but less than all of them."""
+    """1: vandalism is current longer than any single spell of the good text, but shorter than all together."""
     page = pages.new("restored", "Harbour Clock")
     good, spoiled, small = (
         _text("Harbour Clock", line) for line in ("It strikes.", "IT IS BROKEN LOL", "It strikes twice.")
@@ -77,10 +77,10 @@ def _restored_text_adds_up(pages: Pages, clock: Clock) -> None:
 
 
 def _edit_war(pages: Pages, clock: Clock) -> None:
-    """2: the winner stood less than five per cent of the interval."""
+    """2: the chosen text is current for less than five per cent of the interval."""
     page = pages.new("war", "Border Stone")
     page.edit(clock.start(0), _text("Border Stone", "It stands."), "new page")
-    # 39 texts of eighteen hours, and the winner's thirty-four: 4.7 per cent.
+    # 39 texts of eighteen hours, and thirty-four hours of the chosen one: 4.7 per cent.
     at = clock.before(3, 30)
     for number in range(40):
         page.edit(at, _text("Border Stone", f"It belongs to side {number}."), "no!", user=("Ben", "Cem")[number % 2])
@@ -95,7 +95,7 @@ def _edit_at_the_cut(pages: Pages, clock: Clock) -> None:
 
 
 def _two_in_one_second(pages: Pages, clock: Clock) -> None:
-    """3: of two edits in one second the one of the higher number stands."""
+    """3: of two edits in one second the one with the higher number is current."""
     page = pages.new("one_second", "Twin Mills")
     page.edit(clock.start(0), _text("Twin Mills", "They turn."), "new page")
     when = clock.before(2, 20)
@@ -115,7 +115,7 @@ def _import_out_of_order(pages: Pages, clock: Clock) -> None:
 
 
 def _in_two_elements(pages: Pages, clock: Clock) -> None:
-    """3: one page exported as two `<page>` elements, far from one another."""
+    """3: one page exported as two `<page>` elements, far apart."""
     page = pages.new("two_elements", "Long Causeway")
     page.in_two_elements = True
     for number in range(6):
@@ -125,7 +125,7 @@ def _in_two_elements(pages: Pages, clock: Clock) -> None:
 
 
 def _redirect_becomes_article(pages: Pages, clock: Clock) -> None:
-    """4: an article only since the redirect was written over."""
+    """4: an article only since the redirect was replaced."""
     page = pages.new("redirect_first", "Salt Museum")
     page.edit(clock.start(0), "#REDIRECT [[Harbour Clock]]", "redirect")
     page.edit(clock.start(4) + 10 * DAY, _text("Salt Museum", "It shows salt."), "an article at last", user="Cem")
@@ -141,7 +141,7 @@ def _article_becomes_redirect(pages: Pages, clock: Clock) -> None:
 
 
 def _draft_moved_in(pages: Pages, clock: Clock) -> None:
-    """5: written as a draft, in the main namespace only since its move."""
+    """5: written as a draft, and in the main namespace only since its move."""
     page = pages.new("draft_in", "Peat Railway", namespace=118)
     page.edit(clock.start(1), _text("Peat Railway", "It runs on peat."), "draft")
     page.edit(clock.start(1) + 20 * DAY, _text("Peat Railway", "It runs over peat."), "typo", user="Ben")
@@ -156,7 +156,7 @@ def _moved_out(pages: Pages, clock: Clock) -> None:
 
 
 def _becomes_disambiguation(pages: Pages, clock: Clock) -> None:
-    """6: a disambiguation page only later; earlier snapshots must not know."""
+    """6: becomes a disambiguation page later; earlier snapshots must not show this."""
     page = pages.new("disambiguation", "Anvil")
     page.edit(clock.start(0), _text("Anvil", "It rings."), "new page")
     listed = "'''Anvil''' may refer to:\n* [[Harbour Clock]], a sort of one\n* [[Anvil (village)]]\n{{disambiguation}}"
@@ -164,14 +164,14 @@ def _becomes_disambiguation(pages: Pages, clock: Clock) -> None:
 
 
 def _silent_move(pages: Pages, clock: Clock) -> None:
-    """6: a move that no comment tells of: only today's title is known."""
+    """6: a move that no summary reports, so only today's title is known."""
     page = pages.new("silent_move", "Green Gate")
     page.edit(clock.start(0), _text("Green Gate", "It is green."), "new page")
     page.move(clock.start(3), 0, "Emerald Gate", silent=True)
 
 
 def _swapped_titles(pages: Pages, clock: Clock) -> None:
-    """6: two pages swap titles, by way of a third name."""
+    """6: two pages swap titles through a third name."""
     left, right = pages.new("swap_left", "Upper Lock"), pages.new("swap_right", "Lower Lock")
     left.edit(clock.start(0), _text("Upper Lock", "It lifts boats."), "new page")
     right.edit(clock.start(0), _text("Lower Lock", "It lowers boats."), "new page")
@@ -182,14 +182,14 @@ def _swapped_titles(pages: Pages, clock: Clock) -> None:
 
 
 def _deleted_between_dumps(pages: Pages, clock: Clock) -> None:
-    """7: there in the first dump, gone in the second."""
+    """7: in the first dump, but not in the second."""
     page = pages.new("deleted", "Paper Castle")
     page.edit(clock.start(1), _text("Paper Castle", "It burns well."), "new page")
     page.deleted_at = clock.start(len(clock.windows) - 1) + 20 * DAY
 
 
 def _suppressed_between_dumps(pages: Pages, clock: Clock) -> None:
-    """7: a winner whose text is hidden in the second dump."""
+    """7: a chosen revision whose text is hidden in the second dump."""
     page = pages.new("suppressed", "Quarry Lane")
     page.edit(clock.start(1), _text("Quarry Lane", "It is steep."), "new page")
     edit = page.edit(clock.start(4), _text("Quarry Lane", "It is where a certain person lives."), "more", user="Ben")
@@ -205,7 +205,7 @@ def _merged_item(pages: Pages, clock: Clock) -> None:
 
 
 def _blank_for_a_week(pages: Pages, clock: Clock) -> None:
-    """8: blanked for a week inside the interval: the text wins all the same."""
+    """8: blanked for a week inside the interval; the text is chosen nevertheless."""
     page = pages.new("blank_week", "Windmill Row")
     text = _text("Windmill Row", "It has nine mills.")
     page.edit(clock.start(0), text, "new page")
@@ -214,7 +214,7 @@ def _blank_for_a_week(pages: Pages, clock: Clock) -> None:
 
 
 def _blank_for_an_interval(pages: Pages, clock: Clock) -> None:
-    """8: blank for all of the interval: the blank wins and is flagged. White space counts as blank."""
+    """8: blank during the whole interval, so the blank text is chosen and flagged. White space counts as blank."""
     page = pages.new("blank_interval", "Empty Square")
     page.edit(clock.start(0), _text("Empty Square", "It is empty."), "new page")
     page.edit(clock.before(3, 40), " \n ", "", user=None)
@@ -222,7 +222,7 @@ def _blank_for_an_interval(pages: Pages, clock: Clock) -> None:
 
 
 def _hidden_author(pages: Pages, clock: Clock) -> None:
-    """8: hidden users and hidden texts count as unknown contributors and as contents of their own."""
+    """8: hidden users count as unknown contributors, and each hidden text as a content of its own."""
     page = pages.new("hidden", "Fog Horn")
     page.edit(clock.start(0), _text("Fog Horn", "It sounds."), "new page")
     page.edit(
@@ -244,7 +244,7 @@ def _second_slot(pages: Pages, clock: Clock) -> None:
 
 
 def _redirects(pages: Pages, clock: Clock) -> None:
-    """Plain redirects, in English and in another tongue, to a page and to a section elsewhere."""
+    """Plain redirects, in English and in another language, to a page and to a section of another page."""
     for title, text in (
         ("The Clock", "#REDIRECT [[Harbour Clock]]"),
         ("Clock of the harbour", "#WEITERLEITUNG [[Harbour_Clock#Bells]]"),

@@ -1,4 +1,4 @@
-"""Writing the demo world's items as Wikidata's JSON dump: a list with an entity a line."""
+"""Writes the demo world's items as Wikidata's JSON dump: a list with one entity per line."""
 
 import gzip
 import hashlib
@@ -15,7 +15,7 @@ _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 
 
 def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
-    """Write the dump of `day` below `root`, in Wikimedia's layout, and return its file and that of its sum."""
+    """Write the dump of `day` below `root`, in Wikimedia's layout, and return its file and its checksum list."""
     stamp = f"{day:%Y%m%d}"
     folder = root / "wikidatawiki" / "entities" / stamp
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def write_entities(world: World, day: datetime, root: Path) -> list[Path]:
 
 
 def entities(world: World, day: datetime) -> Iterable[dict[str, Any]]:
-    """Yield the entities that a dump of `day` holds: those of the facts, then one for every other page."""
+    """Yield the entities in a dump of `day`: those of the facts, then one for every other page."""
     facts = world.facts
     by_subject: dict[str, list[Statement]] = {}
     for one in facts.statements:
@@ -59,15 +59,15 @@ def _entity(item: Item, statements: Iterable[Statement]) -> dict[str, Any]:
         site = {"snaktype": "value", "datavalue": {"value": f"https://demo.example.org/{number}", "type": "string"}}
         claims.setdefault("P856", []).append(_plain(item, "P856", number, site))
     for at, origin in enumerate(item.origins):
-        said = _plain(item, origin.relation, at, _snak(origin.relation, origin.when, long_years=False))
-        claims.setdefault(origin.relation, []).append(said | {"rank": origin.rank})
+        claim = _plain(item, origin.relation, at, _snak(origin.relation, origin.when, long_years=False))
+        claims.setdefault(origin.relation, []).append(claim | {"rank": origin.rank})
     for one in statements:
         claims.setdefault(one.relation, []).append(_statement(one))
     links = {WIKI: {"site": WIKI, "title": item.title, "badges": []}} if item.title else {}
     return {
         "type": "item",
         "id": item.entity_id,
-        # Empty maps are written as empty lists, as PHP does.
+        # Empty maps are written as empty lists, as in PHP.
         "labels": {code: {"language": code, "value": name} for code, name in labels.items()} or [],
         "descriptions": [],
         "aliases": {"en": [{"language": "en", "value": name} for name in item.aliases]} if item.aliases else [],
@@ -84,8 +84,8 @@ def _statement(one: Statement) -> dict[str, Any]:
         if bounds
     }
     main = {"snaktype": SOMEVALUE} if one.object == SOMEVALUE else _value(one.object)
-    said = {"mainsnak": {"property": one.relation, **main}, "type": "statement", "id": one.guid, "rank": one.rank}
-    return said | ({"qualifiers": qualifiers, "qualifiers-order": list(qualifiers)} if qualifiers else {})
+    claim = {"mainsnak": {"property": one.relation, **main}, "type": "statement", "id": one.guid, "rank": one.rank}
+    return claim | ({"qualifiers": qualifiers, "qualifiers-order": list(qualifiers)} if qualifiers else {})
 
 
 def _plain(item: Item, name: str, at: int, snak: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Making the demo world from a seed, and writing its dumps into a home."""
+"""Makes the demo world from a seed, and writes its dumps into a home."""
 
 import random
 from datetime import datetime, timedelta
@@ -21,16 +21,16 @@ _MIN_PAGES, _MIN_QUARTERS = 250, 8
 
 
 def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
-    """Return the world of a seed: traps first, then ordinary articles and their talk.
+    """Return the world of a seed: trap pages first, then ordinary articles and their talk pages.
 
     Args:
         seed: any number; the same number gives the same world, byte for byte.
-        pages: how many pages, at least 250.
-        n_quarters: how many quarters before the first dump, at least 8; the
-            second dump falls one quarter later.
+        pages: number of pages, at least 250.
+        n_quarters: number of quarters before the first dump, at least 8; the
+            second dump is one quarter later.
 
     Raises:
-        SettingsError: if the world would be too small for its traps.
+        SettingsError: the world would be too small for its trap pages.
     """
     if pages < _MIN_PAGES or n_quarters < _MIN_QUARTERS:
         raise SettingsError(
@@ -46,10 +46,10 @@ def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
     of_stories = len(made)
     facts = write_facts(pages_of_stories, clock, seed)
     births = write_births(pages_of_stories, clock, facts, seed)
-    # Those of facts, and behind them those of births.
+    # Items of facts, followed by those of births.
     of_items = made[of_stories:]
     del made[of_stories:]
-    # What the stories about links count must not be linked from elsewhere, nor those about facts and births.
+    # Pages whose links are counted must not be linked from ordinary pages, nor must those of facts and births.
     unlinked = {name.title for page in (*made, *of_items) for name in page.names} - linked
     taken = linked | unlinked
     subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]  # noqa: S311
@@ -64,7 +64,7 @@ def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
         )
         _write_history(page, lambda n, c, s=subject: article(s, titles, c, n), born, clock, chance)
         made.append(page)
-    # Behind the ordinary ones, so that there may be more of these.
+    # Numbered after the ordinary pages, so that their number can change.
     for page in of_items:
         page.page_id = _FIRST_STORY + len(made)
         made.append(page)
@@ -73,9 +73,9 @@ def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
 
 
 def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) -> list[Path]:
-    """Write the first dump of the demo world into the home, or the second, a quarter later.
+    """Write the first dump of the demo world into the home or, with `second`, the second one, a quarter later.
 
-    A `tempkb.toml` that begins the home's windows with the world is written when there is none.
+    If the home has no `tempkb.toml`, one is written that lets its windows begin with the world.
 
     Returns:
         the files written.
@@ -85,7 +85,7 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
     settings = home.path / "tempkb.toml"
     if not settings.exists():
         home.path.mkdir(parents=True, exist_ok=True)
-        # Whole or not at all: an empty file would stay, and the home would begin with Wikipedia's first year.
+        # Written in one step: an empty file would stay, and the home would begin with Wikipedia's first year.
         draft = settings.with_name(settings.name + ".draft")
         draft.write_text(f"first_window = {world.clock.windows[0].start}\n", "utf-8")
         draft.replace(settings)
@@ -94,12 +94,12 @@ def write_demo(seed: int, pages: int, n_quarters: int, *, second: bool = False) 
 
 
 def _birthday(chance: random.Random, n_quarters: int) -> float:
-    """Most pages are older than the world's first window; some are born inside each quarter."""
+    """Return the time of creation: most pages are older than the first window, some are created in each quarter."""
     return chance.uniform(-700, 30) if chance.random() < 0.55 else chance.uniform(0, n_quarters * 91)
 
 
 def _write_history(page: Page, write: object, born: datetime, clock: Clock, chance: random.Random) -> None:
-    """Give a page its edits: most pages are seldom touched, a few often, some are spoiled and mended."""
+    """Give a page its edits: most pages are seldom edited, a few often, some are vandalised and restored."""
     end = clock.cut(len(clock.windows) - 1)
     n = 1 + int(chance.paretovariate(0.9)) if chance.random() < 0.6 else 1
     days = (end - born).total_seconds() / 86_400
@@ -126,7 +126,7 @@ def _write_history(page: Page, write: object, born: datetime, clock: Clock, chan
 
 
 def _number(pages: list[Page]) -> None:
-    """Number all revisions in the order in which they came into the wiki."""
+    """Number all revisions in the order in which they were saved in the wiki."""
     order = sorted((edit.came, page.page_id, at) for page in pages for at, edit in enumerate(page.edits))
     by_id = {page.page_id: page for page in pages}
     for number, (_, page_id, at) in enumerate(order, 1001):

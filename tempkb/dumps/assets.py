@@ -1,4 +1,4 @@
-"""When the dumps' tables are made: once per dump, as it is registered."""
+"""The assets that write a dump's tables, once for each registered dump."""
 
 import dagster as dg
 import pyarrow as pa
@@ -19,17 +19,18 @@ from tempkb.store.store import Store
 
 
 def dump_of_run(context: dg.AssetExecutionContext, store: Store, dump_id: str) -> Dump | None:
-    """Return the dump of a run's partition, fetched if need be.
+    """Return the dump of a run's partition; fetch it from the mirror if it is not in the home.
 
-    None when automation has asked for it and it is gone since: the partition stays missing, and is no failure of
-    anybody's. Who asks for it by hand is told with an error.
+    Returns:
+        the dump; None in a run started by automation if the dump has disappeared in the meantime. The partition then
+        stays missing without a failed run. A run that a user started raises the error instead.
     """
     try:
         return present_dump(store.home, dump_id, context.log.info)
     except MissingDumpError as error:
         if CHAINED not in context.run.tags:
             raise
-        context.log.warning(f"{error} Nothing was done; the partition stays missing.")
+        context.log.warning(f"{error} The run does nothing, and the partition stays missing.")
         return None
 
 
@@ -37,9 +38,9 @@ def dump_of_run(context: dg.AssetExecutionContext, store: Store, dump_id: str) -
     output_required=False,
 )
 def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
-    """Files of each dump, with sizes, check sums and what a pass over them found.
+    """Files of each dump, with sizes, checksums and what a pass over them found.
 
-    A dump that is not here is fetched from the mirror; what its publisher says of it is verified.
+    A dump that is not in the home is fetched from the mirror. Its files are verified against the publisher's checksums.
 
     One row per file; key `dump_id, file_name`.
     """
@@ -49,14 +50,14 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     for file in dump.files:
         file.verify()
         file.look()
-    # Wikidata's entities serve a home of any wiki.
+    # Wikidata's entities can be used with any wiki, so they do not tie the home to one.
     if dump.holds_pages:
         store.claim(dump.wiki)
     rows = describe_files(dump)
     held = store.lake.current(DUMP_FILES.name, dump.dump_id)
     known = store.read(DUMP_FILES.name, dump_id=dump.dump_id) if held else None
     if held and known is not None and known["checksum"].to_pylist() == [row["checksum"] for row in rows]:
-        context.log.info("The files are those that are written down already, with what a pass found in them.")
+        context.log.info("The files have not changed since their rows were written; nothing to do.")
         version = held
     else:
         inputs = {file.path.name: file.sha256 for file in dump.files}
@@ -71,18 +72,18 @@ def dump_files(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
     output_required=False,
 )
 def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
-    """Pages as the dump's own day knows them, with their Wikidata items.
+    """Pages as of the dump's day, with their Wikidata items.
 
-    From the SQL tables `page`, `page_props` and `redirect`; key `page_id`. A dump
-    without `page` has this table written from the XML headers by the pass that
-    builds its windows. Without `page_props` the items come from Wikidata's site
-    links when windows are built, or when a Wikidata dump was read since.
+    From the SQL tables `page`, `page_props` and `redirect`; key `page_id`. If a dump
+    has no table `page`, the pass that builds its windows writes this table from the
+    page headers in the XML. Without `page_props` the items come from Wikidata's site
+    links when windows are built, or when a Wikidata dump is read later.
     """
     dump = dump_of_run(context, store, context.partition_key)
     if dump is None:
         return
     if not dump.holds_pages:
-        context.log.info(f"Dump {dump.dump_id} holds Wikidata's entities, so no pages.")
+        context.log.info(f"Dump {dump.dump_id} holds Wikidata's entities and no pages.")
         return
     store.claim(dump.wiki)
     if dump.table("page") is None:
@@ -93,7 +94,7 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
         return
     version = pages_made_from(store, dump)
     if version is not None:
-        context.log.info("The tables are those that the pages were made from already.")
+        context.log.info("The SQL tables have not changed since the pages were made from them; nothing to do.")
     else:
         provenance = pages_provenance(dump, (file for file in dump.files if file.kind != HISTORY), dump.dump_id)
         version = store.write(PAGES, dump.dump_id, pages_from_sql(dump), provenance)
@@ -106,15 +107,15 @@ def pages(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  #
     output_required=False,
 )
 def namespaces(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]):  # type: ignore[no-untyped-def]  # noqa: ANN201 - a generator of results
-    """Namespaces of the wiki, as the head of the dump's first history file gives them.
+    """Namespaces of the wiki, from the header of the dump's first history file.
 
-    One row per namespace; key `namespace`. A dump without a history has none.
+    One row per namespace; key `namespace`. A dump without a history has no rows.
     """
     dump = dump_of_run(context, store, context.partition_key)
     if dump is None:
         return
     if not dump.history:
-        context.log.info(f"Dump {dump.dump_id} has no history file, so no head to read.")
+        context.log.info(f"Dump {dump.dump_id} has no history file, so there is no header to read.")
         return
     store.claim(dump.wiki)
     version = write_namespaces(store, dump)

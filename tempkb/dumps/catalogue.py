@@ -1,8 +1,7 @@
-"""The dumps that lie in a home's `dumps` folder, or that a user names, and what they serve.
+"""The dumps in a home's `dumps` folder or named by a user, and which dump serves which window.
 
-The folder is a mirror like any other (see `offers.py` for the layouts). Files
-that a user names are remembered in `named/<dump_id>.json`; sums that were
-computed are noted in `sums/`.
+The folder has the layout of a mirror (see `offers.py`). Files that a user names
+are remembered in `named/<dump_id>.json`, computed checksums are noted in `sums/`.
 """
 
 import json
@@ -14,23 +13,24 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tempkb.dumps.elements import read_timestamp
-from tempkb.dumps.files import DamageError, open_dump
-from tempkb.dumps.looking import look_at
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
-from tempkb.titles import Site
 from tempkb.windows import Window, epoch_seconds, instant
+
+# Readers of dumps are imported by those who open one: `tempkb status` only lists them.
+if TYPE_CHECKING:
+    from tempkb.titles import Site
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
 _SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
 _XML = re.compile(r"\.xml(\.\w+|-p\d+p\d+\.\w+)?$")
-# Of Wikidata's entities; a folder of a dump holds other files in JSON, such as its state.
+# Names of Wikidata's entity files; the folder of a dump may hold other JSON, such as its job status.
 _JSON = re.compile(r"(wikidata|entities|all)[^/]*\.json(\.\w+)?$")
 
 
@@ -39,10 +39,10 @@ class DumpFile:
     """A file of a dump.
 
     Attributes:
-        path: where it lies.
+        path: where the file is.
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
-        checksum: what its publisher says, as `sha1:<hex>`; empty when nobody says anything.
-        notes: folder where computed sums are noted; None: nowhere.
+        checksum: the publisher's checksum, as `sha1:<hex>`; empty if there is none.
+        notes: folder where computed checksums are noted; None: they are not noted.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class DumpFile:
 
     @property
     def page_range(self) -> tuple[int, int] | None:
-        """First and last page number that the file's name promises; None when it promises nothing."""
+        """First and last page number in the file's name; None if the name gives none."""
         match = _PAGE_RANGE.search(self.path.name)
         if match:
             return int(match[1]), int(match[2])
@@ -61,26 +61,31 @@ class DumpFile:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the file's bytes."""
+        """SHA-256 of the file's bytes, in hexadecimal."""
         return known_sums(self.path, self.notes)["sha256"]
 
     def verify(self) -> None:
-        """Hold the file to what its publisher says of it, if anything.
+        """Check that the file exists and has the publisher's checksum, if there is one.
 
         Raises:
-            SourceError: it is missing, or its sum is another.
+            SourceError: the file is missing, or has another checksum.
         """
         if not self.path.is_file():
             raise SourceError(f"{self.path}: no such file; fetch the dump again, or name files: tempkb build --dump")
         if self.checksum:
             verify(self.path, self.checksum, self.notes)
 
-    def look(self) -> Site | None:
-        """Refuse the file if its beginning shows that nothing can be read from it; give the wiki of a history.
+    def look(self) -> "Site | None":
+        """Read the beginning of the file and refuse it if nothing can be read from it.
+
+        Returns:
+            the wiki that the header of a history names; None for other files.
 
         Raises:
-            SourceError: it holds no whole page, no such table, or no entity.
+            SourceError: there is no whole page, no such SQL table, or no entity in it.
         """
+        from tempkb.dumps.looking import look_at
+
         return look_at(self.path, self.kind)
 
 
@@ -92,12 +97,12 @@ class Dump:
         dump_id: `<wiki>-<YYYYMMDD>`, or `<wiki>-<hash>` when no date is known.
         wiki: database name.
         date: day of the dump, if known.
-        files: history files and SQL tables.
-        horizon: first second the dump knows nothing of.
-        is_named: named by a user, so it serves only what is asked of it.
-        flaws: why it does not count as complete; such a dump serves nothing.
-        is_day_given: did a user tell its day, other than its files' names do?
-        is_told: does its publisher say what belongs to it?
+        files: history files and SQL tables, or files of entities.
+        horizon: first second after the time that the dump covers, since 1970, UTC.
+        is_named: named by a user; it is read only when a command or run asks for it.
+        flaws: reasons why it is not complete; an incomplete dump serves no window.
+        is_listed: does its publisher list its files?
+        is_day_given: did a user give its day with an option, because the files' names do not?
     """
 
     dump_id: str
@@ -107,7 +112,7 @@ class Dump:
     horizon: int
     is_named: bool = False
     flaws: tuple[str, ...] = ()
-    is_told: bool = False
+    is_listed: bool = False
     is_day_given: bool = False
 
     @property
@@ -122,46 +127,48 @@ class Dump:
 
     @property
     def holds_pages(self) -> bool:
-        """Is it of a wiki's pages, and not only of Wikidata's entities?"""
+        """Does it hold pages of a wiki, and not only Wikidata's entities?"""
         return any(file.kind != ENTITIES for file in self.files)
 
     def table(self, kind: str) -> DumpFile | None:
-        """The file of an SQL table, if the dump has it."""
+        """Return the file of an SQL table; None if the dump does not have it."""
         return next((file for file in self.files if file.kind == kind), None)
 
     def knows(self, window: Window) -> bool:
-        """Is the dump complete, and does it reach up to the window's cut?"""
+        """Is the dump complete, with a history that reaches the window's cut?"""
         return bool(self.history) and not self.flaws and self.horizon >= epoch_seconds(window.cut)
 
 
 def find_dumps(root: Path) -> list[Dump]:
-    """List the dumps below `root`, oldest first: those in Wikimedia's layouts, then those that were named."""
+    """Return the dumps below `root`: those in Wikimedia's layouts, oldest first, then those that a user named."""
     mirror = FolderMirror(root, is_own=True)
     dated = [dump_of(root, offer) for wiki in wikis_in(mirror) for offer in offers_of(mirror, wiki)]
     return sorted(dated, key=lambda dump: (dump.horizon, dump.dump_id)) + _remembered(root)
 
 
 def dump_of(root: Path, offer: Offer) -> Dump:
-    """Return an offered dump with its files where they lie, or would lie, below `root`."""
+    """Return an offered dump with the paths below `root` where its files are, or where a fetch will put them."""
     files = tuple(DumpFile(root / file.place, file.kind, file.checksum, root / NOTES) for file in offer.files)
     horizon = epoch_seconds(offer.date)
-    return Dump(offer.dump_id, offer.wiki, offer.date, files, horizon, flaws=tuple(offer.flaws), is_told=offer.is_told)
+    return Dump(
+        offer.dump_id, offer.wiki, offer.date, files, horizon, flaws=tuple(offer.flaws), is_listed=offer.is_listed
+    )
 
 
 def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
-    """Make a dump of files that a user names.
+    """Make a dump from files that a user names.
 
-    A file's day is told by its name; several files of one wiki may have several,
-    the newest of which is the dump's. Without a day, the history is read once
-    for its last revision.
+    A file's day comes from its name. Several files of one wiki may have different
+    days; the newest is the dump's. If a history file's name gives no day, the history
+    is read once to find its last revision.
 
     Args:
         paths: history files and, optionally, SQL tables.
-        wiki: database name that wins over what the files say.
+        wiki: database name; overrides the one that the files name.
 
     Raises:
         SourceError: a file is missing, or nothing can be read from it.
-        SettingsError: no file tells the wiki.
+        SettingsError: no file names the wiki, or the files name several.
     """
     files, wikis, days = [], [], []
     for path in distinct_files(paths):
@@ -173,20 +180,20 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         days.append(day_in(path.name))
         site = files[-1].look()
         wikis.append((site.dbname if site else None) or (match["wiki"] if match else None))
-    told = sorted({name for name in wikis if name})
-    if wiki is None and len(told) > 1:
+    found = sorted({name for name in wikis if name})
+    if wiki is None and len(found) > 1:
         raise SettingsError(
-            f"--dump: the files are of several wikis ({', '.join(told)}); name those of one, or set TEMPKB_WIKI"
+            f"--dump: the files belong to several wikis ({', '.join(found)}); name those of one, or set TEMPKB_WIKI"
         )
-    known = wiki or (told[0] if told else None)
+    known = wiki or (found[0] if found else None)
     if known is None:
         raise SettingsError(
-            f"--dump: none of the files ({files[0].path.name}, ...) tells its wiki; set it: TEMPKB_WIKI=simplewiki"
+            f"--dump: none of the files ({files[0].path.name}, ...) names its wiki; set it: TEMPKB_WIKI=simplewiki"
         )
     history = [file for file in files if file.kind == HISTORY]
     if not history:
-        raise SourceError("--dump: no file with pages among those named; expected at least one XML export")
-    # The oldest dump first: of a revision in several, the newest file's counts.
+        raise SourceError("--dump: none of the files holds pages; expected at least one XML export")
+    # The oldest dump first: if a revision is in several files, the one in the newest file is kept.
     order = sorted(range(len(files)), key=lambda at: (days[at] or date.max, files[at].path.name))
     ordered = tuple(files[at] for at in order)
     history_days = [day for day, file in zip(days, files, strict=True) if file.kind == HISTORY]
@@ -198,40 +205,43 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
 
 
 def no_dump_file(path: Path, takes: str) -> SourceError:
-    """Return the error of whoever names something as a file of a dump that is none; of a folder, what is in it.
+    """Return the error for a path that is not a file of a dump; for a folder it lists the dump files in it.
 
     Args:
-        path: what was named.
-        takes: which files are expected.
+        path: what the user named.
+        takes: which files are expected, in words.
     """
     if not path.is_dir():
-        what = "is no regular file" if path.exists() else "no such file"
+        what = "is not a regular file" if path.exists() else "no such file"
         return SourceError(f"{path}: {what}; --dump takes {takes}")
     try:
         names = [one.name for one in path.iterdir() if one.is_file()]
     except OSError:
         names = []
-    # A dump of Wikidata's entities is another than that of a wiki's pages, and named alone.
+    # Wikidata's entities are a dump of their own and cannot be named together with a wiki's pages.
     tables = sorted({f"*-{match[1]}.sql{match[2] or ''}" for name in names if (match := _SQL.search(name))})
     found = (["*.xml*"] if any(_XML.search(name) for name in names) else []) + tables
     if not found and any(_JSON.search(name) for name in names):
         found = ["*.json*"]
     if not found:
         return SourceError(
-            f"{path}: is a folder, and none of a dump's files lie directly in it; --dump takes {takes}; name them one "
+            f"{path}: is a folder without dump files directly in it; --dump takes {takes}; name them one "
             "by one, or as a shell expands them: tempkb build --dump FOLDER/*.xml.bz2"
         )
     folder = shlex.quote(str(path))
     files = " ".join(f"{folder}/{pattern}" for pattern in found)
     return SourceError(
-        f"{path}: is a folder; --dump takes files, and some of a dump lie in it; name them: tempkb build --dump {files}"
+        f"{path}: is a folder; --dump takes files, and the folder has some; name them: tempkb build --dump {files}"
     )
 
 
 def distinct_files(paths: Sequence[Path]) -> list[Path]:
-    """Absolute paths, each file once; two files of one name could not be told apart in any table.
+    """Return absolute paths, each file once.
 
-    A link keeps its own name, since a name tells wiki and day.
+    A symbolic link keeps its own name, since the name gives the wiki and the day.
+
+    Raises:
+        SourceError: two different files have the same name, which no table could tell apart.
     """
     absolute: dict[Path, Path] = {}
     for path in paths:
@@ -245,8 +255,8 @@ def distinct_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def remember(root: Path, dump: Dump) -> None:
-    """Note a named dump below `root`, so that later runs find its files again."""
-    said = {
+    """Write down the files of a named dump below `root`, so that later runs find them."""
+    note = {
         "wiki": dump.wiki,
         "date": dump.date.isoformat() if dump.date else None,
         "horizon": dump.horizon,
@@ -255,23 +265,23 @@ def remember(root: Path, dump: Dump) -> None:
     }
     folder = root / "named"
     folder.mkdir(parents=True, exist_ok=True)
-    # Several first builds may name the same files at once.
+    # Several first builds may name the same files at the same time.
     draft = folder / f"{dump.dump_id}.json.{os.getpid()}.draft"
-    draft.write_text(json.dumps(said, indent=1) + "\n", "utf-8")
+    draft.write_text(json.dumps(note, indent=1) + "\n", "utf-8")
     draft.replace(folder / f"{dump.dump_id}.json")
 
 
 def serving_dump(dumps: Iterable[Dump], window: Window) -> Dump | None:
-    """Return the earliest dump whose horizon is at or after the window's cut; named dumps are not asked."""
+    """Return the earliest complete dump whose horizon is at or after the window's cut; named dumps are left out."""
     serving = (dump for dump in dumps if not dump.is_named and dump.knows(window))
     return min(serving, key=lambda dump: (dump.horizon, dump.dump_id), default=None)
 
 
 def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
-    """Return the dump whose SQL tables go with `dump`: its own, else the nearest one at or after its horizon.
+    """Return the dump whose SQL tables are used with `dump`: itself, else the nearest one at or after its horizon.
 
-    Tables that tell of pages or of their items count (`page`, `page_props`); `redirect` by itself is
-    taken only where the dump has it and nothing else is to be had.
+    A dump qualifies with a table of pages or of their items (`page`, `page_props`). `redirect` alone is used only
+    if `dump` itself has it and no other dump qualifies.
     """
     if dump.table("page") or dump.table("page_props"):
         return dump
@@ -283,9 +293,9 @@ def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
 
 
 def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
-    """Put files that may share pages together: those whose page ranges overlap, and all that promise no range.
+    """Group the files that may share pages: those whose page ranges overlap, and all without a range in their name.
 
-    The order of the files is kept inside a group; groups are in the order of their first page.
+    Files keep their order within a group; groups are in the order of their first page.
     """
     ranged = sorted((file for file in files if file.page_range), key=lambda file: file.page_range or (0, 0))
     if len(ranged) < len(files):
@@ -302,11 +312,13 @@ def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
 
 
 def last_revision(files: Iterable[DumpFile]) -> int:
-    """Return the second of the last revision in the files, reading them once.
+    """Return the time of the last revision in the files, in seconds since 1970; reads them once.
 
     Raises:
-        SourceError: if there is no revision in them.
+        SourceError: there is no revision in them.
     """
+    from tempkb.dumps.files import DamageError, open_dump
+
     latest = -1
     for file in files:
         tail = b""
@@ -316,11 +328,11 @@ def last_revision(files: Iterable[DumpFile]) -> int:
                     latest = max(latest, _second(text))
                 tail = piece[-60:]
         except DamageError:
-            # The pass over the pages will meet the same damage and record it.
+            # The pass over the pages meets the same damage and records it.
             continue
     if latest < 0:
         names = ", ".join(file.path.name for file in files)
-        raise SourceError(f"{names}: no revision with a readable time in there; expected an export of pages")
+        raise SourceError(f"{names}: no revision with a readable timestamp; expected an export of pages")
     return latest
 
 
@@ -328,6 +340,8 @@ _TIMESTAMP = re.compile(rb"<timestamp>([^<]{20})</timestamp>")
 
 
 def _second(text: bytes) -> int:
+    from tempkb.dumps.elements import read_timestamp
+
     try:
         return read_timestamp(text)
     except ValueError:
@@ -339,23 +353,23 @@ def _remembered(root: Path) -> list[Dump]:
 
 
 def read_named(root: Path, path: Path) -> Dump:
-    """Read the note of a named dump.
+    """Read the note that `remember` wrote for a named dump.
 
     Raises:
-        SourceError: it is not what tempkb wrote.
+        SourceError: the note cannot be read.
     """
     try:
-        said = json.loads(path.read_text("utf-8"))
-        files = tuple(DumpFile(Path(file["path"]), file["kind"], notes=root / NOTES) for file in said["files"])
-        day = date.fromisoformat(said["date"]) if said["date"] else None
-        horizon, given = int(said["horizon"]), bool(said.get("is_day_given"))
-        return Dump(path.stem, str(said["wiki"]), day, files, horizon, is_named=True, is_day_given=given)
+        note = json.loads(path.read_text("utf-8"))
+        files = tuple(DumpFile(Path(file["path"]), file["kind"], notes=root / NOTES) for file in note["files"])
+        day = date.fromisoformat(note["date"]) if note["date"] else None
+        horizon, given = int(note["horizon"]), bool(note.get("is_day_given"))
+        return Dump(path.stem, str(note["wiki"]), day, files, horizon, is_named=True, is_day_given=given)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}: not what tempkb wrote ({error}); remove it and name the files again") from None
+        raise SourceError(f"{path}: tempkb did not write this ({error}); remove it and name the files again") from None
 
 
 def day_in(name: str) -> date | None:
-    """Return the day that a file's name tells, if it tells one."""
+    """Return the day in a file's name; None if it has none."""
     match = re.search(r"-(20\d\d)-?(\d\d)-?(\d\d)-", name)
     try:
         return date(*(int(part) for part in match.groups())) if match else None
@@ -364,5 +378,5 @@ def day_in(name: str) -> date | None:
 
 
 def horizon_day(dump: Dump) -> date:
-    """Return the last day whose midnight the dump reaches."""
+    """Return the last day that begins (00:00 UTC) at or before the dump's horizon."""
     return instant(dump.horizon).date()

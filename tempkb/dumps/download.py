@@ -1,11 +1,11 @@
-"""Fetching a dump from a mirror into the home: whole and verified, or not at all.
+"""Fetching a dump from a mirror into the home, whole and verified.
 
-    <root>/_arriving/<place>.part     what has come so far of a file; a later try goes on from there
-    <root>/<place>                    the file, once its sum agrees
+    <root>/_arriving/<place>.part     the part of a file that has been downloaded; a later try resumes there
+    <root>/<place>                    the whole file, once its checksum is right
 
-The lists that say what belongs to the dump are put in place before its files,
-and the mark of its end after them, so that the catalogue can tell a dump that
-is still arriving from one that is complete.
+The publisher's lists are put in place before the files and the end marker after
+them, so that the catalogue can tell a dump that is still being fetched from a
+complete one.
 """
 
 import os
@@ -24,18 +24,18 @@ from tempkb.errors import SourceError
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 
 ARRIVING = "_arriving"
-# How often a file whose sum is wrong is fetched from its beginning.
+# How often a file with a wrong checksum is downloaded from its beginning.
 _TRIES = 2
 
 
 class Download:
-    """Brings the files of one offered dump.
+    """Fetches the files of one offered dump.
 
     Args:
-        mirror: where they are.
+        mirror: where the files are.
         offer: the dump.
         root: the home's folder of dumps.
-        report: called, from several threads, with the bytes that are there in all.
+        report: called from several threads with the number of bytes present so far, of all files together.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Download:
         self._stopped = threading.Event()
 
     def run(self) -> list[Path]:
-        """Bring what is not there yet, and return all files of the dump.
+        """Fetch the files that are missing, and return the paths of all files of the dump.
 
         Raises:
-            SourceError: the dump is not complete, does not fit on the disk, or cannot be had; what has come stays
-                for a later try.
+            SourceError: the dump is not complete, does not fit on the disk, or cannot be fetched. What has been
+                downloaded is kept for a later try.
         """
         if self.offer.flaws:
             raise SourceError(f"dump {self.offer.dump_id} is not complete: {'; '.join(self.offer.flaws)}; wait for it")
@@ -99,7 +99,7 @@ class Download:
         return True
 
     def _refuse_full_disk(self, files: Iterable[OfferedFile]) -> None:
-        """Files whose size no list tells are not counted; a disk that fills up later is told then."""
+        """Check the free space. Files of unknown size are not counted; the transfer reports a disk that is full."""
         if not takes_room(self.mirror, self.root):
             return
         drafts = [(file.size or 0, self._draft(file)) for file in files]
@@ -107,8 +107,8 @@ class Download:
         free = shutil.disk_usage(self.root).free
         if needed > free:
             raise SourceError(
-                f"{self.root}: {needed} bytes of {self.offer.dump_id} are still to come, but only {free} are free; "
-                "make room (tempkb rm --dump, tempkb gc), or take a home on a larger disk"
+                f"{self.root}: {needed} bytes of {self.offer.dump_id} are still to be fetched, but only {free} are "
+                "free; make room (tempkb rm --dump, tempkb gc), or use a home on a larger disk"
             )
 
     def _put(self, places: Iterable[str]) -> None:
@@ -127,11 +127,11 @@ class Download:
             if not wanted or sums[kind] == wanted:
                 self._accept(file, draft, sums)
                 return
-            # Perhaps a mixture of two versions of the file, when it came in several parts.
+            # A file that was downloaded in several parts may mix two versions of it.
             draft.unlink()
         raise SourceError(
-            f"{self.mirror.where}/{file.place}: its {kind} is {sums[kind]}, but the list of files says {wanted}; "
-            f"fetched {_TRIES} times, nothing of it is kept. Look at the dump again later."
+            f"{self.mirror.where}/{file.place}: its {kind} is {sums[kind]}, but the checksum list says {wanted}; "
+            f"fetched {_TRIES} times, nothing is kept. Try this dump again later."
         )
 
     def _receive(self, file: OfferedFile, draft: Path) -> dict[str, str]:
@@ -148,7 +148,7 @@ class Download:
     def _accept(self, file: OfferedFile, draft: Path, sums: dict[str, str]) -> None:
         path = below(self.root, file.place)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # First: behind the move nobody looks for it any more, so a run that is killed there would leave it for good.
+        # Before the move: after it nobody looks for the note, so a run killed in between would leave it forever.
         note_of(draft).unlink(missing_ok=True)
         draft.replace(path)
         note_sums(path, self.root / NOTES, sums)
@@ -164,7 +164,7 @@ class Download:
 
 
 def takes_room(mirror: HttpMirror | FolderMirror | None, root: Path) -> bool:
-    """Do files take room when they come? Those of a folder on the same disk are linked."""
+    """Do fetched files need disk space? Those of a mirror folder on the same disk are hard links."""
     if not isinstance(mirror, FolderMirror):
         return True
     there = next(path for path in (root, *root.parents) if path.exists())
@@ -172,7 +172,7 @@ def takes_room(mirror: HttpMirror | FolderMirror | None, root: Path) -> bool:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Link a file, which takes no room, or copy it where that cannot be."""
+    """Link a file, which takes no space, or copy it where linking is impossible."""
     target.unlink(missing_ok=True)
     try:
         os.link(source.resolve(), target)

@@ -1,7 +1,4 @@
-"""One `<page>` head and one `<revision>`: what is in them, and how to read them from bytes. Pure.
-
-What does not belong here: finding them in a stream (`xml.py`).
-"""
+"""Reading one `<page>` head and one `<revision>` from bytes. Pure. Finding them in a stream is the work of `xml.py`."""
 
 import calendar
 import html
@@ -16,7 +13,7 @@ _EMPTY_SHA1 = b"phoiac9h4m842xq45sp7s6u21eteeq1"
 
 
 class TextState(IntEnum):
-    """What a dump gives of a revision's text."""
+    """What a dump holds of a revision's text."""
 
     PRESENT = 0
     BLANK = 1  # saved as empty
@@ -30,11 +27,11 @@ class Revision:
 
     Attributes:
         timestamp: seconds since 1970, UTC.
-        user_id: number of the account; None for addresses, imported names and hidden users.
-        user_name: name or address when there is no number; None when hidden.
+        user_id: number of the account; None for IP addresses, imported names and hidden users.
+        user_name: name or IP address if there is no number; None if hidden.
         comment: the escaped edit summary; empty when there is none.
-        sha1: MediaWiki's base-36 hash of the main text, `SHA1_CHARS` long; empty when the file gives none.
-        text_bytes: UTF-8 length as the file says it; -1 when it does not.
+        sha1: MediaWiki's base-36 hash of the main text, `SHA1_CHARS` long; empty if the file has none.
+        text_bytes: UTF-8 length according to the file; -1 if the file does not give it.
         text: escaped UTF-8; empty unless `state` is PRESENT.
     """
 
@@ -53,7 +50,7 @@ class Revision:
 
 @dataclass(slots=True)
 class PageHead:
-    """What a `<page>` says before its revisions; its title is the one of the dump's day."""
+    """What a `<page>` holds before its revisions; the title is that of the dump's day."""
 
     page_id: int
     namespace: int
@@ -62,20 +59,20 @@ class PageHead:
 
 
 class BrokenPageError(Exception):
-    """The page at hand cannot be used; the stream can go on with the next one."""
+    """This page cannot be used; the stream can continue with the next one."""
 
 
 def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
-    """Read the revision at a place, if it looks as nearly all do and lies in the buffer as a whole.
+    """Read the revision at `at` if it has the usual form and is wholly in the buffer.
 
-    Two matches and a search: the hot path. No value holds a raw "<", so the
+    This is the hot path: two matches and a search. No value holds a raw "<", so the
     first one after the text begins the closing tag.
 
     Returns:
-        the revision and the place behind it; None if it looks otherwise.
+        the revision and the place behind it; None if it has another form.
 
     Raises:
-        BrokenPageError: if its day does not exist.
+        BrokenPageError: its date does not exist.
     """
     head = _PLAIN_HEAD.match(buffer, at)
     if head is None:
@@ -125,7 +122,7 @@ def read_plain_revision(buffer: bytes, at: int) -> tuple[Revision, int] | None:
 
 
 def unescape(text: bytes) -> bytes:
-    """Undo XML's escapes and line ends, as a parser would; nothing else is ever expanded."""
+    """Undo XML's escapes and normalise line ends as a parser does; nothing else is expanded."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if b"&" not in text:
@@ -138,10 +135,10 @@ def unescape(text: bytes) -> bytes:
 
 
 def read_timestamp(text: bytes) -> int:
-    """Seconds since 1970 of `YYYY-MM-DDThh:mm:ssZ`.
+    """Return the seconds since 1970 of `YYYY-MM-DDThh:mm:ssZ`.
 
     Raises:
-        ValueError: if it is not such a time.
+        ValueError: the text has another form, or no such time exists.
     """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
@@ -152,7 +149,7 @@ def read_timestamp(text: bytes) -> int:
 
 _TIMESTAMP = re.compile(rb"(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z")
 _DAYS: dict[bytes, int] = {}
-# A year with a damaged first digit would ask for windows of thousands of years.
+# Years that make sense: one with a damaged first digit would give windows for thousands of years.
 _END_OF_TIME = 2100
 
 
@@ -166,7 +163,7 @@ def _read_day(text: bytes) -> int:
     return seconds
 
 
-# How nearly every revision looks, from its first tag to its text, and from its text to its last tag.
+# The usual form of a revision, from its first tag to its text, and from its text to its last tag.
 _PLAIN_HEAD = re.compile(
     rb"\s*<revision>\s*<id>(\d{1,18})</id>\s*(?:<parentid>(\d{1,18})</parentid>\s*)?"
     rb"<timestamp>(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)Z</timestamp>\s*"
@@ -185,7 +182,7 @@ _NUMERIC = re.compile(rb"&#(?:(\d{1,7})|x([0-9a-fA-F]{1,6}));")
 
 def _character(match: re.Match[bytes]) -> bytes:
     number = int(match[1]) if match[1] else int(match[2], 16)
-    # Beyond Unicode, or half of a surrogate pair: no character, so the escape stays as it is.
+    # Beyond Unicode, or half of a surrogate pair: not a character, so the escape stays as it is.
     if number > 0x10FFFF or 0xD800 <= number < 0xE000:
         return match[0]
     # An escaped ampersand must stay escaped until the named escapes are undone.
@@ -193,10 +190,10 @@ def _character(match: re.Match[bytes]) -> bytes:
 
 
 def _text_facts(attributes: bytes, text: bytes, element_sha1: bytes | None) -> tuple[TextState, int, bytes]:
-    """State, length and hash of the main text, from the `<text>` tag and the revision's own `<sha1>`.
+    """Return state, length and hash of the main text, from the `<text>` tag and the revision's own `<sha1>`.
 
-    The hash on the tag is the main slot's. The revision's hash is that of all
-    slots together, so callers pass it only when there is one slot.
+    The hash on the tag is that of the main slot. The revision's own hash covers all
+    slots together, so callers pass it only if there is a single slot.
     """
     match = _TEXT_BYTES.search(attributes)
     text_bytes = int(match[1]) if match else -1
@@ -219,23 +216,23 @@ def _escape(text: str) -> str:
 
 
 def read_odd_revision(element: bytes) -> Revision:
-    """Read a whole `<revision>` of any shape with a real XML parser: slower, exact, and strict.
+    """Read a whole `<revision>` of any form with an XML parser: slower, but it accepts every valid revision.
 
     Raises:
-        BrokenPageError: if it is not well formed, a number or time in it is none, or parts of two are in it.
+        BrokenPageError: it is not well formed, a number or time in it is invalid, or it has parts of two revisions.
     """
     if element.count(b"<") > _MAX_TAGS or _LONG_TAG.search(element):
         raise BrokenPageError(
             f"a revision of more than {_MAX_TAGS} tags, or with a tag longer than {_MAX_TAG_BYTES} bytes"
         )
     try:
-        # A fragment without a document type: nothing in it can expand.
+        # A fragment without a document type, so no entity can expand.
         return _revision_of(ET.fromstring(element))  # noqa: S314
     except (ET.ParseError, ValueError, TypeError) as error:
         raise BrokenPageError(f"a revision cannot be read ({error})") from None
 
 
-# A parser takes many times an element's size in memory where tags or attributes are dense; no wiki writes such ones.
+# A parser needs many times an element's size in memory if tags or attributes are dense; no wiki writes such elements.
 _MAX_TAGS = 10_000
 _MAX_TAG_BYTES = 1 << 16
 _LONG_TAG = re.compile(rb"<[^<>]{%d}" % _MAX_TAG_BYTES)
@@ -250,7 +247,7 @@ def _number(text: str | None, name: str) -> int:
 
 
 def _revision_of(element: ET.Element) -> Revision:
-    """Read a parsed `<revision>`, whatever the order of its parts."""
+    """Read a parsed `<revision>`; its parts may be in any order."""
     twice = [name for name in ("id", "timestamp", "contributor", "text") if len(element.findall(name)) > 1]
     if twice or element.find(".//revision") is not None:
         raise ValueError(f"parts of two revisions are in it (<{twice[0] if twice else 'revision'}> twice)")

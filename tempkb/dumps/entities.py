@@ -1,4 +1,4 @@
-"""Files of Wikidata's entities that a user names: what they are, and of which day."""
+"""Files of Wikidata's entities that a user names: recognising them and finding their day."""
 
 import contextlib
 import re
@@ -19,21 +19,21 @@ _MODIFIED = re.compile(rb'"modified": ?"(20\d\d-\d\d-\d\d)T')
 
 
 def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
-    """Make a dump of files with Wikidata's entities that a user names.
+    """Make a dump from files of Wikidata's entities that a user names.
 
     Args:
         paths: JSON files.
-        day: the dump's day. None: the day that a file's name tells, else the day
-            after the last change that its entities tell of.
+        day: the dump's day. None: the newest day in the files' names, else the day
+            after the last change that the entities report.
 
     Raises:
-        SourceError: a file is missing or holds no entity, or nothing tells the day.
-        SettingsError: the day has not come yet.
+        SourceError: a file is missing or holds no entity, or the day cannot be found.
+        SettingsError: the day is in the future.
     """
     today = datetime.now(UTC).date()
     if day is not None and day > today:
         raise SettingsError(
-            f"--day {day}: has not come yet, today is {today}; expected the day on which the files were written"
+            f"--day {day}: is in the future, today is {today}; expected the day on which the files were written"
         )
     files = []
     for path in distinct_files(paths):
@@ -42,10 +42,10 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
         files.append(DumpFile(path, ENTITIES))
         files[-1].look()
     named = [day_in(file.path.name) for file in files]
-    told = max((one for one in named if one), default=None)
+    named_day = max((one for one in named if one), default=None)
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
-    known = day or told or _day_after_changes(files)
-    name = f"{known:%Y%m%d}" if told == known and all(named) else digest[:8]
+    known = day or named_day or _day_after_changes(files)
+    name = f"{known:%Y%m%d}" if named_day == known and all(named) else digest[:8]
     return Dump(
         f"{WIKIDATA}-{name}",
         WIKIDATA,
@@ -53,12 +53,12 @@ def name_entities(paths: Sequence[Path], day: date | None = None) -> Dump:
         tuple(files),
         epoch_seconds(known),
         is_named=True,
-        is_day_given=day is not None and day != told,
+        is_day_given=day is not None and day != named_day,
     )
 
 
 def holds_entities(path: Path) -> bool:
-    """Is a file Wikidata's JSON, by its name or by how it begins?"""
+    """Is a file Wikidata's JSON, by its name or by its first bytes?"""
     if _JSON.search(path.name):
         return True
     if not path.is_file() or _SQL.search(path.name):
@@ -83,7 +83,7 @@ def _day_after_changes(files: Iterable[DumpFile]) -> date:
     if latest is None:
         names = ", ".join(file.path.name for file in files)
         raise SourceError(
-            f"{names}: neither the name nor an entity tells of which day they are; add it: --day YYYY-MM-DD"
+            f"{names}: neither the name nor an entity gives the day of the dump; add it: --day YYYY-MM-DD"
         )
     return latest + timedelta(days=1)
 
@@ -92,5 +92,5 @@ def _day_or_none(text: bytes) -> date | None:
     try:
         return date.fromisoformat(text.decode())
     except ValueError:
-        # A damaged number; the pass over the entities tells of what else it broke.
+        # A damaged number; the pass over the entities reports what is broken.
         return None

@@ -1,4 +1,4 @@
-"""The home's mirror, and bringing a dump from there."""
+"""The home's mirror, and fetching a dump from it."""
 
 import re
 from collections.abc import Callable
@@ -19,35 +19,35 @@ _DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})")
 
 
 def mirror_of(
-    home: Home, tell: Callable[[str], None] = lambda _line: None, *, hurried: bool = False
+    home: Home, log: Callable[[str], None] = lambda _line: None, *, hurried: bool = False
 ) -> HttpMirror | FolderMirror | None:
-    """Return where the home looks for new dumps; None when only in its own folder.
+    """Return the mirror in which the home looks for new dumps; None if no mirror is set.
 
     Args:
-        home: whose mirror.
-        tell: takes a line when a server makes us wait.
-        hurried: give up after some seconds, as whoever looks again soon may.
+        home: the home with its settings.
+        log: receives a line when a server makes us wait.
+        hurried: give up after some seconds; for callers that try again soon.
 
     Raises:
-        SettingsError: the mirror is no folder and no address, or a server needs a contact.
+        SettingsError: the mirror is neither a folder nor an address, or a server needs a contact.
     """
     settings = home.settings
     if not settings.mirror:
         return None
     if "://" in settings.mirror:
         manners = HURRIED if hurried else Manners()
-        return HttpMirror(settings.mirror, settings.contact, Brake(settings.bandwidth * _MEGABYTE), manners, tell=tell)
+        return HttpMirror(settings.mirror, settings.contact, Brake(settings.bandwidth * _MEGABYTE), manners, log=log)
     folder = Path(settings.mirror).expanduser().resolve()
     if not folder.is_dir():
-        raise SettingsError(f"mirror: {folder} is no folder; expected one, or an address such as https://...")
+        raise SettingsError(f"mirror: {folder} is not a folder; expected a folder or an address such as https://...")
     return None if folder == home.dumps else FolderMirror(folder)
 
 
 def fetch_offer(home: Home, mirror: HttpMirror | FolderMirror, offer: Offer, log: Callable[[str], None]) -> None:
-    """Bring an offered dump into the home, with a bar in a terminal and lines elsewhere.
+    """Fetch an offered dump into the home, with a progress bar in a terminal and log lines elsewhere.
 
     Raises:
-        SourceError: it cannot be had whole; what has come stays for a later try.
+        SourceError: it cannot be fetched as a whole. What has been downloaded is kept for a later try.
     """
     total = sum(file.size or 0 for file in offer.files)
     with Meter(f"fetching {offer.dump_id}", total, log) as meter:
@@ -55,11 +55,11 @@ def fetch_offer(home: Home, mirror: HttpMirror | FolderMirror, offer: Offer, log
 
 
 def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
-    """Return a complete dump of the home's folder, fetched from the mirror if it is not there yet.
+    """Return a complete dump of the home's folder; fetch it from the mirror if it is not there.
 
     Raises:
-        MissingDumpError: neither the folder nor the mirror has it whole; the message lists those there are.
-        SourceError: it is here, but not complete, or it cannot be fetched.
+        MissingDumpError: neither the folder nor the mirror has it as a whole; the message lists the dumps there are.
+        SourceError: it is in the folder, but not complete, or it cannot be fetched.
     """
     dumps = find_dumps(home.dumps)
     here = next((dump for dump in dumps if dump.dump_id == dump_id), None)
@@ -81,10 +81,10 @@ def present_dump(home: Home, dump_id: str, log: Callable[[str], None]) -> Dump:
 
 
 def _offered(home: Home, dump_id: str, log: Callable[[str], None]) -> tuple[HttpMirror | FolderMirror, Offer] | None:
-    """What the mirror has of a dump, if it may be fetched.
+    """Return the mirror and its offer of a dump; None if the mirror does not list the dump.
 
     Raises:
-        MissingDumpError: the mirror shows it, but it is not complete.
+        MissingDumpError: the mirror has it, but it is not complete.
     """
     match, mirror = _DATED.fullmatch(dump_id), mirror_of(home, log)
     if match is None or mirror is None:
@@ -92,10 +92,10 @@ def _offered(home: Home, dump_id: str, log: Callable[[str], None]) -> tuple[Http
     day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
     wiki = match["wiki"]
     offers = offers_of(mirror, wiki, since=day, entities_only=wiki == WIKIDATA != home.wiki)
-    offer = next((one for one in offers if one.dump_id == dump_id and one.is_told), None)
+    offer = next((one for one in offers if one.dump_id == dump_id and one.is_listed), None)
     if offer is not None and offer.flaws:
         raise MissingDumpError(
             f"dump {dump_id!r}: not below {home.dumps}, and in the mirror {mirror.where} it is not complete: "
-            f"{'; '.join(offer.flaws)}. It is fetched once it is complete."
+            f"{'; '.join(offer.flaws)}. tempkb fetches it once it is complete."
         )
     return (mirror, offer) if offer is not None else None

@@ -1,7 +1,7 @@
 """Dump files as streams of plain bytes, whatever their compression, with bounded memory.
 
 Each reader yields pieces of at most about a megabyte, knows how far into the
-compressed file it is, and tells a file that ends early from one that ends.
+compressed file it is, and distinguishes a truncated file from a whole one.
 """
 
 import bz2
@@ -19,7 +19,7 @@ import zstandard
 from tempkb.dumps.sevenzip import SevenZipReader
 from tempkb.errors import SourceError
 
-PIECE = 1 << 17  # bytes of plain text asked for at a time: small enough to stay in a core's cache
+PIECE = 1 << 17  # bytes of plain text requested at a time: small enough to stay in a core's cache
 _READ = 1 << 18  # compressed bytes read at a time
 
 
@@ -27,29 +27,30 @@ CUT = "the file ends in the middle of a stream"
 
 
 def place_of(position: int, of: str, reason: str) -> str:
-    """Say where a file is damaged and how; of one that ends early, where it was cut."""
+    """Return where and how a file is damaged, in words; a truncated file is "cut"."""
     return f"{'cut' if reason == CUT else 'damaged'} at byte {position} ({of}): {reason}"
 
 
 class DamageError(SourceError):
-    """A file ends early or is broken from some place on; what came before it is good.
+    """A file ends early or is broken from some place on; everything before that place is good.
 
     Attributes:
         file: name of the file.
-        position: byte offset of the trouble, and of what: compressed or plain bytes.
+        position: byte offset of the damage.
+        of: what the offset counts: compressed or plain bytes.
         reason: what was found there.
     """
 
     def __init__(self, file: str, position: int, of: str, reason: str) -> None:
         super().__init__(
-            f"{file}: {place_of(position, of, reason)}. Fetch the file again (of an export the whole pages are kept "
-            "without strict)."
+            f"{file}: {place_of(position, of, reason)}. Fetch the file again (without the setting strict "
+            "the complete pages of an export are kept)."
         )
         self.file, self.position, self.of, self.reason = file, position, of, reason
 
 
 class Decompressor(Protocol):
-    """The interface that bz2 and lzma share; the others are made to fit it."""
+    """The interface that bz2 and lzma share; the other decompressors are adapted to it."""
 
     @property
     def eof(self) -> bool:
@@ -61,7 +62,7 @@ class Decompressor(Protocol):
 
     @property
     def needs_input(self) -> bool:
-        """Is there nothing more to give without further input?"""
+        """Can it give nothing more without further input?"""
 
     def decompress(self, data: bytes, max_length: int = -1) -> bytes:
         """Return at most `max_length` plain bytes."""
@@ -69,7 +70,7 @@ class Decompressor(Protocol):
 
 @dataclass
 class Progress:
-    """How far a reader is: bytes of the file on disk that were used, of how many."""
+    """How far a reader is: bytes of the file on disk that it has used, and the file's size."""
 
     done: int = 0
     total: int = 0
@@ -77,15 +78,15 @@ class Progress:
 
 
 def open_dump(path: Path, progress: Progress | None = None) -> Generator[bytes, None, None]:
-    """Yield the plain bytes of a dump file, recoded to UTF-8 where a byte order mark says UTF-16.
+    """Yield the plain bytes of a dump file, recoded to UTF-8 if a byte order mark declares UTF-16.
 
     Args:
         path: `.bz2` (also multistream), `.7z`, `.gz`, `.zst`, `.xz`, `.lzma`, or plain.
         progress: kept up to date while reading.
 
     Raises:
-        SourceError: if there is no such file.
-        DamageError: in the middle of the stream, when the file turns out damaged.
+        SourceError: there is no such file.
+        DamageError: while reading, at the place where the file is damaged.
     """
     if not path.is_file():
         raise SourceError(f"{path}: no such file")
@@ -128,7 +129,7 @@ def _decompressed(path: Path, progress: Progress) -> Iterator[bytes]:
 
 
 def _decompressor_for(path: Path, magic: bytes) -> Callable[[], Decompressor] | None:
-    """Choose by the first bytes, which cannot be misnamed; LZMA-alone has no magic and goes by its name."""
+    """Choose by the first bytes, since a name can be wrong; LZMA-alone has no magic bytes and goes by its name."""
     if magic.startswith(b"BZh"):
         return bz2.BZ2Decompressor
     if magic.startswith(b"\x1f\x8b"):
@@ -149,7 +150,7 @@ _FAULTS = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zstandard.
 
 
 def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress: Progress) -> Iterator[bytes]:
-    """Decompress stream after stream; each multistream or multi-member file is a row of them."""
+    """Decompress stream after stream; multistream and multi-member files are sequences of streams."""
     stream, begun = make(), False
     data = b""
     block = 0
@@ -229,12 +230,12 @@ class _Zstd:
 
 
 _ZSTD_BITE = 1 << 10
-# As much as `zstd --long` asks for without being told; a frame that wants more is refused.
+# The most that `zstd --long` uses by default; a frame that needs a larger window is refused.
 _ZSTD_WINDOW = 1 << 27
 
 
 def _utf8(path: Path, pieces: Iterator[bytes]) -> Generator[bytes, None, None]:
-    """Recode UTF-16 to UTF-8 and drop a byte order mark; other declared encodings are refused."""
+    """Recode UTF-16 to UTF-8 and drop a byte order mark; refuse other declared encodings."""
     first = b""
     for piece in pieces:
         first += piece

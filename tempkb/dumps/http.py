@@ -1,4 +1,4 @@
-"""A web server as a mirror: polite, patient, and never taken at its word.
+"""A web server as a mirror: few requests, patient retries, and every answer checked.
 
 Wikimedia asks for few connections and for a User-Agent that says whom to
 write to (https://dumps.wikimedia.org/, "Rate limiting"); requests without one
@@ -31,16 +31,16 @@ _CONTACT = re.compile(r"https?://\S+|[^@\s]+@[^@\s]+\.[^@\s]+")
 _RETRIED = {429, 500, 502, 503, 504}
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = {301, 302, 303, 307, 308}
-# Wikimedia allows three per address; one is left to the person at the browser.
+# Wikimedia allows three per address; one is left for the user's browser.
 CONNECTIONS = 2
 _PIECE = 1 << 18
 
 
 class TroubleError(Exception):
-    """A request failed in a way that may pass; it is made again."""
+    """A request failed in a way that may be temporary; it is repeated."""
 
-    def __init__(self, said: str, after: float | None = None) -> None:
-        super().__init__(said)
+    def __init__(self, reason: str, after: float | None = None) -> None:
+        super().__init__(reason)
         self.after = after
 
 
@@ -49,11 +49,11 @@ class Manners:
     """How patient and how careful we are with a server.
 
     Attributes:
-        tries: of one request, or of one file without a byte of progress, before giving up.
-        first_wait: seconds before the second try; doubled each time, with jitter.
-        longest_wait: seconds; a server that asks for more is asked again after so much.
+        tries: attempts at one request, or at one file without any progress, before giving up.
+        first_wait: seconds before the second attempt; doubled each time, with jitter.
+        longest_wait: seconds; the longest wait, also if the server asks for a longer one.
         timeout: seconds of silence after which a connection counts as dead.
-        slowest: bytes per second, over `patience` seconds, below which a connection is dropped and made anew.
+        slowest: bytes per second, over `patience` seconds, below which a connection is closed and opened again.
         patience: seconds.
     """
 
@@ -64,23 +64,23 @@ class Manners:
     slowest: float = 1024.0
     patience: float = 60.0
 
-    def wait(self, failed: int, asked: float | None) -> float:
-        """Seconds to wait after so many failures in a row, or as the server has asked."""
+    def wait(self, failed: int, requested: float | None) -> float:
+        """Return the seconds to wait after `failed` failures in a row, and at least what the server requested."""
         grown = self.first_wait * 2.0 ** (failed - 1) * random.uniform(0.75, 1.25)  # noqa: S311 - jitter only
-        return min(self.longest_wait, max(grown, asked or 0.0))
+        return min(self.longest_wait, max(grown, requested or 0.0))
 
 
-# For a sensor, whose tick has a minute in all and comes again.
+# For a sensor: its evaluation has one minute in all and is repeated soon.
 HURRIED = Manners(tries=2, first_wait=1.0, longest_wait=5.0, timeout=10.0)
-_WORTH_TELLING = 5.0  # seconds
+_WORTH_LOGGING = 5.0  # seconds
 
 
 class Brake:
-    """Keeps all connections together below a number of bytes per second; 0 does not brake.
+    """Keeps all connections together below a number of bytes per second; 0 means no limit.
 
     Args:
         bytes_per_second: the limit.
-        clock, sleep: of the machine, or of a test.
+        clock, sleep: those of the machine, or of a test.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Brake:
         self._lock = threading.Lock()
 
     def passed(self, n_bytes: int) -> None:
-        """Wait until so many bytes more are within the limit."""
+        """Wait until `n_bytes` more are within the limit."""
         if not self._rate:
             return
         with self._lock:
@@ -110,14 +110,14 @@ class HttpMirror:
 
     Args:
         root: such as `https://dumps.wikimedia.org`.
-        contact: an address or page of whoever runs this; part of the User-Agent.
+        contact: e-mail address or web page of the person who runs this; part of the User-Agent.
         brake: the bandwidth limit.
-        manners: patience.
-        pause: waits so many seconds, or until the event.
-        tell: takes a line when we have to wait for long.
+        manners: how patient to be.
+        pause: waits for some seconds, or until the event is set.
+        log: receives a line before a long wait.
 
     Raises:
-        SettingsError: nobody to write to is named, or the root is no http address.
+        SettingsError: no contact is given, or the root is not an http address.
     """
 
     root: str
@@ -125,7 +125,7 @@ class HttpMirror:
     brake: Brake = field(default_factory=lambda: Brake(0))
     manners: Manners = field(default_factory=Manners)
     pause: Callable[[float, threading.Event], object] = lambda seconds, stopped: stopped.wait(seconds)
-    tell: Callable[[str], None] = lambda _line: None
+    log: Callable[[str], None] = lambda _line: None
 
     def __post_init__(self) -> None:
         if urlsplit(self.root).scheme not in ("http", "https") or not urlsplit(self.root).netloc:
@@ -133,12 +133,12 @@ class HttpMirror:
         if not _CONTACT.fullmatch(self.contact):
             raise SettingsError(
                 f"contact: found {self.contact!r}; Wikimedia blocks programs that do not say whom to write to. "
-                "Set an e-mail address or a page of yours: TEMPKB_CONTACT=me@example.org"
+                "Set your e-mail address or web page: TEMPKB_CONTACT=me@example.org"
             )
         self.root = self.root.rstrip("/")
         self._session = requests.Session()
         self._session.headers["User-Agent"] = f"tempkb/{__version__} ({self.contact}) requests/{requests.__version__}"
-        # What is compressed is compressed already, and the bytes must be those that the sums are of.
+        # Dumps are compressed already, and the bytes must be those of which the publisher computed the checksums.
         self._session.headers["Accept-Encoding"] = "identity"
 
     @property
@@ -147,7 +147,7 @@ class HttpMirror:
         return self.root
 
     def folders(self, place: str) -> list[str]:
-        """Names of the folders that an index page links to, sorted; none when there is no such page."""
+        """Return the names of the folders that an index page links to, sorted; none if there is no such page."""
         page = self.small_file(f"{place}/", is_page=True)
         if page is None:
             return []
@@ -157,12 +157,12 @@ class HttpMirror:
         return sorted(set(names))
 
     def sizes(self, place: str) -> dict[str, int]:
-        """Sizes of the files in a place, where its index page tells them to the byte."""
+        """Return the sizes in bytes of the files in a place, by name, where the index page gives exact sizes."""
         page = self.small_file(f"{place}/", is_page=True) or b""
         return {name: int(size) for name, size in _LISTED.findall(page.decode("utf-8", "replace"))}
 
     def small_file(self, place: str, *, is_page: bool = False) -> bytes | None:
-        """Content of a list of files; None when there is none."""
+        """Return the content of a list of files; None if there is none."""
         address = f"{self.root}/{_checked(place)}"
 
         def ask() -> bytes | None:
@@ -170,7 +170,9 @@ class HttpMirror:
                 if answer.status_code == 404:
                     return None
                 if answer.status_code != 200:
-                    raise SourceError(f"{address}: the server said {answer.status_code} {answer.reason}; expected 200")
+                    raise SourceError(
+                        f"{address}: the server answered {answer.status_code} {answer.reason}; expected 200"
+                    )
                 data = b"".join(self.pieces(answer, address, LONGEST_LIST))
                 if is_page and b"</html>" not in data[-200:].lower():
                     raise TroubleError("the page ends early")
@@ -179,10 +181,10 @@ class HttpMirror:
         return self.patiently(ask, address)
 
     def patiently(self, ask: Callable[[], "bytes | None"], address: str) -> "bytes | None":
-        """Ask again after trouble that may pass, waiting longer each time.
+        """Repeat a request after temporary trouble, with longer waits each time.
 
         Raises:
-            SourceError: it did not pass.
+            SourceError: the trouble did not pass.
         """
         for failed in range(1, self.manners.tries + 1):
             try:
@@ -194,104 +196,104 @@ class HttpMirror:
         raise AssertionError("unreachable")
 
     def wait(self, failed: int, trouble: TroubleError, address: str, stopped: threading.Event | None = None) -> None:
-        """Wait before the next try, saying so if it takes long; no longer than until `stopped`."""
+        """Wait before the next attempt, or until `stopped` is set; log a long wait."""
         seconds = self.manners.wait(failed, trouble.after)
-        if seconds >= _WORTH_TELLING:
-            self.tell(f"{address}: {trouble}; asking again in {seconds:.0f} s")
+        if seconds >= _WORTH_LOGGING:
+            self.log(f"{address}: {trouble}; asking again in {seconds:.0f} s")
         self.pause(seconds, stopped or threading.Event())
 
     @contextmanager
     def answer(self, address: str, headers: dict[str, str]) -> Iterator[requests.Response]:
-        """Ask once and give the answer with its body still to come; redirects stay on the host and port.
+        """Make one request and give the response, whose body is not read yet; redirects stay on the host and port.
 
         Raises:
             TroubleError: the server is busy or cannot be reached.
-            SourceError: it sends us elsewhere.
+            SourceError: it redirects to another server.
         """
         response = self._ask(address, headers)
         try:
             if response.status_code in _RETRIED:
-                said = f"the server said {response.status_code} {response.reason}"
-                raise TroubleError(said, _seconds(response.headers.get("Retry-After")))
+                reason = f"the server answered {response.status_code} {response.reason}"
+                raise TroubleError(reason, _seconds(response.headers.get("Retry-After")))
             yield response
         finally:
             response.close()
 
     def _ask(self, address: str, headers: dict[str, str]) -> requests.Response:
-        asked = address
+        requested = address
         for _ in range(3):
             try:
                 response = self._session.get(
-                    asked, headers=headers, stream=True, allow_redirects=False, timeout=(30, self.manners.timeout)
+                    requested, headers=headers, stream=True, allow_redirects=False, timeout=(30, self.manners.timeout)
                 )
             except requests.RequestException as error:
                 raise TroubleError(f"no answer ({_root_of(error)})") from None
             if response.status_code not in _REDIRECTS:
                 return response
             response.close()
-            target = urljoin(asked, response.headers.get("Location", ""))
-            otherwise = _elsewhere(asked, target)
+            target = urljoin(requested, response.headers.get("Location", ""))
+            otherwise = _elsewhere(requested, target)
             if otherwise:
                 raise SourceError(
-                    f"{asked}: the server sends us to {target}, {otherwise}; expected the file itself. If what answers "
-                    "there is to be trusted, set it: TEMPKB_MIRROR=..."
+                    f"{requested}: the server redirects to {target}, {otherwise}; expected the file itself. If you "
+                    "trust that server, set it: TEMPKB_MIRROR=..."
                 )
-            asked = target
-        raise SourceError(f"{address}: the server sends us in circles; try another mirror")
+            requested = target
+        raise SourceError(f"{address}: the server redirects too often; try another mirror")
 
     def pieces(self, answer: requests.Response, address: str, most: int) -> Iterator[bytes]:
-        """Yield the body as it comes, at most so many bytes, within the bandwidth limit.
+        """Yield the body as it arrives, at most `most` bytes, within the bandwidth limit.
 
         Raises:
-            TroubleError: the connection broke, or is slower than any that works.
+            TroubleError: the connection broke, or is too slow to be alive.
             SourceError: the body is longer.
         """
         taken, began, taken_then = 0, time.monotonic(), 0
         try:
-            # Not `stream`, which waits for a whole piece: what has come is kept even if the rest never does.
+            # Not `stream`, which waits for a whole piece: what has arrived is kept even if the rest never does.
             while piece := answer.raw.read1(_PIECE, decode_content=False):
                 taken += len(piece)
                 if taken > most:
                     raise SourceError(
-                        f"{address}: more than the {most} bytes that were to come, so the file is not what was listed; "
-                        "nothing of it is kept. Look at the dump again later."
+                        f"{address}: more than the expected {most} bytes, so the file is not the listed one; "
+                        "nothing is kept. Try this dump again later."
                     )
                 yield piece
                 self.brake.passed(len(piece))
                 now = time.monotonic()
                 if now - began >= self.manners.patience:
                     if (taken - taken_then) / (now - began) < self.manners.slowest:
-                        raise TroubleError(f"only {taken - taken_then} bytes came in {now - began:.0f} s")
+                        raise TroubleError(f"only {taken - taken_then} bytes arrived in {now - began:.0f} s")
                     began, taken_then = now, taken
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise TroubleError(f"the connection broke after {taken} bytes ({_root_of(error)})") from None
-        told = answer.headers.get("Content-Length")
-        if told is not None and told.isdigit() and taken < int(told):
-            raise TroubleError(f"the connection broke after {taken} of {told} bytes")
+        length = answer.headers.get("Content-Length")
+        if length is not None and length.isdigit() and taken < int(length):
+            raise TroubleError(f"the connection broke after {taken} of {length} bytes")
 
 
-def _elsewhere(asked: str, target: str) -> str:
-    """Say in what a redirect leads elsewhere; empty when it stays with the server that was asked.
+def _elsewhere(requested: str, target: str) -> str:
+    """Return in words how a redirect leaves the requested server; empty if it stays there.
 
-    On its standard port a server may send us from http to https, which is the same server, better spoken to.
+    From http to https on the standard ports is the same server with a safer protocol.
     """
-    one, other = urlsplit(asked), urlsplit(target)
+    one, other = urlsplit(requested), urlsplit(target)
     try:
         ports = (one.port or _PORTS.get(one.scheme), other.port or _PORTS.get(other.scheme))
     except ValueError:
-        return "which is no address"
+        return "which is not an address"
     if other.scheme not in _PORTS:
-        return "which is no address of a web server"
+        return "which is not the address of a web server"
     if one.hostname != other.hostname:
         return "another host"
     if (one.scheme, other.scheme) == ("https", "http"):
-        return "where nothing is encrypted any more"
+        return "without encryption"
     is_better = (one.scheme, other.scheme) == ("http", "https") and ports == (_PORTS["http"], _PORTS["https"])
     return "" if is_better or ports[0] == ports[1] else "another port"
 
 
 class _Links(HTMLParser):
-    """Gathers where the links of a page lead."""
+    """Collects the targets of a page's links."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -303,28 +305,28 @@ class _Links(HTMLParser):
 
 
 def _checked(place: str) -> str:
-    """The place, if it lies below the root; of the root itself nothing is left but its index page."""
+    """Return the place if it is below the root; for the root itself, the empty path of its index page."""
     if place == "/":
         return ""
     below(Path(), place.rstrip("/"))
     return place
 
 
-def _seconds(said: str | None) -> float | None:
-    """Read Retry-After: seconds, or an instant (RFC 9110, 10.2.3)."""
-    if said is None:
+def _seconds(header: str | None) -> float | None:
+    """Read Retry-After: seconds, or a date (RFC 9110, 10.2.3)."""
+    if header is None:
         return None
     try:
-        if re.fullmatch(r"[0-9]{1,9}", said.strip()):
-            return float(said)
-        until = email.utils.parsedate_to_datetime(said)
+        if re.fullmatch(r"[0-9]{1,9}", header.strip()):
+            return float(header)
+        until = email.utils.parsedate_to_datetime(header)
         return max(0.0, (until.astimezone(UTC) - datetime.now(UTC)).total_seconds())
     except (ValueError, OverflowError):
         return None
 
 
 def _root_of(error: BaseException) -> str:
-    """The innermost reason of a chain of wrapped errors, in few words."""
+    """Return the innermost reason of a chain of wrapped errors, shortened."""
     while error.__context__ is not None:
         error = error.__context__
     return str(error)[:120] or type(error).__name__

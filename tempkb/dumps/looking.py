@@ -1,8 +1,8 @@
-"""A first look at a dump's file, before anything is written down of it: does it hold what its name says?
+"""Reads the beginning of a dump's file, before it is registered, to check that it holds what its name says.
 
 A server may send an HTML page in place of a file that it does not have, and a transfer may end early. Such a
-file would give empty tables; it is refused instead, and leaves nothing behind that would stand in the way of a
-good file of the same name. Only the beginning is read here; what breaks later is found by the pass.
+file would give empty tables. It is refused, and leaves no rows or notes that could be mistaken for those of a
+good file of the same name. Damage further on is found by the pass that reads the whole file.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from tempkb.titles import Site
 
 _LOOK = 1 << 24  # plain bytes
 _HTML = (b"<!doctype html", b"<html")
-# The columns that are read of each table.
+# The columns that are read from each table.
 TABLE_COLUMNS = {
     "page": ("page_id", "page_namespace", "page_title", "page_is_redirect"),
     "page_props": ("pp_page", "pp_propname", "pp_value"),
@@ -28,14 +28,14 @@ TABLE_COLUMNS = {
 
 
 def look_at(path: Path, kind: str) -> Site | None:
-    """Refuse a file whose beginning shows that nothing can be read from it.
+    """Refuse a file if its beginning shows that nothing can be read from it.
 
     Args:
-        path: the file, which is there.
+        path: the file, which exists.
         kind: `history`, `entities`, or the name of an SQL table.
 
     Returns:
-        what the head of a history says of its wiki; None for other files.
+        the wiki as the header of a history describes it; None for other files.
 
     Raises:
         SourceError: it holds no whole page, no table of that kind, or no entity.
@@ -50,24 +50,24 @@ def look_at(path: Path, kind: str) -> Site | None:
 
 
 def no_page_in(path: Path, damages: Sequence[Damage]) -> SourceError:
-    """The error of an export in which there is not one whole page.
+    """Return the error for an export without a single whole page.
 
     Args:
         path: the file.
-        damages: what was found in it.
+        damages: the damage that was found in it.
     """
     first = damages[0] if damages else None
     why = what_it_is(path)
     if not why and first is not None:
         why = place_of(first.position, first.of, first.reason)
     return SourceError(
-        f"{path.name}: holds not one whole page ({why or 'there is no <page> from byte 0 to its end'}); expected a "
+        f"{path.name}: holds no whole page ({why or 'there is no <page> from byte 0 to its end'}); expected a "
         "MediaWiki XML export. Fetch the file again, or name another"
     )
 
 
 def what_it_is(path: Path) -> str:
-    """Say what a file is that gave nothing, if its first bytes tell; empty if they do not."""
+    """Return in words what a useless file is, if its first bytes show it; empty if they do not."""
     with path.open("rb") as handle:
         first = handle.read(1024)
     if not first:
@@ -93,23 +93,23 @@ def _look_for_a_page(path: Path) -> Site:
                 for _ in stream.revisions():
                     pass
                 return stream.site
-    # The first page may be longer than the look; then the pass decides.
+    # The first page may be longer than what is read here; then the pass over the whole file decides.
     if not pieces.is_cut_short:
         raise no_page_in(path, stream.damages)
     return stream.site
 
 
 def _look_for_a_table(path: Path, kind: str) -> None:
-    said = what_it_is(path)
-    if said:
+    what = what_it_is(path)
+    if what:
         raise SourceError(
-            f"{path.name}: holds no table ({said}); expected `{kind}` as mysqldump writes it. Fetch the file again"
+            f"{path.name}: holds no table ({what}); expected `{kind}` as mysqldump writes it. Fetch the file again"
         )
     rows = read_rows(path, TABLE_COLUMNS[kind])
     with contextlib.closing(rows):
-        # A small wiki may have no redirects and no items; one without pages does not exist.
+        # A small wiki may have no redirects and no items, but every wiki has pages.
         if next(rows, None) is None and kind == "page":
-            raise SourceError(f"{path.name}: the table has no row, and every wiki has pages; fetch the file again")
+            raise SourceError(f"{path.name}: the table has no rows, but every wiki has pages; fetch the file again")
 
 
 def _look_for_an_entity(path: Path) -> None:
@@ -119,28 +119,28 @@ def _look_for_an_entity(path: Path) -> None:
     if not why and damage and not text:
         why = damage
     elif not why and not text.strip(b"[], \r\n\t"):
-        why = "an empty list, there is no entity in it" if text else "nothing is packed in it"
+        why = "it is an empty list" if text else "nothing is packed in it"
     elif not why and not text.startswith((b"[", b"{")):
         why = f"line 1 begins with {text[:30]!r}"
     elif not why and b'"id"' not in text and b'"entities"' not in text:
-        why = f"nothing in it from byte 0 on has an id, as in {text[:30]!r}"
+        why = f"no element from byte 0 on has an id, as in {text[:30]!r}"
     if why:
         raise no_entity_in(path, why)
 
 
 def no_entity_in(path: Path, why: str) -> SourceError:
-    """The error of a file of Wikidata's in which there is not one entity."""
+    """Return the error for a file of Wikidata's JSON without a single entity."""
     return SourceError(
-        f"{path.name}: holds not one entity ({why}); expected Wikidata's JSON: a list with an entity a line, or an "
+        f"{path.name}: holds no entity ({why}); expected Wikidata's JSON: a list with one entity per line, or a single "
         "entity. Fetch the file again, or name another"
     )
 
 
 class _Beginning(Iterator[bytes]):
-    """The first pieces of a file, as many bytes as the look takes.
+    """The first pieces of a file, up to a number of bytes.
 
     Attributes:
-        is_cut_short: is there more of the file?
+        is_cut_short: does the file have more?
     """
 
     def __init__(self, pieces: Generator[bytes, None, None], most: int) -> None:
@@ -156,12 +156,12 @@ class _Beginning(Iterator[bytes]):
         return piece
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._pieces.close()
 
 
 def _beginning(path: Path, most: int) -> tuple[bytes, str]:
-    """The first plain bytes of a file, and where it is damaged, if it is before their end."""
+    """Return the first plain bytes of a file and, if it is damaged within them, where."""
     found: list[bytes] = []
     pieces = _Beginning(open_dump(path), most)
     with contextlib.closing(pieces):

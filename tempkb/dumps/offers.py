@@ -1,11 +1,11 @@
-"""What a mirror offers, as the publisher's own lists tell: which dumps, which files, whether all of it is done.
+"""What a mirror offers according to the publisher's own lists: dumps, their files, and whether they are complete.
 
     <wiki>/<YYYYMMDD>/dumpstatus.json                                   jobs, their files, sizes, sha1
-    other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/      SHA256SUMS, and _SUCCESS at the very end
-    wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-sha1sums.txt   names and sums
+    other/mediawiki_content_history/<wiki>/<YYYY-MM-DD>/xml/bzip2/      SHA256SUMS, and _SUCCESS once it is complete
+    wikidatawiki/entities/<YYYYMMDD>/wikidata-<YYYYMMDD>-sha1sums.txt   names and checksums
 
-A folder without such a list was put together by hand. It is taken as it is,
-but nobody can tell whether it is whole (`is_told` is false).
+A folder without such a list was put together by hand. It is used as it is, but
+nothing shows whether it is complete (`is_listed` is false).
 """
 
 import difflib
@@ -27,37 +27,37 @@ _SQL = re.compile(r"(page_props|page|redirect)\.sql(\.gz)?")
 _DUMP_OF = re.compile(r"([a-z][a-z0-9_]*-\d{8})-")
 _SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
 _SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
-# Of one part in several compressions the one that is cheapest to read is taken.
+# If a part exists in several compressions, the one that is cheapest to read is chosen.
 _CHEAPEST = (".zst", ".7z", ".gz", ".xz", ".lzma", ".bz2", "")
 HISTORY = "history"
 ENTITIES = "entities"
 WIKIDATA = "wikidatawiki"
 END = "_SUCCESS"
 
-# Before a job has files, nothing but its name tells what it will make.
+# Before a job has files, only its name shows what it will make.
 _HISTORY_JOBS = ("metahistory7zdump", "metahistorybz2dump")
 _JOBS = dict.fromkeys(_HISTORY_JOBS, HISTORY) | {
     "pagetable": "page",
     "pagepropstable": "page_props",
     "redirecttable": "redirect",
 }
-# Without these a window would have no items, and stand so for good.
+# Without these a window would have no items, and would be kept like that.
 _NEEDED = ("page", "page_props")
 CONTENT_HISTORY = "other/mediawiki_content_history"
-# Folders that lie beside dumps, or beside wikis, and are none.
+# Folders beside dumps, or beside wikis, that are neither.
 _NO_DUMPS = {"latest", "entities"}
 _NO_WIKIS = {"named", "other"}
 
 
 @dataclass(frozen=True)
 class OfferedFile:
-    """A file of a dump as its publisher lists it.
+    """A file of a dump according to its publisher's list.
 
     Attributes:
         place: path below the mirror's root.
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
-        size: in bytes; None when the list does not tell.
-        checksum: `sha1:<hex>`, `sha256:<hex>` or `md5:<hex>`; empty when the list does not tell.
+        size: in bytes; None if the list does not give it.
+        checksum: `sha1:<hex>`, `sha256:<hex>` or `md5:<hex>`; empty if the list gives none.
     """
 
     place: str
@@ -79,10 +79,10 @@ class Offer:
         wiki: database name.
         date: day of the dump.
         files: one per part, in the compression that is cheapest to read.
-        flaws: why it does not count as complete, in words; none when it is.
-        lists: content of the lists that tell of it, by place; the mark of the end last.
-        is_told: does the publisher say what belongs to the dump?
-        lacks: what is not there though the dump may be complete without it, in words; as a history that was given up.
+        flaws: reasons in words why it is not complete; none if it is.
+        lists: contents of the publisher's lists by place, the end marker last.
+        is_listed: does the publisher list the files of the dump?
+        lacks: what is missing, in words, though the dump may be complete without it; for example a failed history.
     """
 
     wiki: str
@@ -90,7 +90,7 @@ class Offer:
     files: tuple[OfferedFile, ...] = ()
     flaws: list[str] = field(default_factory=list)
     lists: dict[str, bytes] = field(default_factory=dict)
-    is_told: bool = True
+    is_listed: bool = True
     lacks: list[str] = field(default_factory=list)
 
     @property
@@ -101,13 +101,13 @@ class Offer:
 
 @dataclass(frozen=True)
 class Shown:
-    """Everything that a mirror shows of a wiki, also what cannot be used.
+    """Everything that a mirror has of a wiki, including what cannot be used.
 
     Attributes:
-        offers: dumps from the day of interest on, oldest first; one without files and flaws has nothing of the wiki.
-        older: days of the dumps before, of which nothing was asked.
-        misnamed: folders beside them whose name is no dump's, and what was expected, in words.
-        places: that were looked at.
+        offers: dumps from the requested day on, oldest first; one without files and flaws has nothing of the wiki.
+        older: days of the earlier dumps, whose lists were not read.
+        misnamed: folders beside them whose name is not a dump's, with the expected name, in words.
+        places: the places that were searched.
     """
 
     offers: list[Offer]
@@ -117,21 +117,21 @@ class Shown:
 
     @property
     def is_nothing(self) -> bool:
-        """Does the mirror show nothing at all of the wiki?"""
+        """Does the mirror have nothing at all of the wiki?"""
         return not (self.offers or self.older or self.misnamed)
 
 
 def shown_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only: bool = False) -> Shown:
-    """Return what a mirror shows of a wiki.
+    """Return what a mirror has of a wiki.
+
+    A list of files that is broken, or that names files of no dump, is a flaw of that dump
+    alone and does not affect the others.
 
     Args:
         mirror: where to look.
-        wiki: database name; of `wikidatawiki` also the entities are told.
-        since: day of the oldest dump of interest; nothing of older ones is asked of the mirror.
-        entities_only: of `wikidatawiki` nothing but the entities; its pages are none of a home of another wiki.
-
-    A list of files that is broken, or names files that no dump has, is a flaw of
-    its dump alone; the others are told all the same.
+        wiki: database name; for `wikidatawiki` the dumps of entities are included.
+        since: day of the oldest dump wanted; the lists of older ones are not read.
+        entities_only: for `wikidatawiki`, leave out the wiki's pages, which a home of another wiki does not use.
     """
     found: dict[date, Offer] = {}
     older: set[date] = set()
@@ -145,7 +145,7 @@ def shown_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only
             day = _day(name, form)
             if day is None:
                 if name not in _NO_DUMPS:
-                    misnamed.append(f"{place}/{name}: is not the name of a dump; expected a day, such as {example}")
+                    misnamed.append(f"{place}/{name}: is not the name of a dump; expected a date, such as {example}")
                 continue
             if day < since:
                 older.add(day)
@@ -168,16 +168,16 @@ def offers_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_onl
 
 
 def near_wikis(mirror: Mirror, wiki: str) -> list[str]:
-    """Return names of wikis that the mirror shows, those most like the one asked for first; at most five.
+    """Return at most five names of wikis in the mirror that are similar to the wanted one, the most similar first.
 
-    Nothing where the mirror gives no list of its folders.
+    Empty if the mirror gives no list of its folders.
     """
     there: set[str] = set()
     for place in ("", CONTENT_HISTORY):
         try:
             there.update(mirror.folders(place))
         except SourceError:
-            # The root of a server need not have an index page, and may be closed.
+            # A server's root need not have an index page, and may be forbidden.
             continue
     known = sorted(name for name in there - _NO_WIKIS if re.fullmatch(r"[a-z][a-z0-9_]*", name))
     alike = difflib.get_close_matches(wiki, known, n=5, cutoff=0.5)
@@ -185,23 +185,23 @@ def near_wikis(mirror: Mirror, wiki: str) -> list[str]:
 
 
 def _note_unlisted(there: Iterable[str], listed: Sequence[OfferedFile], offer: Offer) -> None:
-    """Parts that lie there though no list names them: the list was cut, perhaps just between two lines."""
+    """Add a flaw for each part that exists but is in no list: the list was cut, perhaps exactly between two lines."""
     parts = {_part_of(file) for file in listed}
     for name in there:
         kind = HISTORY if _is_content(name, offer) else legacy_kind(name, offer)
         if kind and _part_of(OfferedFile(name, kind)) not in parts:
-            offer.flaws.append(f"{name} lies there, but no list of files names it")
+            offer.flaws.append(f"{name} exists, but no list of files names it")
 
 
 def _choose_files(mirror: Mirror, offer: Offer) -> None:
-    """Keep one file per part; of a folder one that is there, and without any the part is a flaw."""
+    """Keep one file per part; in a folder, one that exists. A part without any file is a flaw."""
     listed = _without_older_kind(offer.files)
     offer.files = cheapest(listed)
     if not isinstance(mirror, FolderMirror):
         return
     led_out = _leading_out(mirror, listed)
     offer.flaws += led_out
-    if led_out or not offer.is_told:
+    if led_out or not offer.is_listed:
         return
     there = [file for file in listed if mirror.size_of(file.place) is not None]
     held = {_part_of(file) for file in there}
@@ -214,7 +214,7 @@ def _choose_files(mirror: Mirror, offer: Offer) -> None:
 
 
 def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str]:
-    """What is wrong with those files of a folder that are links out of it, in words."""
+    """Return in words what is wrong with the files of a folder that are links out of it."""
     flaws = []
     for file in files:
         try:
@@ -225,20 +225,20 @@ def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str
 
 
 def wikis_in(mirror: FolderMirror) -> list[str]:
-    """Names of the wikis that a folder has dumps of."""
+    """Return the names of the wikis of which a folder has dumps."""
     named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - _NO_WIKIS
     return sorted(name for name in named if re.fullmatch(r"[a-z][a-z0-9_]*", name))
 
 
 def read_sums(data: bytes, where: str) -> dict[str, str]:
-    """Read a list of sums, a line `<hex>  <name>` per file, as `{name: "sha1:<hex>"}`.
+    """Read a checksum list, one line `<hex>  <name>` per file, as `{name: "sha1:<hex>"}`.
 
     Args:
         data: content of `SHA256SUMS`, `...-sha1sums.txt` or `...-md5sums.txt`.
-        where: for messages.
+        where: address or path of the list, for messages.
 
     Raises:
-        SourceError: a line is cut or is something else, or a name comes twice with two sums.
+        SourceError: a line is cut or has another form, or a name has two different checksums.
     """
     sums: dict[str, str] = {}
     lines = data.split(b"\n")
@@ -250,39 +250,41 @@ def read_sums(data: bytes, where: str) -> dict[str, str]:
         if not match or number == len(lines):
             found = "the list ends in the middle of a line" if number == len(lines) else f"found {text[:80]!r}"
             raise SourceError(
-                f"{where}, line {number}: {found}; expected a sum, two blanks and a name, and a line break. "
+                f"{where}, line {number}: {found}; expected a checksum, two blanks, a name and a line break. "
                 "Fetch the list again."
             )
-        said = f"{_SUM_KINDS[len(match[1])]}:{match[1]}"
-        if sums.setdefault(match[2], said) != said:
-            raise SourceError(f"{where}, line {number}: {match[2]!r} comes twice with two sums; fetch the list again")
+        checksum = f"{_SUM_KINDS[len(match[1])]}:{match[1]}"
+        if sums.setdefault(match[2], checksum) != checksum:
+            raise SourceError(f"{where}, line {number}: {match[2]!r} has two different checksums; fetch the list again")
     return sums
 
 
 def read_status(data: bytes, where: str) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Read `dumpstatus.json` as `{job: (status, {file name: what is said of it})}`.
+    """Read `dumpstatus.json` as `{job: (status, {file name: its description})}`.
 
     Raises:
-        SourceError: it is no JSON, cut, or something else.
+        SourceError: it is not JSON, is cut, or has another form.
     """
     try:
-        said = json.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         at = getattr(error, "pos", 0)
         raise SourceError(
             f"{where}: broken at character {at} ({str(error) or type(error).__name__}); fetch it again"
         ) from None
-    jobs = said.get("jobs") if isinstance(said, dict) else None
+    jobs = content.get("jobs") if isinstance(content, dict) else None
     if not isinstance(jobs, dict):
-        raise SourceError(f"{where}: found no jobs in there; expected what Wikimedia writes as dumpstatus.json")
+        raise SourceError(f"{where}: found no jobs; expected a dumpstatus.json as Wikimedia writes it")
     read: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for name, job in jobs.items():
         files = job.get("files", {}) if isinstance(job, dict) else None
         status = job.get("status") if isinstance(job, dict) else None
         if not isinstance(status, str) or not isinstance(files, dict):
-            raise SourceError(f"{where}: job {name!r} has no status and files; expected what Wikimedia writes")
+            raise SourceError(
+                f"{where}: job {name!r} has no status and files; expected a dumpstatus.json as Wikimedia writes it"
+            )
         if not all(isinstance(one, dict) for one in files.values()):
-            raise SourceError(f"{where}: the files of job {name!r} are not described; expected size and sums")
+            raise SourceError(f"{where}: the files of job {name!r} are not described; expected sizes and checksums")
         read[name] = (status, files)
     return read
 
@@ -298,7 +300,7 @@ def cheapest(files: Sequence[OfferedFile]) -> tuple[OfferedFile, ...]:
 
 
 def _without_older_kind(files: Sequence[OfferedFile]) -> list[OfferedFile]:
-    """A content export wins over the older kind of history."""
+    """Leave out the older kind of history if there is a content export."""
     has_content = any(file.place.startswith(CONTENT_HISTORY) for file in files)
     return [file for file in files if file.kind != HISTORY or not has_content or file.place.startswith(CONTENT_HISTORY)]
 
@@ -315,44 +317,44 @@ def _read_legacy(mirror: Mirror, folder: str, offer: Offer) -> None:
         names = mirror.sizes(folder)
         kinds = {name: legacy_kind(name, offer) for name in names}
         offer.files = tuple(OfferedFile(f"{folder}/{name}", kind) for name, kind in kinds.items() if kind)
-        offer.is_told = False
+        offer.is_listed = False
         _note_nothing(folder, names, offer)
     else:
         offer.flaws.append("there is no dumpstatus.json")
 
 
 def _take_status(status: bytes, where: str, folder: str, offer: Offer) -> None:
-    """Take the files of jobs that are done; a job that is still to be done, or a table that was given up, is a flaw."""
+    """Take the files of jobs that are done; an unfinished job or a table whose job failed is a flaw."""
     files, undone, done = [], [], set()
     jobs = read_status(status, where)
-    named = {match[1] for _, said in jobs.values() for name in said if (match := _DUMP_OF.match(name))}
+    named = {match[1] for _, listed in jobs.values() for name in listed if (match := _DUMP_OF.match(name))}
     if named and offer.dump_id not in named:
         others = ", ".join(sorted(named)[:3])
-        raise SourceError(f"{where}: names files of {others}, and none of {offer.dump_id}; nothing of it is taken")
-    for job, (state, said) in jobs.items():
-        wanted = {name: kind for name in said if (kind := legacy_kind(_checked(name, where), offer))}
+        raise SourceError(f"{where}: names files of {others}, and none of {offer.dump_id}; the list is not used")
+    for job, (state, listed) in jobs.items():
+        wanted = {name: kind for name in listed if (kind := legacy_kind(_checked(name, where), offer))}
         kinds = set(wanted.values()) or ({_JOBS[job]} if job in _JOBS else set())
         if state == "done":
             done |= kinds
-            files += [_described(f"{folder}/{name}", kind, said[name], where) for name, kind in wanted.items()]
+            files += [_described(f"{folder}/{name}", kind, listed[name], where) for name, kind in wanted.items()]
         elif kinds:
             undone.append((job, state, kinds))
     for job, state, kinds in undone:
-        # A history that was given up is not offered, and its tables are good all the same; what is still being made
-        # is waited for.
+        # If the job of the history failed, the dump is offered without it, for its tables are still good. A job that is
+        # still running is waited for.
         is_wanted = state not in ("failed", "skipped") or not kinds <= {*done, HISTORY}
         (offer.flaws if is_wanted else offer.lacks).append(f"job {job} is {state}")
-    told = {kind for _, _, kinds in undone for kind in kinds}
-    offer.flaws += [f"there is no SQL table {table}" for table in _NEEDED if table not in done | told]
+    undone_kinds = {kind for _, _, kinds in undone for kind in kinds}
+    offer.flaws += [f"there is no SQL table {table}" for table in _NEEDED if table not in done | undone_kinds]
     offer.files = tuple(files)
 
 
-def _described(place: str, kind: str, said: Mapping[str, Any], where: str) -> OfferedFile:
-    size = said.get("size")
-    sums = [f"{name}:{said[name]}" for name in ("sha1", "md5") if isinstance(said.get(name), str)]
+def _described(place: str, kind: str, entry: Mapping[str, Any], where: str) -> OfferedFile:
+    size = entry.get("size")
+    sums = [f"{name}:{entry[name]}" for name in ("sha1", "md5") if isinstance(entry.get(name), str)]
     if not isinstance(size, int) or size < 0 or not sums or not re.fullmatch(r"[0-9a-f]+", sums[0].partition(":")[2]):
         raise SourceError(
-            f"{where}: {place.rpartition('/')[2]} has no size and sum though its job is done; expected both. "
+            f"{where}: {place.rpartition('/')[2]} has no size and checksum though its job is done; expected both. "
             "Fetch the list again."
         )
     return OfferedFile(place, kind, size, sums[0])
@@ -372,7 +374,7 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
     if sums is None and not is_done and isinstance(mirror, FolderMirror):
         names = [name for name in mirror.sizes(folder) if _is_content(name, offer)]
         offer.files += tuple(OfferedFile(f"{folder}/{name}", HISTORY) for name in names)
-        offer.is_told = False
+        offer.is_listed = False
         _note_nothing(folder, mirror.sizes(folder), offer)
         return
     if not is_done:
@@ -382,10 +384,10 @@ def _take_sums(mirror: Mirror, folder: str, offer: Offer) -> None:
         return
     where = f"{mirror.where}/{folder}/SHA256SUMS"
     files, sizes = [], mirror.sizes(folder)
-    for name, said in read_sums(sums, where).items():
+    for name, checksum in read_sums(sums, where).items():
         if not _is_content(name, offer):
-            raise SourceError(f"{where}: names {name!r}, which is no file of {offer.dump_id}; nothing of it is taken")
-        files.append(OfferedFile(f"{folder}/{name}", HISTORY, sizes.get(name), said))
+            raise SourceError(f"{where}: names {name!r}, which is not a file of {offer.dump_id}; the list is not used")
+        files.append(OfferedFile(f"{folder}/{name}", HISTORY, sizes.get(name), checksum))
     if not files:
         offer.flaws.append("SHA256SUMS is empty")
     _note_unlisted(sizes, files, offer)
@@ -401,25 +403,25 @@ def _read_entities(mirror: Mirror, folder: str, offer: Offer) -> None:
         if sums is None:
             continue
         where = f"{mirror.where}/{place}"
-        told = {_checked(name, where): said for name, said in read_sums(sums, where).items()}
+        listed = {_checked(name, where): checksum for name, checksum in read_sums(sums, where).items()}
         sizes = mirror.sizes(folder)
-        files = (OfferedFile(f"{folder}/{name}", ENTITIES, sizes.get(name), told[name]) for name in told)
+        files = (OfferedFile(f"{folder}/{name}", ENTITIES, sizes.get(name), listed[name]) for name in listed)
         offer.files = tuple(file for file in files if _is_entities(file.name, day))
         offer.lists[place] = sums
         if not offer.files:
-            offer.flaws.append(f"{place.rpartition('/')[2]} tells no sum of its JSON")
+            offer.flaws.append(f"{place.rpartition('/')[2]} has no checksum of its JSON")
         return
     if not isinstance(mirror, FolderMirror):
-        offer.flaws.append("there are no sums of it")
+        offer.flaws.append("there is no checksum list")
         return
     names = (name for name in mirror.sizes(folder) if _is_entities(name, day))
     offer.files = tuple(OfferedFile(f"{folder}/{name}", ENTITIES) for name in names)
-    offer.is_told = False
+    offer.is_listed = False
     _note_nothing(folder, mirror.sizes(folder), offer)
 
 
 def _note_nothing(folder: str, names: Iterable[str], offer: Offer) -> None:
-    """Say of a folder without a list what lies there, if none of it belongs to the dump."""
+    """Add a note that a folder without a list has no file of the dump, with what it holds instead."""
     if offer.files:
         return
     there = sorted(names)
@@ -436,7 +438,7 @@ _LAYOUTS: Mapping[str, tuple[str, str, str, Callable[[Mirror, str, Offer], None]
 
 
 def _together(one: Offer, other: Offer) -> Offer:
-    """A day's dump in two layouts is one dump; for the older kind of its history nobody waits."""
+    """Join the offers of one day in two layouts. With a content export, the older history's jobs need not be done."""
     files = (*one.files, *other.files)
     if any(file.place.startswith(CONTENT_HISTORY) for file in files):
         one.flaws = [flaw for flaw in one.flaws if not flaw.startswith(tuple(f"job {job} " for job in _HISTORY_JOBS))]
@@ -446,13 +448,13 @@ def _together(one: Offer, other: Offer) -> Offer:
         files,
         [*one.flaws, *other.flaws],
         one.lists | other.lists,
-        is_told=one.is_told and other.is_told,
+        is_listed=one.is_listed and other.is_listed,
         lacks=[*one.lacks, *other.lacks],
     )
 
 
 def legacy_kind(name: str, offer: Offer) -> str | None:
-    """What a file of a dump in the legacy layout holds, if tempkb reads it."""
+    """Return what a file of a dump in the legacy layout holds; None if tempkb does not read it."""
     match = _LEGACY.fullmatch(name)
     if not match or match["wiki"] != offer.wiki or match["date"] != f"{offer.date:%Y%m%d}":
         return None
@@ -474,7 +476,7 @@ def _is_entities(name: str, day: str) -> bool:
 
 def _checked(name: str, where: str) -> str:
     if "/" in name or "\\" in name or name.startswith(".") or not name.isprintable():
-        raise SourceError(f"{where}: names {name!r}, which is no plain file name; nothing of it is taken")
+        raise SourceError(f"{where}: names {name!r}, which is not a plain file name; the list is not used")
     return name
 
 

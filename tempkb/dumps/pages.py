@@ -1,4 +1,4 @@
-"""The pages of a dump's own day, put together from its SQL tables, or from page headers and what tables there are."""
+"""The table `pages`: pages as of the dump's day, from its SQL tables or from page headers and the available tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class _Props:
 
 
 def pages_from_sql(dump: Dump) -> Iterator[pa.Table]:
-    """Yield the rows of `pages` of a dump, in the order of page numbers.
+    """Yield the rows of `pages` of a dump, ordered by page number.
 
-    `page` must be there. Without `page_props` items and disambiguations are
-    unknown (null), without `redirect` the targets.
+    The table `page` is required. Without `page_props`, items and disambiguations are
+    unknown (null); without `redirect`, the targets are.
 
     Raises:
-        SourceError: the dump has no `page` table, or a table is not as expected.
+        SourceError: the dump has no `page` table, or a table is malformed.
     """
     page = dump.table("page")
     if page is None:
@@ -47,44 +47,44 @@ def pages_from_sql(dump: Dump) -> Iterator[pa.Table]:
         empty = False
         yield _rows_of(dump, rows, props, targets)
     if empty:
-        raise SourceError(f"{page.path.name}: the table has no row, and every wiki has pages; fetch the file again")
+        raise SourceError(f"{page.path.name}: the table has no rows, but every wiki has pages; fetch the file again")
 
 
 def complete_headers(headers: Iterable[pa.Table], beside: Dump) -> Iterator[pa.Table]:
-    """Fill in what `page_props` and `redirect` tell of pages that are known from the headers of an export.
+    """Add the columns from `page_props` and `redirect` to pages that were read from the headers of an export.
 
     Args:
-        headers: rows of `pages` in which nothing else is known.
-        beside: the dump with these tables, or with one of them.
+        headers: rows of `pages` whose other columns are null.
+        beside: the dump that has these tables, or one of them.
 
     Raises:
-        SourceError: a table is not as expected.
+        SourceError: a table is malformed.
     """
     props_file, redirect_file = beside.table("page_props"), beside.table("redirect")
     props = _read_props(props_file.path) if props_file else None
     targets = _read_redirects(redirect_file.path) if redirect_file else {}
     for rows in headers:
         ids = rows["page_id"].to_pylist()
-        told: dict[str, list[object]] = {
+        columns: dict[str, list[object]] = {
             "redirect_namespace": [targets[one][0] if one in targets else None for one in ids],
             "redirect_title": [targets[one][1] if one in targets else None for one in ids],
         }
         if props is not None:
-            told["entity_id"] = [props.entity_ids.get(one) for one in ids]
-            told["entity_id_source"] = [PAGE_PROPS if one in props.entity_ids else None for one in ids]
-            told["is_disambiguation"] = [one in props.disambiguations for one in ids]
-        for name, values in told.items():
+            columns["entity_id"] = [props.entity_ids.get(one) for one in ids]
+            columns["entity_id_source"] = [PAGE_PROPS if one in props.entity_ids else None for one in ids]
+            columns["is_disambiguation"] = [one in props.disambiguations for one in ids]
+        for name, values in columns.items():
             at = PAGES.schema.get_field_index(name)
             rows = rows.set_column(at, name, pa.array(values, PAGES.schema.field(at).type))
         yield rows
 
 
 def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Provenance:
-    """What `pages` are made from, with what the join with site links needs to know of them.
+    """Return the provenance of `pages`: its inputs, and what the join with site links needs to know.
 
     Args:
-        dump: on whose day the pages bear their titles.
-        files: that were read.
+        dump: the dump whose day the titles are of.
+        files: the files that were read.
         dump_id: partition of `pages`.
     """
     used = list(files)
@@ -94,15 +94,15 @@ def pages_provenance(dump: Dump, files: Iterable[DumpFile], dump_id: str) -> Pro
 
 
 def pages_made_from(store: Store, dump: Dump) -> Version | None:
-    """Return the version of `pages` that stands, if it was made from the dump's tables as they are, by today's code.
+    """Return the current version of `pages` if the present code made it from the dump's tables as they are now.
 
-    It may hold items by site links already, which a new version from the same tables would lose.
+    That version may already hold items from site links, which a new version from the same tables would lose.
     """
     version = store.lake.current(PAGES.name, dump.dump_id)
-    if version is None or version.schema != PAGES.fingerprint:
+    if version is None or not version.fits(PAGES):
         return None
     manifest = version.side_rows(MANIFEST.name)
-    # Inputs that are tables of ours have a blank in their names.
+    # Inputs that are tables of the lake have a blank in their names.
     used = {row["name"]: row["sha256"] for row in manifest if row["role"] == "input" and " " not in row["name"]}
     ours = {file.path.name: file.sha256 for file in dump.files if file.kind != HISTORY}
     is_of_code = all(row["code_version"].endswith(f"{PAGES.name} {PAGES.code_version}") for row in manifest)
@@ -113,7 +113,7 @@ _PageRow = tuple[int, int, str, bool]
 
 
 def _in_order(path: Path) -> Iterator[list[_PageRow]]:
-    """Yield the page table in order of page numbers, in lists; mysqldump writes it in that order already."""
+    """Yield the page table ordered by page number, in lists; mysqldump usually writes it in that order."""
     last = -1
     for rows in _lists(path):
         if rows != sorted(rows) or rows[0][0] <= last:
@@ -191,7 +191,7 @@ def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
     return targets
 
 
-_Row = tuple[str, Value]  # name of the file, and the row's page as the file has it
+_Row = tuple[str, Value]  # name of the file, and the row's page number as it is in the file
 
 
 def _number(value: Value, row: _Row) -> int:
@@ -203,7 +203,7 @@ def _number(value: Value, row: _Row) -> int:
 def _text(value: Value, row: _Row) -> str:
     if not isinstance(value, bytes):
         raise _odd(value, row, "a text")
-    # Old rows hold bytes that were cut inside a character.
+    # Old rows hold text that was cut in the middle of a character.
     return value.decode("utf-8", "replace").replace("_", " ")
 
 

@@ -1,4 +1,4 @@
-"""What is written down about a dump's files before and after they are read."""
+"""The rows of `dump_files` for a dump that was just found, before a pass has read its files."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tempkb.dumps.catalogue import Dump
 
 
 def describe_files(dump: Dump) -> list[dict[str, Any]]:
-    """Return the rows of `dump_files` for a dump, as found on disk, sorted by file name."""
+    """Return the rows of `dump_files` for a dump as its files are on disk, sorted by file name."""
     return [
         {
             "wiki": dump.wiki,

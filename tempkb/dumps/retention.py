@@ -1,4 +1,4 @@
-"""Taking dumps out of a home: which may go, and their files."""
+"""Removing dumps from a home: which ones may be removed, and deleting their files."""
 
 import shutil
 import uuid
@@ -14,12 +14,14 @@ _REMOVED = "_removed"
 
 
 def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> list[Dump]:
-    """Return the dumps that may go, oldest first.
+    """Return the dumps that may be removed, oldest first.
 
     Args:
-        dumps: of the home's folder; named and incomplete ones never go.
-        keep: how many of the newest stay, of the wiki's pages and of Wikidata's entities each; 0 keeps all.
-        needed: ids of dumps that stay whatever their age: a window that is not built, or a reading, waits for them.
+        dumps: those of the home's folder; named and incomplete ones are always kept.
+        keep: how many of the newest are kept, counted separately for the wiki's pages and for Wikidata's entities;
+            0 keeps all.
+        needed: ids of dumps that are kept whatever their age: a window or the assets of Wikidata are still to be
+            built from them.
     """
     if not keep:
         return []
@@ -32,11 +34,11 @@ def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> li
 
 
 def remove_dump(root: Path, dump: Dump) -> int:
-    """Remove the folders of a dump below `root`, also what has come of it so far, and return their bytes.
+    """Remove the folders of a dump below `root`, with any partial downloads, and return their size in bytes.
 
-    Of a dump that was named it is only forgotten where it lies.
-    A folder goes out of the catalogue's sight in one step, so that of a removal that is killed nothing is left that
-    could be taken for a dump.
+    For a named dump only the note of its paths is removed; its files stay.
+    A folder is first moved out of the catalogue's sight in one step, so that a removal that is killed leaves nothing
+    that could be taken for a dump.
     """
     for file in dump.files:
         forget_sums(file.path, root / NOTES)
@@ -57,12 +59,12 @@ def remove_dump(root: Path, dump: Dump) -> int:
 
 
 def empty_bin(root: Path) -> None:
-    """Remove what removals have put out of sight, also one that was killed before it was through."""
+    """Delete the folders that removals have moved aside, including those of a removal that was killed."""
     shutil.rmtree(root / _REMOVED, ignore_errors=True)
 
 
 def _places_of(dump: Dump) -> list[str]:
-    """The folders that hold a dump, in any layout, and nothing else."""
+    """Return the places of a dump in all layouts, each a folder that holds nothing else."""
     if dump.date is None:
         return []
     day = f"{dump.date:%Y%m%d}"

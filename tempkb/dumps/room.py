@@ -1,4 +1,4 @@
-"""The room of dumps: what Wikimedia published."""
+"""The room of dumps: the files that Wikimedia publishes."""
 
 from tempkb.dumps.tables import TABLES
 from tempkb.room import Room

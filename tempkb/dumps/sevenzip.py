@@ -1,9 +1,9 @@
-"""Reading the one file inside a `.7z` dump as a stream.
+"""Reading the single file inside a `.7z` dump as a stream.
 
-Taken in this order: a 7-Zip program (7zz, 7z, 7za), libarchive through its
-Python binding, and py7zr, which is always installed but several times slower.
-(bsdtar cannot serve: Wikimedia's archives hold a member without a name, which
-it skips.)
+The first available reader of these is used: a 7-Zip program (7zz, 7z, 7za),
+libarchive through its Python binding, and py7zr, which is always installed but
+several times slower. bsdtar is of no use: Wikimedia's archives hold a member
+without a name, which it skips.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _PROGRAMS = ("7zz", "7z", "7za")
 
 
 class SevenZipBrokenError(Exception):
-    """The archive could not be read to its end; the message says what the reader said."""
+    """The archive could not be read to its end; the message is that of the reader."""
 
 
 class SevenZipReader:
@@ -29,11 +29,11 @@ class SevenZipReader:
 
     Args:
         path: the archive.
-        program: `7zz`, `7z`, `7za`, `libarchive` or `py7zr`; by default the first that is there.
+        program: `7zz`, `7z`, `7za`, `libarchive` or `py7zr`; by default the first available one.
 
     Attributes:
-        program: what reads it.
-        plain_bytes: size of the member when the archive says it.
+        program: the reader that is used.
+        plain_bytes: size of the member in bytes; None if the archive does not give it.
     """
 
     Broken = SevenZipBrokenError
@@ -47,7 +47,7 @@ class SevenZipReader:
         """Yield the member's bytes in pieces of at most `size`.
 
         Raises:
-            SevenZipBrokenError: when the archive is damaged or holds several files.
+            SevenZipBrokenError: the archive is damaged or holds several files.
         """
         if self.program == "libarchive":
             return self._from_libarchive(size)
@@ -70,10 +70,10 @@ class SevenZipReader:
             raise SevenZipBrokenError("expected one file inside, found none")
 
     def _from_program(self, size: int) -> Iterator[bytes]:
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as errors:
             command = [self.program, "e", "-so", "-bd", "-mmt=1", "-p", "--", str(self.path)]
             process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=said, stdin=subprocess.DEVNULL, bufsize=0
+                command, stdout=subprocess.PIPE, stderr=errors, stdin=subprocess.DEVNULL, bufsize=0
             )
             if process.stdout is None:
                 raise SevenZipBrokenError(f"{self.program} gave no output")
@@ -81,8 +81,8 @@ class SevenZipReader:
                 while piece := process.stdout.read(size):
                     yield piece
                 if process.wait():
-                    said.seek(0)
-                    raise SevenZipBrokenError(_last_words(self.program, said.read()))
+                    errors.seek(0)
+                    raise SevenZipBrokenError(_last_words(self.program, errors.read()))
             finally:
                 process.stdout.close()
                 if process.poll() is None:
@@ -149,7 +149,7 @@ def _first_there() -> str:
     return "libarchive"
 
 
-def _last_words(program: str, said: bytes) -> str:
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "rror" in line] or lines or ["it failed without a word"]
-    return f"{program}: {telling[-1]}"
+def _last_words(program: str, errors: bytes) -> str:
+    lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines() if line.strip()]
+    with_error = [line for line in lines if "rror" in line] or lines or ["it failed without a message"]
+    return f"{program}: {with_error[-1]}"

@@ -1,4 +1,4 @@
-"""What the head of an export says of its wiki: name, namespaces, first letters."""
+"""Reads the header of an export, which describes its wiki: name, namespaces, case of first letters."""
 
 import re
 from urllib.parse import urlsplit
@@ -15,10 +15,10 @@ _PROJECTS = {"wikipedia": "wiki", "wikimedia": "wiki", "wikidata": "wiki", "medi
 
 
 def read_siteinfo(head: bytes, file: str) -> Site:
-    """Read the `<siteinfo>` in `head`, all that precedes the first page.
+    """Read the `<siteinfo>` in `head`, the bytes before the first page.
 
     Schemas before 0.10 do not give the database name; it is then derived from
-    the base address. Without a `<siteinfo>` MediaWiki's own names are assumed.
+    the base address. Without a `<siteinfo>`, MediaWiki's default namespaces are assumed.
 
     Raises:
         SourceError: a document type is declared (its entities could expand without end), or the element is broken.
@@ -42,7 +42,7 @@ def read_siteinfo(head: bytes, file: str) -> Site:
 
 
 def _refuse_half(head: bytes, file: str) -> None:
-    """Namespaces that are lost must not be replaced by MediaWiki's own names, as those of a file without any are."""
+    """Refuse a cut `<siteinfo>`: MediaWiki's default namespaces must not replace those that were lost."""
     places = [place for tag in (b"<siteinfo", b"<namespace", b"</siteinfo>") if (place := head.find(tag)) >= 0]
     if places:
         raise SourceError(
@@ -54,7 +54,7 @@ def _refuse_half(head: bytes, file: str) -> None:
 def _parsed(text: bytes) -> ET.Element:
     if len(text) > _MAX_BYTES:
         raise ValueError(f"it has {len(text)} bytes; expected some thousands")
-    # No document type can be in there, so there are no entities that could expand.
+    # The head declares no document type, so there are no entities that could expand.
     return ET.fromstring(text)  # noqa: S314
 
 
@@ -64,7 +64,7 @@ def _site_of(element: ET.Element) -> Site:
     for namespace in element.iter("namespace"):
         number = int(namespace.get("key", "0"))
         if abs(number) > _LARGEST_NAMESPACE or number in names:
-            raise ValueError(f"namespace {number}: out of range, or told twice")
+            raise ValueError(f"namespace {number}: out of range, or given twice")
         names[number] = namespace.text or ""
         if namespace.get("case", by_default) == "case-sensitive":
             sensitive.add(number)

@@ -1,8 +1,6 @@
-"""The wiki's namespaces in the lake: written once per dump, read by whoever reads titles."""
+"""The table `namespaces`: written once per dump, read by everything that normalises titles."""
 
 import contextlib
-
-import pyarrow as pa
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.files import open_dump
@@ -16,7 +14,9 @@ from tempkb.titles import Site
 
 
 def write_namespaces(store: Store, dump: Dump) -> Version:
-    """Read the head of the dump's first history file and write down its namespaces."""
+    """Write the namespaces from the header of the dump's first history file."""
+    import pyarrow as pa
+
     first = dump.history[0]
     pieces = open_dump(first.path)
     with contextlib.closing(pieces):
@@ -36,15 +36,15 @@ def write_namespaces(store: Store, dump: Dump) -> Version:
 
 
 def read_site(store: Store, dump_id: str) -> Site:
-    """Return the wiki as a dump's head describes it; when that dump was not registered, as the newest does.
+    """Return the wiki as the header of a dump describes it; if that dump was not registered, the newest dump's.
 
     Raises:
-        SourceError: no dump's namespaces are written down.
+        SourceError: no namespaces have been written.
     """
     known = store.lake.partitions(NAMESPACES.name)
     if not known:
         raise SourceError(
-            "the namespaces of the wiki are not written down yet; do so first: tempkb build --select namespaces"
+            "the wiki's namespaces have not been built yet; build them first: tempkb build --select namespaces"
         )
     rows = store.read(NAMESPACES.name, dump_id=dump_id if dump_id in known else known[-1]).to_pylist()
     sensitive = frozenset(row["namespace"] for row in rows if row["is_case_sensitive"])

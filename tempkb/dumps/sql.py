@@ -1,7 +1,7 @@
-"""Rows out of MediaWiki's SQL tables, as mysqldump writes them, as a stream.
+"""Reads rows from dumps of MediaWiki's SQL tables, as mysqldump writes them, as a stream.
 
-Column names come from the CREATE TABLE of the file, since they change over the
-years. Values are tokenised, never split: a title may hold `),(`.
+Column names come from the file's CREATE TABLE, since they change over the years.
+Values are tokenised and never split at commas: a title may contain `),(`.
 """
 
 import re
@@ -27,29 +27,29 @@ _ESCAPED = re.compile(rb"\\(.)|''", re.DOTALL)
 # mysqldump writes statements of about a megabyte.
 _MAX_STATEMENT = 1 << 26
 _QUOTE = re.compile(rb"(?<!\\)(?:\\\\)*'")
-# What may stand around statements with rows, and the statements that bring none.
+# What may surround statements with rows, and the statements that hold none.
 _COMMENT = rb"(?>\s+|--[^\n]*\n?|/\*(?:[^*]|\*(?!/))*+\*/;?)*+"
 _COMMENTS = re.compile(_COMMENT)
 _HARMLESS = re.compile(
     _COMMENT + rb"(?:(?:DROP TABLE|LOCK TABLES|UNLOCK TABLES|SET|ALTER TABLE|USE|BEGIN|COMMIT|START)\b[^;()']*;\s*)?"
 )
 _CREATED = re.compile(rb"\n\)[^()\n]*;\s*\Z")
-# mysqldump's own first line; who begins so ends with "-- Dump completed".
+# mysqldump's first line; a file that begins with it ends with "-- Dump completed".
 _HEADER = re.compile(rb"^-- (?:MySQL|MariaDB) dump \d", re.MULTILINE)
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Generator[tuple[Value, ...], None, None]:
-    """Yield the asked columns of every row of the table in a `.sql` or `.sql.gz` file.
+    """Yield the wanted columns of every row of the table in a `.sql` or `.sql.gz` file.
 
-    Strings come as bytes, as stored: MediaWiki's titles hold underscores and
+    Strings are bytes, as stored: MediaWiki's titles hold underscores and
     need not be valid UTF-8.
 
     Args:
         path: a dump of one table.
-        columns: names of the columns to give, in this order.
+        columns: names of the wanted columns, in this order.
 
     Raises:
-        SourceError: the file has no such table or columns, or is not what mysqldump writes.
+        SourceError: the file has no such table or columns, or mysqldump did not write it.
         DamageError: the file ends early or is damaged.
     """
     created: _Created | None = None
@@ -69,15 +69,15 @@ def read_rows(path: Path, columns: Sequence[str]) -> Generator[tuple[Value, ...]
                     )
                 yield tuple(row[place] for place in places)
         elif not _HARMLESS.fullmatch(statement):
-            said = _COMMENTS.sub(b"", statement, count=1)[:40]
-            raise DamageError(path.name, where, "plain bytes", f"a statement that mysqldump does not write: {said!r}")
+            found = _COMMENTS.sub(b"", statement, count=1)[:40]
+            raise DamageError(path.name, where, "plain bytes", f"a statement that mysqldump does not write: {found!r}")
     if created is None:
-        raise SourceError(f"{path.name}: no CREATE TABLE in there; expected a table as mysqldump writes it")
+        raise SourceError(f"{path.name}: no CREATE TABLE in the file; expected a table as mysqldump writes it")
 
 
 @dataclass(frozen=True)
 class _Created:
-    """A table as its CREATE statement has it."""
+    """A table as its CREATE statement describes it."""
 
     name: bytes
     columns: list[str]
@@ -104,7 +104,7 @@ def _places(created: _Created, columns: Sequence[str], path: Path) -> list[int]:
 def _refuse_other_rows(
     statement: bytes, insert: re.Match[bytes], created: _Created | None, path: Path, where: int
 ) -> None:
-    """Rows belong to the table that was created, and nothing but comments stands before them."""
+    """Refuse rows of another table than the created one, and anything but comments before the rows."""
     if created is None:
         raise SourceError(
             f"{path.name}: rows come before any CREATE TABLE, at byte {where}; expected a whole table as mysqldump "
@@ -115,12 +115,12 @@ def _refuse_other_rows(
             path.name, where, "plain bytes", f"rows of `{insert[1].decode()}`; expected `{created.name.decode()}`"
         )
     if not _COMMENTS.fullmatch(statement[: insert.start()]):
-        said = _COMMENTS.sub(b"", statement, count=1)[:40]
-        raise DamageError(path.name, where, "plain bytes", f"something stands before INSERT INTO: {said!r}")
+        found = _COMMENTS.sub(b"", statement, count=1)[:40]
+        raise DamageError(path.name, where, "plain bytes", f"something stands before INSERT INTO: {found!r}")
 
 
 def _statements(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the file cut at each semicolon that ends a line, with its offset; a cut inside a string is mended."""
+    """Yield the file cut at each semicolon that ends a line, with its offset; a cut inside a string is undone."""
     buffer = b""
     where = start = looked = 0
     is_promised = in_string = False
@@ -154,7 +154,7 @@ def _statements(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _ends_in_string(buffer: bytes, start: int, end: int) -> bool:
-    """Does a piece of a statement leave a quoted string open, or close one? mysqldump escapes line ends: it is rare."""
+    """Does a piece of a statement open or close a quoted string? This is rare, since mysqldump escapes line ends."""
     if start == 0 and not _INSERT.search(buffer, 0, end):
         return False
     return len(_QUOTE.findall(buffer, start, end)) % 2 == 1
@@ -196,8 +196,8 @@ def _tuples(statement: bytes, at: int, path: Path, where: int) -> Iterator[list[
             break
         at = comma.end()
     if not _END_OF_ROWS.match(statement, at):
-        said = statement[at : at + 20]
-        raise DamageError(path.name, where + at, "plain bytes", f"expected a comma and a row, found {said!r}")
+        found = statement[at : at + 20]
+        raise DamageError(path.name, where + at, "plain bytes", f"expected a comma and a row, found {found!r}")
 
 
 _BETWEEN_ROWS = re.compile(rb"\s*,\s*")

@@ -1,16 +1,17 @@
-"""Tables of the dumps: which files there are, and which pages today's tables know."""
+"""Tables of the dumps: their files, and the pages and namespaces of their day."""
 
-import pyarrow as pa
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, INSTANT, INT32, INT64, STRING
 
-from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
-
-WIKI = Column("wiki", pa.string(), "database name of the wiki, such as simplewiki")
-DUMP_ID = Column("dump_id", pa.string(), "dump the row comes from: <wiki>-<YYYYMMDD>, or <wiki>-<hash> without a date")
+WIKI = Column("wiki", STRING, "database name of the wiki, such as simplewiki")
+DUMP_ID = Column(
+    "dump_id", STRING, "dump from which the row comes: <wiki>-<YYYYMMDD>, or <wiki>-<hash> if its date is unknown"
+)
 
 ENTITY_ID_SOURCE = Column(
     "entity_id_source",
-    pa.string(),
-    "what tells the item: page_props, or sitelink (the Wikidata dump nearest in time); null without an item",
+    STRING,
+    "source of the item: page_props, or sitelink (of the Wikidata dump nearest in time); null without an item",
 )
 PAGE_PROPS, SITELINK = "page_props", "sitelink"
 ITEM_HAS_A_SOURCE = Rule(
@@ -21,22 +22,24 @@ ITEM_HAS_A_SOURCE = Rule(
 
 DUMP_FILES = Table(
     name="dump_files",
-    meaning="Files of each dump that tempkb knows of, with what became of them.",
+    meaning="Files of each registered dump, with the result of reading them.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("file_name", pa.string(), "name of the file"),
-        Column("kind", pa.string(), "history (pages with revisions), entities (Wikidata) or the name of an SQL table"),
-        Column("dump_date", pa.date32(), "day of the dump; null when neither folder nor name tells"),
+        Column("file_name", STRING, "name of the file"),
+        Column("kind", STRING, "history (pages with revisions), entities (Wikidata) or the name of an SQL table"),
+        Column("dump_date", DATE, "day of the dump; null if neither folder nor file name gives it"),
         Column(
-            "horizon", INSTANT, "first instant the dump knows nothing of: its date, else just after its last revision"
+            "horizon",
+            INSTANT,
+            "first instant that the dump does not cover: its date, else just after its last revision",
         ),
-        Column("size_bytes", pa.int64(), "size on disk"),
-        Column("checksum", pa.string(), "sha256 of the file as it lies on disk"),
-        Column("status", pa.string(), "complete, or damaged when a pass over it found a loss"),
-        Column("reason", pa.string(), "where it is damaged and how; null when complete"),
-        Column("n_pages", pa.int64(), "pages, or entities, read in the last pass; null before the first"),
-        Column("n_revision_elements", pa.int64(), "<revision> tags counted in the bytes; null before the first pass"),
+        Column("size_bytes", INT64, "size in bytes"),
+        Column("checksum", STRING, "SHA-256 of the file as stored"),
+        Column("status", STRING, "complete, or damaged if reading it found a loss"),
+        Column("reason", STRING, "where and how it is damaged; null if complete"),
+        Column("n_pages", INT64, "pages or entities in the file, from its last reading; null before the first"),
+        Column("n_revision_elements", INT64, "<revision> tags counted in the bytes; null before the first reading"),
     ),
     key=("dump_id", "file_name"),
     family=Family.DUMP,
@@ -47,19 +50,19 @@ DUMP_FILES = Table(
 
 PAGES = Table(
     name="pages",
-    meaning="Pages as a dump's own day knows them, with their Wikidata items.",
+    meaning="Pages as of a dump's day, with their Wikidata items.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("page_id", pa.int64(), "number of the page; moves keep it"),
-        Column("namespace", pa.int32(), "number of the namespace on the dump's day"),
-        Column("title", pa.string(), "title on the dump's day: spaces, no namespace prefix"),
-        Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
+        Column("page_id", INT64, "page id; a move does not change it"),
+        Column("namespace", INT32, "namespace number on the dump's day"),
+        Column("title", STRING, "title on the dump's day, with spaces and without namespace prefix"),
+        Column("entity_id", STRING, "Wikidata item (QID) linked on the dump's day; null if none or unknown"),
         ENTITY_ID_SOURCE,
-        Column("is_redirect", pa.bool_(), "does the page redirect on the dump's day?"),
-        Column("redirect_namespace", pa.int32(), "namespace of the redirect's target; null when none or unknown"),
-        Column("redirect_title", pa.string(), "title of the redirect's target; null when none or unknown"),
-        Column("is_disambiguation", pa.bool_(), "marked as disambiguation; null when there is no page_props table"),
+        Column("is_redirect", BOOL, "is the page a redirect on the dump's day?"),
+        Column("redirect_namespace", INT32, "namespace of the redirect's target; null if none or unknown"),
+        Column("redirect_title", STRING, "title of the redirect's target; null if none or unknown"),
+        Column("is_disambiguation", BOOL, "is it marked as a disambiguation page? null without a page_props table"),
     ),
     key=("page_id",),
     family=Family.DUMP,
@@ -71,13 +74,13 @@ PAGES = Table(
 
 NAMESPACES = Table(
     name="namespaces",
-    meaning="Namespaces of the wiki, as the head of the dump's first history file gives them.",
+    meaning="Namespaces of the wiki, from the header of the dump's first history file.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("namespace", pa.int32(), "number of the namespace; 0 holds the articles"),
-        Column("name", pa.string(), "its name in the wiki's language; empty for the articles"),
-        Column("is_case_sensitive", pa.bool_(), "does the first letter of a title count?"),
+        Column("namespace", INT32, "namespace number; 0 holds the articles"),
+        Column("name", STRING, "name in the wiki's language; empty for the articles"),
+        Column("is_case_sensitive", BOOL, "is the case of a title's first letter significant?"),
     ),
     key=("namespace",),
     family=Family.DUMP,

@@ -1,4 +1,4 @@
-"""One file from a web server: in as many parts as it takes, going on where it stopped, hashed on the way."""
+"""Downloads one file from a web server in as many requests as needed, resuming where it stopped, and hashes it."""
 
 import errno
 import json
@@ -24,12 +24,12 @@ _ENDLESS = 1 << 62
 
 @dataclass
 class _Part:
-    """Of which file a draft is a part; it goes on only with the same.
+    """Identifies the file that a partial download belongs to; it is resumed only for the same file.
 
     Attributes:
-        checksum: that the list of files gives.
-        size: in bytes; None until the list or the server tells.
-        etag: that the server gave with the first byte; empty if none.
+        checksum: from the publisher's list.
+        size: in bytes; None until the list or the server gives it.
+        etag: from the server's first answer; empty if it gave none.
     """
 
     checksum: str
@@ -38,14 +38,14 @@ class _Part:
 
 
 class Transfer:
-    """Brings one file into a draft.
+    """Downloads one file.
 
     Args:
         mirror: the server.
-        file: what to bring.
-        draft: where it comes to lie; what lies there from an earlier try is gone on with.
-        report: called with the bytes that have come.
-        stopped: set when others have failed, so that this one need not go on.
+        file: what to download.
+        draft: path of the partial download; one that exists from an earlier try is resumed.
+        report: called with the number of bytes that have arrived.
+        stopped: set if another file failed, so that this one need not continue.
     """
 
     def __init__(
@@ -64,18 +64,18 @@ class Transfer:
         self._hashes = self._no_hashes()
 
     def run(self) -> dict[str, str]:
-        """Bring the file and return its hashes by kind.
+        """Download the file and return its hashes by kind.
 
         Raises:
-            SourceError: it cannot be had, or is another than was listed. What has come stays for a later try if it
-                may still become the file.
+            SourceError: it cannot be downloaded, or is not the listed file. What has arrived is kept if a later try
+                can continue from it.
         """
         self._draft.parent.mkdir(parents=True, exist_ok=True)
         self._take_up()
         failed, furthest = 0, self._come
         while self._part.size is None or self._come < self._part.size:
             if self._stopped.is_set():
-                raise SourceError(f"{self._address}: not gone on with, since another file failed")
+                raise SourceError(f"{self._address}: stopped, since another file failed")
             try:
                 self._go_on()
                 self._refuse_early_end()
@@ -84,23 +84,23 @@ class Transfer:
                 furthest = max(furthest, self._come)
                 if failed == self._mirror.manners.tries:
                     raise SourceError(
-                        f"{self._address}: {trouble}, {failed} times; {self._come} bytes have come and are kept. "
-                        "Go on later: tempkb fetch"
+                        f"{self._address}: {trouble}, {failed} times; {self._come} bytes have arrived and are kept. "
+                        "Continue later: tempkb fetch"
                     ) from None
                 self._mirror.wait(failed, trouble, self._address, self._stopped)
         if not self._part.size:
             self._draft.touch()
-        return self._hashes.told()
+        return self._hashes.hexdigests()
 
     def _refuse_early_end(self) -> None:
-        """An answer whose length was not told may end early without a word."""
+        """Raise if the answer ended early; without a Content-Length the connection does not show it."""
         if self._part.size is not None and self._come < self._part.size:
             raise TroubleError(f"the answer ended after {self._come} of {self._part.size} bytes")
 
     def _take_up(self) -> None:
-        """Go on with what came in an earlier try, if it is of this very file; else throw it away."""
+        """Resume an earlier partial download if it is of this very file; delete it otherwise."""
         if not self._took_up():
-            # Not written over: it may be a link to a file of a folder.
+            # Deleted rather than overwritten: it may be a link to a file of a folder.
             self._draft.unlink(missing_ok=True)
 
     def _took_up(self) -> bool:
@@ -121,14 +121,14 @@ class Transfer:
         return True
 
     def _go_on(self) -> None:
-        """Ask for the rest once and write what comes."""
+        """Request the rest of the file once and write what arrives."""
         headers = {"Range": f"bytes={self._come}-"} if self._come else {}
         if self._come and self._part.etag:
             headers["If-Range"] = self._part.etag
         with self._mirror.answer(self._address, headers) as answer:
             if answer.status_code == 416:
                 self._begin_anew()
-                raise TroubleError("the server has fewer bytes of it than have come")
+                raise TroubleError("the server has fewer bytes of it than have arrived")
             if self._begins_at(answer) == 0:
                 self._begin_anew()
                 self._part.etag = answer.headers.get("ETag", "")
@@ -145,32 +145,32 @@ class Transfer:
         return Hashes([kind_of(self._file.checksum)] if self._file.checksum else [])
 
     def _begins_at(self, answer: requests.Response) -> int:
-        """At which byte the answer's body begins; 0 when the server begins anew.
+        """Return the byte at which the answer's body begins; 0 if the server sends the file from its beginning.
 
         Raises:
-            SourceError: the file is not there, or is not the one that the list tells of.
-            TroubleError: the answer does not fit the question.
+            SourceError: the file does not exist, or is not the listed one.
+            TroubleError: the answer does not fit the request.
         """
         if answer.status_code not in (200, 206):
             raise SourceError(
-                f"{self._address}: the server said {answer.status_code} {answer.reason}; expected the file. Old dumps "
-                "are removed after some months: see what there is with tempkb plan"
+                f"{self._address}: the server answered {answer.status_code} {answer.reason}; expected the file. Old "
+                "dumps are removed after some months; list the available ones: tempkb plan"
             )
-        begins, told = 0, answer.headers.get("Content-Length", "")
-        total = int(told) if told.isdigit() else None
+        begins, length = 0, answer.headers.get("Content-Length", "")
+        total = int(length) if length.isdigit() else None
         if answer.status_code == 206:
-            said = answer.headers.get("Content-Range", "")
-            match = _RANGE.fullmatch(said)
+            content_range = answer.headers.get("Content-Range", "")
+            match = _RANGE.fullmatch(content_range)
             if not match or int(match[1]) != self._come:
-                raise TroubleError(f"asked for the bytes from {self._come} on, the server gave {said!r}")
+                raise TroubleError(f"requested the bytes from {self._come} on, but the server sent {content_range!r}")
             begins, total = self._come, int(match[3])
         if total is not None and self._part.size is None:
             self._part.size = total
         if total is not None and total != self._part.size:
             self._draft.unlink(missing_ok=True)
             raise SourceError(
-                f"{self._address}: the file has {total} bytes, but {self._part.size} were told of before, so it is "
-                "being changed; nothing of it is kept. Look at the dump again later."
+                f"{self._address}: the file has {total} bytes, but {self._part.size} were listed before, so it is "
+                "being changed; nothing is kept. Try this dump again later."
             )
         return begins
 
@@ -185,7 +185,7 @@ class Transfer:
                     self._come += len(piece)
                     self._report(self._come)
                     if self._stopped.is_set():
-                        raise SourceError(f"{self._address}: not gone on with, since another file failed")
+                        raise SourceError(f"{self._address}: stopped, since another file failed")
                 handle.flush()
                 os.fsync(handle.fileno())
         except OSError as error:
@@ -193,10 +193,10 @@ class Transfer:
                 raise
             raise SourceError(
                 f"{self._draft}: the disk is full after {self._come} bytes; make room (tempkb rm --dump, tempkb gc) "
-                "and go on: tempkb fetch. What has come is kept."
+                "and continue: tempkb fetch. What has arrived is kept."
             ) from None
 
 
 def note_of(draft: Path) -> Path:
-    """Where it is noted of which file a draft is a part."""
+    """Return the path of the note that says which file a partial download belongs to."""
     return draft.with_name(draft.name + ".json")

@@ -1,4 +1,4 @@
-"""Reading the dumps of a home against what is noted of them: by their publisher, by us, and in `dump_files`."""
+"""Compares the dumps of a home with the publisher's checksums, tempkb's own notes, and `dump_files`."""
 
 import hashlib
 import shlex
@@ -15,12 +15,12 @@ _PIECE = 1 << 20
 
 @dataclass
 class VerifiedDumps:
-    """What a verification of dumps has found.
+    """Result of a verification of dumps.
 
     Attributes:
-        faults: a line each.
-        files: how many files were read.
-        bytes: how long these are together.
+        faults: one line each.
+        files: number of files that were read.
+        bytes: their size in all.
     """
 
     faults: list[str] = field(default_factory=list)
@@ -37,26 +37,26 @@ def verify_notes(root: Path) -> list[str]:
         except SourceError as error:
             faults.append(str(error))
     return faults + [
-        f"{path}: found something else than the sums of a file; expected what tempkb noted. "
-        f"It is noted anew once the file is read: rm {path}"
+        f"{path}: this is not a note of a file's checksums; expected what tempkb wrote. "
+        f"tempkb writes it again when the file is read: rm {path}"
         for path in sorted((root / NOTES).glob("*.json"))
         if noted_path(path) is None
     ]
 
 
 def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mirror: str) -> list[str]:
-    """Return a line for each file below `root` that was read once, and is gone though its dump was not removed.
+    """Return a line for each file below `root` that was read once and is missing though its dump was not removed.
 
-    Where no publisher's list lies beside a dump, only the sum that was noted of a file tells that it was there; whoever
-    removes a dump with tempkb removes its notes as well.
+    If a dump has no publisher's list, only the note of a file's checksum shows that the file was there. Removing a dump
+    with tempkb removes its notes as well.
 
     Args:
         root: the home's folder of dumps.
-        dumps: that are found there, each of whose files is looked at anyway.
+        dumps: the dumps that are there; `verify_dump` looks at each of their files.
         read: ids of the dumps in `dump_files`, by the names of their files.
-        mirror: as `verify_dump` takes it.
+        mirror: as for `verify_dump`.
     """
-    # By name, since the notes of a home that was moved tell where its files lay before.
+    # Compared by name, since the notes of a home that was moved have its old paths.
     known = {file.path.name for dump in dumps for file in dump.files}
     lines = []
     for note in sorted((root / NOTES).glob("*.json")):
@@ -64,7 +64,7 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mi
         if path is not None and path.name in read.keys() - known:
             dump_id = read[path.name]
             lines.append(
-                f"{dump_id}, {path}: found no such file; expected it, as it was read. "
+                f"{dump_id}, {path}: the file is missing, though tempkb has read it before. "
                 f"{_how_to_get(dump_id, is_named=False, mirror=mirror)}. {_or_forget(dump_id)}"
             )
     return lines
@@ -77,21 +77,21 @@ def verify_dump(
     at: Callable[[float], None],
     mirror: str,
 ) -> None:
-    """Read the files of a dump, and hold their sizes and sums to what was noted of them.
+    """Read the files of a dump and compare their sizes and checksums with the noted ones.
 
     Args:
-        dump: of the home.
-        written: size and sha256 of its files by name, as `dump_files` has them.
-        verified: is filled.
-        at: is told how many bytes were read.
+        dump: a dump of the home.
+        written: size in bytes and sha256 of its files by name, from `dump_files`.
+        verified: receives the results.
+        at: called with the number of bytes that were read.
         mirror: from which the home fetches dumps; empty for none.
     """
     how = _how_to_get(dump.dump_id, is_named=dump.is_named, mirror=mirror)
     for file in dump.files:
         if not file.path.is_file():
-            why = "since it was named with --dump" if dump.is_named else "as its publisher's list says"
-            said = f"{dump.dump_id}, {file.path}: found no such file; expected it, {why}"
-            verified.faults.append(f"{said}. {how}. {_or_forget(dump.dump_id)}")
+            why = "was named with --dump" if dump.is_named else "is in its publisher's list"
+            missing = f"{dump.dump_id}, {file.path}: the file is missing, though it {why}"
+            verified.faults.append(f"{missing}. {how}. {_or_forget(dump.dump_id)}")
             continue
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
@@ -104,14 +104,14 @@ def verify_dump(
 def _fault_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
     kind, _, wanted = file.checksum.partition(":")
     if file.checksum and sums[kind] != wanted:
-        return f"found {kind} {sums[kind]}; its publisher says {wanted}"
+        return f"found {kind} {sums[kind]}; its publisher gives {wanted}"
     noted = read_note_of(file.path, file.notes)
-    for told, expected in noted.items():
-        if told in sums and sums[told] != expected:
-            return f"found {told} {sums[told]}; expected {expected}, as was noted when it was first read"
+    for kind, expected in noted.items():
+        if kind in sums and sums[kind] != expected:
+            return f"found {kind} {sums[kind]}; expected {expected}, which was noted when the file was first read"
     if written is not None and written != (n_bytes, sums["sha256"]):
         size, digest = written
-        return f"found {n_bytes:,} bytes with sha256 {sums['sha256']}; dump_files says {size:,} with {digest}"
+        return f"found {n_bytes:,} bytes with sha256 {sums['sha256']}; dump_files has {size:,} bytes with {digest}"
     return ""
 
 
@@ -129,16 +129,18 @@ def _sums_of(file: DumpFile, before: float, at: Callable[[float], None]) -> tupl
 
 
 def _how_to_get(dump_id: str, *, is_named: bool, mirror: str) -> str:
-    """What to type for a whole file of a dump."""
+    """Return what to do to get a good file of a dump."""
     if is_named:
-        return "Get the file again from where it came, and name it where it lies then: tempkb build --dump FILE"
+        return "Get the file again from its source and name its path: tempkb build --dump FILE"
     if mirror:
-        return f"{dump_id} comes again from the mirror {mirror} once something is to be built from it: tempkb fetch"
+        return (
+            f"If something is still to be built from {dump_id}, fetch it again from the mirror {mirror}: tempkb fetch"
+        )
     return (
-        "No mirror is set, so put a whole copy there by hand, or fetch it once something is to be built from it: "
+        "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
         "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
     )
 
 
 def _or_forget(dump_id: str) -> str:
-    return f"If nothing is to be built from it any more: tempkb rm --dump {dump_id}"
+    return f"If nothing more is to be built from it: tempkb rm --dump {dump_id}"

@@ -1,10 +1,10 @@
-"""Pages and revisions out of a MediaWiki export, as a stream over bytes.
+"""Reads pages and revisions from a MediaWiki export, as a stream over bytes.
 
 MediaWiki escapes every `<` inside a value, so a search for tags in the bytes is
-exact, and several times faster than an XML parser. Whatever does not look
-as nearly all revisions do goes through a real parser, one by one.
+exact, and several times faster than an XML parser. The few revisions without
+the usual form go through a real parser, one by one.
 Schemas 0.3 to 0.11 and the content exports of 2025 and later are read.
-What does not belong here: which revision counts (`revisions/`).
+Choosing among revisions is not done here, but in `revisions/`.
 """
 
 import re
@@ -19,9 +19,9 @@ from tempkb.titles import Site
 
 # No revision is larger than a few megabytes; beyond this the file is not an export (or a decompression bomb).
 MAX_ELEMENT_BYTES = 1 << 26
-# What stands before a page's revisions takes some hundred bytes; beyond this it is no page.
+# What precedes a page's revisions takes some hundred bytes; beyond this it is not a page.
 _MAX_PAGE_HEAD_BYTES = 1 << 20
-# Each place is told by itself up to this many; the rest is counted together, so that rubbish cannot fill the memory.
+# At most so many places are reported one by one and the rest is counted together, to bound the memory.
 _MAX_DAMAGES = 200
 
 
@@ -44,16 +44,16 @@ class Damage:
 class PageStream:
     """Reads one export, page by page.
 
-    Call `next_page`, then iterate `revisions` to its end, and so on. When
-    `revisions` raises `BrokenPageError` forget the page and ask for the next.
+    Call `next_page`, then iterate `revisions` to its end, and repeat. If
+    `revisions` raises `BrokenPageError`, discard the page and go to the next.
 
     Args:
         pieces: plain bytes of the file.
         name: file name, for messages.
 
     Attributes:
-        site: what the header says.
-        damages: places where something was lost, so far; beyond two hundred the last one stands for all the rest.
+        site: the wiki as the header describes it.
+        damages: places where something was lost, so far; beyond two hundred, the last one counts for all the rest.
         elements: `<revision` start tags counted in the bytes, without parsing.
     """
 
@@ -69,11 +69,11 @@ class PageStream:
         self._ended = False
         self._failure: DamageError | None = None
         self._has_root = False
-        self._has_told_end = False
+        self._end_is_noted = False
         self.site = self._read_head()
 
     def next_page(self) -> PageHead | None:
-        """Go to the next usable page; None at the end of the file."""
+        """Return the head of the next usable page; None at the end of the file."""
         while self._find_page():
             try:
                 return self._read_page_head()
@@ -82,10 +82,10 @@ class PageStream:
         return None
 
     def revisions(self) -> Iterator[Revision]:
-        """Yield the revisions of the page that `next_page` gave, in file order.
+        """Yield the revisions of the page that `next_page` returned, in file order.
 
         Raises:
-            BrokenPageError: the page is damaged or cut off; `damages` says where.
+            BrokenPageError: the page is damaged or cut off; `damages` has the place.
         """
         given = 0
         try:
@@ -97,7 +97,7 @@ class PageStream:
             raise
 
     def _next_plain_revision(self) -> Revision | None:
-        """Parse the next revision if it looks as nearly all do and lies in the buffer as a whole; else None."""
+        """Parse the next revision if it has the usual form and is wholly in the buffer; else return None."""
         found = read_plain_revision(self._buffer, self._at)
         if found is None:
             return None
@@ -105,7 +105,7 @@ class PageStream:
         return revision
 
     def _next_revision(self) -> Revision | None:
-        """Go to the next `<revision>`, have all of it in the buffer, and parse it; None at the end of the page."""
+        """Find the next `<revision>`, read all of it into the buffer, and parse it; None at the end of the page."""
         while True:
             gap = self._find(b"<", 0)
             if gap < 0:
@@ -130,14 +130,14 @@ class PageStream:
             self._skip_between_revisions()
 
     def _skip_between_revisions(self) -> None:
-        """Go behind a tag that stands between revisions, unless it belongs inside one or in a page's head."""
+        """Skip a tag between revisions; raise if it belongs inside a revision or in a page's head."""
         if self._starts(b"<upload"):
             self._skip_upload()
             return
         if self._starts(_PARTS):
             part = next(part for part in _PARTS if self._starts(part)).decode().rstrip(">")
             raise BrokenPageError(f"{part}> stands outside a revision")
-        # <discussionthreadinginfo> and the like: skipped tag by tag.
+        # <discussionthreadinginfo> and the like are skipped tag by tag.
         end = self._find(b">", 0)
         if end < 0:
             raise BrokenPageError("the file ends inside a tag")
@@ -146,7 +146,7 @@ class PageStream:
         self._at += end + 1
 
     def _skip_upload(self) -> None:
-        """Go behind an `<upload>`, whose parts are named like a revision's."""
+        """Skip an `<upload>`, whose parts have the same names as a revision's."""
         end = self._find(b"</upload>", 0)
         if end < 0 or any(tag in self._slice(0, end) for tag in _NOT_IN_UPLOADS):
             raise BrokenPageError("an upload is not closed")
@@ -172,14 +172,14 @@ class PageStream:
         else:
             self._at = at
         if at < 0 and self._failure is not None and b"</siteinfo>" not in head:
-            # Cut off inside the head: what broke the file is told, not what is missing for that reason.
+            # Cut off inside the head: report what broke the file, not what is missing as a result.
             return Site()
         site = read_siteinfo(head, self.name)
         self._note_pages_in(head)
         return site
 
     def _note_pages_in(self, head: bytes) -> None:
-        """Record what of pages stands before the first whole `<page>`."""
+        """Record parts of pages that come before the first whole `<page>`."""
         places = [place for tag in _PARTS_OF_PAGES if (place := head.find(tag)) >= 0]
         if places:
             reason = "parts of a page stand before the first <page>"
@@ -220,7 +220,7 @@ class PageStream:
         return PageHead(int(page_id[1]), namespace, self.site.within(name, namespace), is_redirect)
 
     def _find_page(self) -> bool:
-        """Go to the next `<page>`; False at the end. Whatever else stands between pages is damage."""
+        """Go to the next `<page>`; False at the end. Anything else between pages is recorded as damage."""
         while True:
             if not self._skip_space():
                 self._note_end(closed=False)
@@ -236,14 +236,14 @@ class PageStream:
             elif self._starts(b"<!--"):
                 self._skip_comment()
             elif self._starts((b"<?xml", b"<mediawiki", b"<siteinfo", b"<logitem")):
-                # Several exports one after another, as `cat` makes them, or a log of events: not pages.
+                # Several exports one after another, as `cat` makes them, or a log of events; these are not pages.
                 self._has_root = self._has_root or self._starts(b"<mediawiki")
                 self._skip_what_is_no_page()
             else:
                 self._note_broken_page("something other than a page stands between pages", 0)
 
     def _skip_what_is_no_page(self) -> None:
-        """Go to the next page; revisions that stand before it are lost, which is recorded."""
+        """Go to the next page; revisions before it are lost and recorded."""
         where = self._dropped + self._at
         lost = self._skip_to_page()
         if lost:
@@ -272,13 +272,13 @@ class PageStream:
                 return False
 
     def _note_broken_page(self, reason: str, given: int) -> None:
-        """Record what is lost, the `given` revisions of the page and all from here to the next, and go there."""
+        """Go to the next page and record what is lost: the page's `given` revisions and all that are passed."""
         if self._failure is not None:
             position, of, reason = self._failure.position, self._failure.of, self._failure.reason
         else:
             position, of = self._dropped + self._at, "plain bytes"
         lost = given + self._skip_to_page()
-        self._has_told_end = self._at == len(self._buffer)
+        self._end_is_noted = self._at == len(self._buffer)
         self._note(Damage(position, of, reason, lost))
 
     def _note(self, damage: Damage) -> None:
@@ -290,7 +290,7 @@ class PageStream:
         self.damages[-1] = Damage(last.position, last.of, reason, last.lost_revisions + damage.lost_revisions)
 
     def _skip_to_page(self) -> int:
-        """Go to the next `<page>` or `</mediawiki>` from this place on; count the revisions passed."""
+        """Go to the next `<page>` or `</mediawiki>` from here on; return the number of revisions that were passed."""
         passed = 0
         while True:
             match = _PAGE_OR_END.search(self._buffer, self._at)
@@ -298,7 +298,7 @@ class PageStream:
                 passed += self._buffer.count(b"<revision", self._at, match.start())
                 self._at = match.start()
                 return passed
-            # The last bytes may hold the beginning of a tag, so they are kept and looked at again with what follows.
+            # The last bytes may be the beginning of a tag, so they are kept and searched again with what follows.
             stop = max(self._at, len(self._buffer) - _LONGEST_TAG + 1)
             passed += _starts_before(self._buffer, self._at, stop)
             self._at = stop
@@ -311,7 +311,7 @@ class PageStream:
         failure, self._failure = self._failure, None
         if failure is not None and not (self.damages and self.damages[-1].position == failure.position):
             self._note(Damage(failure.position, failure.of, failure.reason, 0))
-        elif failure is None and self._has_root and not closed and not self._has_told_end:
+        elif failure is None and self._has_root and not closed and not self._end_is_noted:
             where = self._dropped + len(self._buffer)
             self._note(Damage(where, "plain bytes", "the file ends without </mediawiki>", 0))
         self._has_root = False
@@ -325,7 +325,7 @@ class PageStream:
     def _find(self, what: bytes, offset: int) -> int:
         """Find `what` at or after `offset`, reading on as needed; -1 at the end of the file.
 
-        Offsets, given and returned, count from the current place, so that they
+        Offsets, both given and returned, count from the current place, so that they
         stay right when reading on moves the buffer.
         """
         found = self._buffer.find(what, self._at + offset)
@@ -341,7 +341,7 @@ class PageStream:
             pass
 
     def _read_on(self) -> bool:
-        """Append the next piece to what is left from the current place on; False at the end."""
+        """Append the next piece to the unread rest of the buffer; False at the end."""
         if self._ended:
             return False
         if len(self._buffer) - self._at > MAX_ELEMENT_BYTES:
@@ -357,8 +357,8 @@ class PageStream:
         except DamageError as error:
             self._ended, self._failure = True, error
             return False
-        # A tag that two pieces share is in neither: the last eight bytes before and the first eight of this piece hold
-        # such a tag of nine bytes, and no other.
+        # A tag that is split between two pieces is in neither: the last eight bytes before and the first eight of this
+        # piece can hold such a tag of nine bytes, and no other.
         self.elements += piece.count(b"<revision") + (self._tail + piece[:8]).count(b"<revision")
         self._tail = (self._tail + piece[-8:])[-8:]
         self._buffer = self._buffer[self._at :] + piece
@@ -369,7 +369,7 @@ class PageStream:
 
 _LONGEST_TAG = len(b"</mediawiki>")
 _AND_MORE = "; and more places behind it"
-# Where one of these stands outside its place, a tag that opened or closed something was lost.
+# If one of these is outside its place, a tag that opened or closed something was lost.
 _PARTS_OF_REVISIONS = (b"</revision", b"<timestamp", b"<contributor", b"<text", b"</text", b"<sha1>")
 _PARTS = (*_PARTS_OF_REVISIONS, b"<title", b"<ns>", b"<id>", b"<parentid", b"<restrictions")
 _LONGEST_PART = max(map(len, _PARTS))
@@ -378,11 +378,11 @@ _PARTS_OF_PAGES = (b"<revision", b"</revision", b"</page>", b"<title>")
 
 
 def _starts_before(buffer: bytes, start: int, stop: int) -> int:
-    """Count the `<revision` that begin in [start, stop), also those that end behind it."""
+    """Count the `<revision` tags that begin in [start, stop), including one that ends behind it."""
     return buffer.count(b"<revision", start, min(len(buffer), stop + len(b"<revision") - 1))
 
 
-# A title has at most 255 bytes and its namespace's name, escaped; numbers fit a column of 64 (namespaces: 32) bits.
+# A title has at most 255 bytes plus its namespace's name, escaped; numbers fit a column of 64 (namespaces: 32) bits.
 _TITLE = re.compile(rb"<title>([^<]{1,2048})</title>")
 _NAMESPACE = re.compile(rb"<ns>(-?\d{1,9})</ns>")
 _PAGE_ID = re.compile(rb"<id>(\d{1,18})</id>")

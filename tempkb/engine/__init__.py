@@ -1,1 +1,1 @@
-"""Map a function over items on processes here or on several machines, with failures named and progress shown."""
+"""Runs a function over many items, in processes here or on several machines; names failures and shows progress."""

@@ -1,4 +1,4 @@
-"""Map a function over items on the engine that the settings name."""
+"""Runs a function over items with the engine that the settings name."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,18 +16,18 @@ def map_items(
     report: Report = lambda _done: None,
     preload: Sequence[str] = (),
 ) -> Iterator[Outcome[ItemT, ResultT]]:
-    """Yield an outcome per item, in the order in which they end.
+    """Yield one outcome per item, in the order in which items end.
 
     Args:
-        settings: which engine, with how many workers, where.
+        settings: the engine, its number of workers, and its address.
         work: a function of a module, since it is sent to other processes.
         items: what to work on.
         folder: each item gets a folder of its own below it.
-        report: called with the sum of bytes done over all items.
+        report: called with the number of bytes done, summed over all items.
         preload: modules that local workers share from the start.
     """
     if settings.engine == "local":
         return local.map_items(work, items, folder, settings.workers, report, preload)
-    # By default `workers` is what this machine has, which says nothing about a cluster.
-    asked = not settings.ray_address or "workers" in settings.model_fields_set
-    return cluster.map_items(work, items, folder, settings.workers if asked else None, report, settings.ray_address)
+    # The default of `workers` is the number of this machine's cores, which has no meaning for a cluster.
+    is_set = not settings.ray_address or "workers" in settings.model_fields_set
+    return cluster.map_items(work, items, folder, settings.workers if is_set else None, report, settings.ray_address)

@@ -1,10 +1,10 @@
-"""Map a function over items on the machines of a Ray cluster that share a file system.
+"""Runs a function over items on the machines of a Ray cluster that share a file system.
 
-Same question and same answers as the local engine. Ray carries the items there
-and small receipts back; whatever is large goes to files. An item whose worker or
-machine dies is tried again elsewhere, in a new folder, so that nothing of a
-half-done try is ever taken; one that fails by itself would fail again, and is
-not.
+It has the interface of the local engine. Ray carries items to the machines and
+small receipts back; everything large is written to files. An item whose worker or
+machine dies is tried again elsewhere in a new folder, so nothing of an unfinished
+try is ever used. An item that fails by itself is not tried again, since it would
+fail again.
 """
 
 import contextlib
@@ -30,15 +30,15 @@ from tempkb.errors import SettingsError
 from tempkb.store.locks import locked, try_lock
 
 _TRIES = 3
-_GLANCE_SECONDS = 0.5  # how often progress is looked at
-_KNOCK_SECONDS = 10.0  # for a cluster to answer
-_GRACE_SECONDS = 5.0  # for cancelled work to end before its files are removed
-# Items are files and receipts are small: Ray's shared memory, a third of the machine by default, may be too.
+_GLANCE_SECONDS = 0.5  # how often progress is read
+_KNOCK_SECONDS = 10.0  # in which a cluster must answer
+_GRACE_SECONDS = 5.0  # in which cancelled work must end before its files are removed
+# Items are files and receipts are small, so Ray's shared memory, a third of the machine by default, may be small, too.
 _SHARED_MEMORY_BYTES = 100 << 20
-# A socket's path may have 107 bytes, and Ray puts some eighty behind the folder for temporary files.
+# A socket's path may have 107 bytes, and Ray appends some eighty to the folder for temporary files.
 _LONGEST_FOLDER = 24
 _LOCKS_ADVICE = (
-    "runs on two machines would not notice one another. Mount the home with locks that hold between machines "
+    "runs on two machines would not notice each other. Mount the home with locks that hold between machines "
     "(NFS 4 without local_lock and nolock, Lustre with flock), or use the engine local"
 )
 _TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
@@ -46,7 +46,7 @@ _TOKEN_VARIABLES = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 @dataclass(frozen=True)
 class Terms:
-    """What a machine must satisfy to work for us.
+    """What a node must satisfy to take items.
 
     Attributes:
         version: of tempkb.
@@ -65,16 +65,16 @@ def map_items(
     report: Report = lambda _done: None,
     address: str = "",
 ) -> Iterator[Outcome[ItemT, ResultT]]:
-    """Yield an outcome per item, in the order in which they end.
+    """Yield one outcome per item, in the order in which items end.
 
     Args:
         work: a function of a module that is installed on every node.
         items: what to work on.
         folder: each try of an item gets a folder of its own below it; all nodes must see it at this path.
         workers: items at a time; None: as many as the cluster has CPUs at the moment.
-        report: called with the sum of bytes done over all items.
+        report: called with the number of bytes done, summed over all items.
         address: of a Ray cluster: auto, host:port or ray://host:port; empty starts Ray on this machine and
-            ends it afterwards. A connection that this process has already is used and kept.
+            ends it afterwards. An existing connection of this process is used and kept.
 
     Raises:
         SettingsError: Ray is missing or does not answer; or a node has another tempkb, does not see the folder, or
@@ -91,7 +91,7 @@ def map_items(
 
 
 def misfit(terms: Terms) -> str:
-    """Say why the machine this runs on cannot work for us; empty when it can."""
+    """Return why the machine that runs this cannot take items; empty if it can."""
     host = socket.gethostname()
     if tempkb.__version__ != terms.version:
         return (
@@ -104,7 +104,7 @@ def misfit(terms: Terms) -> str:
             holds = not try_lock(handle.fileno())
     except FileNotFoundError:
         return (
-            f"node {host} does not see {folder}; the home must lie on a file system that all nodes share, "
+            f"node {host} does not see {folder}; the home must be on a file system that all nodes share, "
             "under the same path"
         )
     except OSError as error:
@@ -114,7 +114,7 @@ def misfit(terms: Terms) -> str:
 
 @dataclass
 class _Try:
-    """A try of the item at place `number`; `losses` says in words what became of those before."""
+    """A try of the item at place `number`; `losses` gives the reasons why earlier tries were lost."""
 
     number: int
     losses: list[str] = field(default_factory=list)
@@ -136,9 +136,9 @@ class _Pool(Generic[ItemT, ResultT]):
         self._waiting = [_Try(number) for number in range(len(items))][::-1]
         self._running: dict[Any, _Try] = {}
         self._done = [0.0] * len(items)
-        # A board on a node that is lost comes back empty on another; workers soon tell it again how far they are.
+        # If its node is lost, the board is empty on the next one; workers soon report again how far they are.
         self._board = ray.remote(num_cpus=0, max_restarts=-1)(_Board).remote()
-        self._asked: Any = None
+        self._answer: Any = None
         # Ray's own retries would use the same folder again.
         self._serve = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy="SPREAD")(_serve)
 
@@ -154,7 +154,7 @@ class _Pool(Generic[ItemT, ResultT]):
                     yield outcome
 
     def end(self) -> None:
-        """End what still runs: the work was cancelled or has failed."""
+        """End everything that still runs, after the work was cancelled or has failed."""
         running = list(self._running)
         with contextlib.suppress(self._ray.exceptions.RayError, ConnectionError):
             for ref in running:
@@ -183,13 +183,13 @@ class _Pool(Generic[ItemT, ResultT]):
             return Outcome(item, None, _not_run(error, self._terms))
         except self._ray.exceptions.RayError as error:
             return self._again(one, _loss(self._ray, error))
-        self._tell(one.number, done)
+        self._note_done(one.number, done)
         return Outcome(item, result, failure)
 
     def _again(self, one: _Try, loss: str) -> Outcome[ItemT, ResultT] | None:
-        """Let a lost try wait for another; an item that was lost too often is given up."""
+        """Put a lost try back in the queue; give up an item that was lost too often."""
         shutil.rmtree(item_folder(self._folder, one.number, len(one.losses)), ignore_errors=True)
-        self._tell(one.number, 0.0)
+        self._note_done(one.number, 0.0)
         losses = [*one.losses, loss]
         if len(losses) < _TRIES:
             self._waiting.append(_Try(one.number, losses))
@@ -198,30 +198,30 @@ class _Pool(Generic[ItemT, ResultT]):
         return Outcome(self._items[one.number], None, f"tried {len(losses)} times{why}")
 
     def _look_at_board(self) -> None:
-        """Take over what the board said when it was last asked, without waiting for it."""
-        if self._asked is not None:
-            if not self._ray.wait([self._asked], timeout=0)[0]:
+        """Take over the board's last answer if it has arrived, without waiting for it."""
+        if self._answer is not None:
+            if not self._ray.wait([self._answer], timeout=0)[0]:
                 return
             with contextlib.suppress(self._ray.exceptions.RayError):
-                told = self._ray.get(self._asked)
+                done_by_try = self._ray.get(self._answer)
                 for one in self._running.values():
-                    done = told.get((one.number, len(one.losses)), 0.0)
+                    done = done_by_try.get((one.number, len(one.losses)), 0.0)
                     self._done[one.number] = max(self._done[one.number], done)
                 self._report(sum(self._done))
-        self._asked = self._board.read.remote()
+        self._answer = self._board.read.remote()
 
-    def _tell(self, number: int, done: float) -> None:
+    def _note_done(self, number: int, done: float) -> None:
         self._done[number] = done
         self._report(sum(self._done))
 
 
 class _Board:
-    """Lives in the cluster and knows the bytes done of each try of an item."""
+    """An actor in the cluster that knows the bytes done of each try of an item."""
 
     def __init__(self) -> None:
         self._done: dict[tuple[int, int], float] = {}
 
-    def tell(self, key: tuple[int, int], done: float) -> None:
+    def note(self, key: tuple[int, int], done: float) -> None:
         self._done[key] = done
 
     def read(self) -> dict[tuple[int, int], float]:
@@ -232,7 +232,7 @@ def _serve(
     terms: Terms, board: Any, key: tuple[int, int], work: Work[Any, Any], item: Any, folder: Path
 ) -> tuple[Any, str, float]:
     """Run in the worker: do the item and return its result, its failure in words, and the bytes done."""
-    # Asked for each item, since nodes may join while we run.
+    # Checked for each item, since nodes may join during the run.
     problem = misfit(terms)
     if problem:
         return None, problem, 0.0
@@ -241,14 +241,14 @@ def _serve(
     def report(done: float) -> None:
         nonlocal latest
         latest = done
-        board.tell.remote(key, done)
+        board.note.remote(key, done)
 
     outcome = attempt(work, item, folder, report)
     return outcome.result, outcome.failure, latest
 
 
 def _check_nodes(ray: Any, terms: Terms) -> None:
-    """Ask every node that can take items whether it fits, before hours are spent."""
+    """Check on every node that can take items whether it fits, before hours are spent."""
     pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     ask = ray.remote(num_cpus=0, max_retries=0)(misfit)
     nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
@@ -258,13 +258,13 @@ def _check_nodes(ray: Any, terms: Terms) -> None:
         except ray.exceptions.RayTaskError as error:
             problem = _not_run(error, terms)
         except ray.exceptions.RayError:
-            continue  # the node was lost meanwhile, so it will get no item
+            continue  # the node was lost in the meantime, so it gets no item
         if problem:
             raise SettingsError(f"engine ray: {problem}")
 
 
 def _not_run(error: Any, terms: Terms) -> str:
-    """Say that a worker could not begin, which is what our own code never lets happen."""
+    """Return in words that a worker could not begin, which cannot be caused by the function itself."""
     cause = error.cause
     return (
         f"a worker could not begin ({type(cause).__name__}: {str(cause).strip().splitlines()[-1]}); "
@@ -301,22 +301,22 @@ def _import_ray() -> Any:
 
 @contextlib.contextmanager
 def _connected(ray: Any, address: str, workers: int | None) -> Iterator[None]:
-    """Be connected to Ray inside the block; what was not begun here is not ended here."""
+    """Be connected to Ray inside the block; a connection that existed before is kept."""
     if ray.is_initialized():
         yield
         return
     with contextlib.ExitStack() as after:
         if address:
-            asked = {"address": address}
+            options = {"address": address}
         else:
             after.enter_context(_own_token())
-            asked = {"address": "local", **_own_instance(after.enter_context(_short_folder()), workers)}
+            options = {"address": "local", **_own_instance(after.enter_context(_short_folder()), workers)}
         handler = signal.getsignal(signal.SIGTERM)
-        # Also when it half failed: what it has started must not stay.
+        # Also after a partial failure: nothing that was started may remain.
         after.callback(ray.shutdown)
         try:
             _knock(address)
-            ray.init(**asked, logging_level=logging.ERROR, log_to_driver=False)
+            ray.init(**options, logging_level=logging.ERROR, log_to_driver=False)
         except (OSError, RuntimeError, ValueError) as error:
             raise SettingsError(_no_ray(address, error)) from None
         _give_back(handler)
@@ -327,13 +327,13 @@ def _no_ray(address: str, error: Exception) -> str:
     if not address:
         return f"engine ray: Ray did not start on this machine ({error}); use the engine local"
     return (
-        f"ray_address: no Ray cluster that we can use answers at {address!r} ({error}). Start one (docs/scaling.md "
-        "says how), or leave ray_address empty for Ray on this machine alone."
+        f"ray_address: no usable Ray cluster answers at {address!r} ({error}). Start one (docs/scaling.md "
+        "has the steps), or leave ray_address empty for Ray on this machine alone."
     )
 
 
 def _knock(address: str) -> None:
-    """Raise OSError if nobody listens at the address; Ray itself would try for minutes, then end the process."""
+    """Raise OSError if nothing listens at the address; Ray itself would try for minutes, then end the process."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host:
         socket.create_connection((host, int(port)), _KNOCK_SECONDS).close()
@@ -351,9 +351,9 @@ def _own_instance(folder: str, workers: int | None) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _own_token() -> Iterator[None]:
-    """Let our own Ray, which listens on all of the machine's addresses, obey only who knows a secret of this process.
+    """Protect our own Ray, which listens on all of the machine's addresses, with a token of this process.
 
-    Ray asks for a token by default and would otherwise keep it in a file of the user's.
+    By default Ray asks for a token and would keep it in a file of the user.
     """
     chosen = [name for name in _TOKEN_VARIABLES if name in os.environ]
     if not chosen:
@@ -368,14 +368,14 @@ def _own_token() -> Iterator[None]:
 
 @functools.cache
 def _secret() -> str:
-    # One for as long as the process lives, since Ray remembers the first it sees.
+    # The same for the whole life of the process, since Ray remembers the first one.
     return secrets.token_hex(32)
 
 
 @contextlib.contextmanager
 def _short_folder() -> Iterator[str]:
     usual = tempfile.gettempdir()
-    short = usual if len(usual) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108 - what is made there is ours alone
+    short = usual if len(usual) <= _LONGEST_FOLDER else "/tmp"  # noqa: S108 - the folder made there is private
     folder = tempfile.mkdtemp(prefix="tempkb-", dir=short)
     try:
         yield folder
@@ -384,6 +384,6 @@ def _short_folder() -> Iterator[str]:
 
 
 def _give_back(handler: Any) -> None:
-    """Ray makes SIGTERM its own; whoever had chosen how to end, such as Dagster, has it back."""
+    """Restore the handler of SIGTERM that Ray replaced, such as Dagster's."""
     if handler not in (signal.SIG_DFL, None) and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)

@@ -1,8 +1,8 @@
-"""Map a function over items on this machine, one process an item.
+"""Runs a function over items on this machine, one process per item.
 
-A worker that dies, or an item that fails, is named in its outcome and the rest
-goes on. No queue of data: the parent hands out items and takes in small
-receipts; whatever is large goes to files.
+An item that fails, or whose worker dies, is named in its outcome and the others
+continue. There is no queue of data: the parent hands out items and receives small
+receipts; everything large is written to files.
 """
 
 import multiprocessing
@@ -28,17 +28,17 @@ def map_items(
     report: Report = lambda _done: None,
     preload: Sequence[str] = (),
 ) -> Iterator[Outcome[ItemT, ResultT]]:
-    """Yield an outcome per item, in the order in which they end.
+    """Yield one outcome per item, in the order in which items end.
 
     Args:
         work: a function of a module, since it is sent to other processes.
         items: what to work on.
         folder: each item gets a folder of its own below it.
-        workers: processes at a time; 1 works in this process, where a failure
-            is named all the same but a crash is not survived. With more, even a
-            single item gets a process, so that neither its memory nor its death
-            is ours.
-        report: called with the sum of bytes done over all items.
+        workers: processes at a time. With 1 the work is done in this process, where
+            a failure is reported in the same way but a crash ends the run. With more,
+            even a single item gets a process, so that its memory and a crash do not
+            affect this one.
+        report: called with the number of bytes done, summed over all items.
         preload: modules that the fork server imports once for all workers.
     """
     if workers == 1:
@@ -52,7 +52,7 @@ def map_items(
         pool.end()
 
 
-# A socket's path may have 108 bytes; the fork server puts some thirty behind the folder for temporary files.
+# A socket's path may have 108 bytes; the fork server appends some thirty to the folder for temporary files.
 _LONGEST_FOLDER = 75
 
 
@@ -71,11 +71,11 @@ def _one_by_one(
     for number, item in enumerate(items):
         latest = [0.0]
 
-        def tell(done: float, base: float = before, latest: list[float] = latest) -> None:
+        def report_sum(done: float, base: float = before, latest: list[float] = latest) -> None:
             latest[0] = done
             report(base + done)
 
-        yield attempt(work, item, item_folder(folder, number), tell)
+        yield attempt(work, item, item_folder(folder, number), report_sum)
         before += latest[0]
 
 
@@ -98,12 +98,12 @@ class _Pool(Generic[ItemT, ResultT]):
             while self._waiting and len(self._running) < workers:
                 self._start(*self._waiting.pop())
             for ready in wait(list(self._running)):
-                outcome = self._hear(ready)  # type: ignore[arg-type]  # wait() gives back what it was given
+                outcome = self._hear(ready)  # type: ignore[arg-type]  # wait() returns what it was given
                 if outcome is not None:
                     yield outcome
 
     def end(self) -> None:
-        """End all workers that still run: the work was cancelled or has failed."""
+        """End all workers that still run, after the work was cancelled or has failed."""
         for _, _, process in self._running.values():
             process.terminate()
         for _, _, process in self._running.values():
@@ -139,7 +139,7 @@ class _Pool(Generic[ItemT, ResultT]):
 
 def _serve(work: Work[Any, Any], item: Any, folder: Path, pipe: Connection) -> None:
     """Run in the worker: do the item and send back its result, or its failure in words."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us, also on Ctrl-C
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the worker, also on Ctrl-C
     threading.Thread(target=_die_with_parent, daemon=True).start()
 
     def report(done: float) -> None:

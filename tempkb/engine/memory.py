@@ -1,4 +1,4 @@
-"""How much memory a process has taken at most."""
+"""The peak memory of a process."""
 
 import resource
 from pathlib import Path
@@ -9,8 +9,8 @@ _STATUS = Path("/proc/self/status")
 def peak_megabytes() -> int:
     """Return the largest resident size of this process so far, in megabytes.
 
-    Linux tells it per program; the portable figure would include the parent's
-    memory from the instant between fork and exec.
+    On Linux it is the figure of this program; the portable figure would include the
+    parent's memory from the instant between fork and exec.
     """
     if _STATUS.exists():
         for line in _STATUS.read_text("ascii").splitlines():

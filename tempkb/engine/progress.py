@@ -19,10 +19,10 @@ _terminal: TextIO | None = None
 
 @contextmanager
 def on_terminal() -> Iterator[None]:
-    """Let bars inside the block go to the terminal of this process, whatever happens to its standard error.
+    """Inside the block, draw bars on this process's terminal even if its standard error is redirected.
 
-    Dagster redirects standard error while a step runs; without this a bar could
-    not be drawn there. Without a terminal nothing changes.
+    Dagster redirects standard error while a step runs, so a bar could not be drawn
+    there otherwise. Without a terminal nothing changes.
     """
     global _terminal  # noqa: PLW0603 - there is one terminal per process
     if not sys.stderr.isatty():
@@ -37,21 +37,21 @@ def on_terminal() -> Iterator[None]:
 
 
 class Meter:
-    """Shows how far work of a known number of bytes is, with rate and time left.
+    """Shows the progress of work with a known number of bytes, with rate and time left.
 
-    In a terminal it draws a bar; elsewhere it hands a line to `log` every
+    In a terminal it draws a bar; elsewhere it passes a line to `log` every
     fifteen seconds, so that captured output stays readable.
 
     Args:
-        title: what is going on.
+        title: what the work is.
         total: bytes in all.
-        log: takes a line.
+        log: receives a line.
     """
 
     def __init__(self, title: str, total: float, log: Callable[[str], None]) -> None:
         self._title, self._total, self._log = title, max(total, 1.0), log
         self._done = 0.0
-        self._began = self._told = time.monotonic()
+        self._began = self._logged_at = time.monotonic()
         self._bar = _bar_on(_terminal) if _terminal is not None else None
 
     def __enter__(self) -> "Meter":
@@ -67,18 +67,18 @@ class Meter:
             self._bar.stop()
 
     def at(self, done: float) -> None:
-        """Say how many bytes are done in all."""
+        """Report how many bytes are done in all."""
         self._done = done
         if self._bar is not None:
             self._bar.update(self._task, completed=done)
             return
         now = time.monotonic()
-        if now - self._told >= _LOG_SECONDS:
-            self._told = now
+        if now - self._logged_at >= _LOG_SECONDS:
+            self._logged_at = now
             self._log(self.line())
 
     def line(self) -> str:
-        """How far it is, as a sentence."""
+        """The progress as a sentence."""
         rate = self._done / max(time.monotonic() - self._began, 1e-9)
         left = (self._total - self._done) / rate if rate else float("inf")
         return (
@@ -88,7 +88,7 @@ class Meter:
 
 
 def _bar_on(terminal: TextIO) -> "Progress":
-    # Imported here because workers, which never draw, should not pay for it.
+    # Imported here because workers never draw and need not spend time on it.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 

@@ -1,4 +1,4 @@
-"""Items that are finished stay finished: what came out of each is written down, and taken up after a crash."""
+"""Writes down the result of each finished item, so that a run after a crash continues with the rest."""
 
 import os
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from tempkb.engine.items import ItemT, Report, ResultT, Work
 
 @dataclass(frozen=True)
 class Noting(Generic[ItemT, ResultT]):
-    """A work that writes down each result in the moment it has it. Can be sent to other processes.
+    """Wraps a function so that each result is written down as soon as it exists; can be sent to other processes.
 
     Attributes:
-        work: what is done with an item.
-        receipts: folder of the results, one file an item.
-        name_of: names an item by all that its result depends on.
-        encode: a result as bytes.
+        work: the function that processes an item.
+        receipts: folder of the results, one file per item.
+        name_of: names an item by everything that its result depends on.
+        encode: turns a result into bytes.
     """
 
     work: Work[ItemT, ResultT]
@@ -26,7 +26,7 @@ class Noting(Generic[ItemT, ResultT]):
     encode: Callable[[ResultT], bytes]
 
     def __call__(self, item: ItemT, folder: Path, report: Report) -> ResultT:
-        """Do an item, and write its result down once all of it is there."""
+        """Do an item, and write its result down once it is complete."""
         result = self.work(item, folder, report)
         draft = folder / "receipt.draft"
         with draft.open("wb") as handle:
@@ -37,7 +37,7 @@ class Noting(Generic[ItemT, ResultT]):
         return result
 
     def finished(self, item: ItemT, decode: Callable[[bytes], ResultT]) -> ResultT | None:
-        """Return the result of an item that was finished in an earlier run; None if it was not."""
+        """Return the result of an item that an earlier run finished; None if none did."""
         try:
             return decode((self.receipts / self.name_of(item)).read_bytes())
         except FileNotFoundError:

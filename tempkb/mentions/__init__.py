@@ -1,1 +1,1 @@
-"""Who is mentioned where: clean texts and links of every winning revision, resolved at each cut."""
+"""Cleans the text of every winning revision, and resolves its links at each cut."""

@@ -1,4 +1,4 @@
-"""When the room's tables are made: texts as quarters grow, the rest window by window."""
+"""The room's Dagster assets: texts and links by quarter, all other tables by window."""
 
 import time
 from collections.abc import Iterator
@@ -30,13 +30,13 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
         for table, description, deps in (
             (
                 PAGE_TEXTS,
-                "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; in "
-                "the lake by the quarter the revision was saved in.",
+                "Readable text of every winning revision, each cleaned once. Key `page_id, revision_id`; "
+                "partitioned in the lake by the quarter in which the revision was saved.",
                 _OF_WIKITEXTS,
             ),
             (
                 PAGE_LINKS,
-                "Links in the readable texts as written, with exact spans. Key `page_id, revision_id, start_char`.",
+                "Links in the readable texts as written, with their spans. Key `page_id, revision_id, start_char`.",
                 [PAGE_TEXTS.name],
             ),
         )
@@ -46,8 +46,8 @@ _OF_WIKITEXTS: list[Any] = [PAGE_WIKITEXTS.name, dg.AssetDep(NAMESPACES.name, pa
 def clean_texts(
     context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Clean what is new in the texts of every quarter; which windows were asked for makes no difference."""
-    _asked(context, store)
+    """Clean the new revisions of every quarter, whichever windows the run names."""
+    _windows_of_run(context, store)
     began = time.monotonic()
     versions = clean_quarters(store, stale_quarters(store), context.log.info)
     publication = store.publish()
@@ -57,7 +57,7 @@ def clean_texts(
         facts: dict[str, Any] = {
             "dagster/row_count": sum(one.rows for one in everything),
             "quarters_written": len(written),
-            # The check looks at these.
+            # The asset check reads which quarters this run has written.
             "quarters": sorted(version.partition for version in written),
             "seconds": round(time.monotonic() - began, 2),
             "published": publication.left == 0,
@@ -72,7 +72,7 @@ def clean_texts(
 
 
 def _window_asset(table: Table, description: str, sources: list[str]) -> dg.AssetsDefinition:
-    """An asset that one writer makes, window by window; a window that fails is named, and the others are made."""
+    """Return the asset of a table that is written window by window; if a window fails, the others are still written."""
     spec = spec_of(table, description, sources)
 
     @dg.multi_asset(name=table.name, specs=[spec], backfill_policy=dg.BackfillPolicy.single_run())
@@ -80,7 +80,7 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
         began = time.monotonic()
         bad, versions = {}, {}
         with connected(store) as connection:
-            for window in _asked(context, store):
+            for window in _windows_of_run(context, store):
                 try:
                     version = versions[window.key] = WRITERS[table.name](store, window, connection)
                     context.log.info(f"{window.label}: {version.rows:,} rows")
@@ -108,19 +108,20 @@ def _window_asset(table: Table, description: str, sources: list[str]) -> dg.Asse
 
 mentions = _window_asset(
     MENTIONS,
-    "Links from one article to another as they lead at the cut, redirects followed, and whether one of them points "
-    "at a section only; what is no such link is counted in `exclusions`. Key `source_page_id, start_char`.",
+    "Links from one article to another, resolved at the cut, with redirects followed, and whether a redirect leads to "
+    "a section only. Other links are counted in `exclusions`. Key `source_page_id, start_char`.",
     [PAGE_LINKS.name, STABLE_SNAPSHOTS.name],
 )
 inverted_index = _window_asset(
     INVERTED_INDEX,
-    "For each entity and surface at the cut, the articles that mention it so. "
+    "For each entity and surface at the cut, the articles that mention the entity with this surface. "
     "Key `target_page_id, surface, source_page_id`.",
     [MENTIONS.name],
 )
 mention_priors = _window_asset(
     MENTION_PRIORS,
-    "How likely a surface means an entity at the cut, with both ranks. Key `surface, target_page_id`.",
+    "How likely a surface means an entity at the cut, with its rank among surfaces and among entities. "
+    "Key `surface, target_page_id`.",
     [INVERTED_INDEX.name],
 )
 entity_popularity = _window_asset(
@@ -130,7 +131,7 @@ entity_popularity = _window_asset(
 )
 
 
-def _asked(context: dg.AssetExecutionContext, store: Store) -> list[Window]:
+def _windows_of_run(context: dg.AssetExecutionContext, store: Store) -> list[Window]:
     if not context.partition_keys:
         raise ContractError("the run names no window; expected a partition key or a range of them")
     return [window_of_key(key, store.home.settings.granularity) for key in context.partition_keys]

@@ -1,4 +1,4 @@
-"""From links and snapshots to the tables of a cut. Knows nothing of Dagster."""
+"""Builds the tables of a cut from links and snapshots, and says whether they are current. Does not use Dagster."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -34,10 +34,15 @@ Connection = duckdb.DuckDBPyConnection
 
 
 def write_mentions(store: Store, window: Window, connection: Connection) -> Version:
-    """Resolve the links of all articles of a window's snapshot, and write those that are mentions."""
+    """Resolve the links of all articles of a window's snapshot, and write those that are mentions.
+
+    Raises:
+        ContractError: the snapshot is not built, quarters are not cleaned yet, or texts were lost to damage.
+    """
     snapshot = _need(store, STABLE_SNAPSHOTS, window)
     _refuse_lost(store, snapshot)
-    # Quarters that begin at or after the cut hold no winner of it, and must not become inputs: the law.
+    # Quarters that begin at or after the cut contain no winner of it. By the law, later history changes no snapshot, so
+    # they must not become inputs.
     known = store.lake.versions(PAGE_LINKS.name)
     quarters = [one for one in known if holds_winners(store, one.partition, window.cut)]
     inputs = {f"{one.table} {one.partition}": one.version for one in (snapshot, *quarters)}
@@ -66,19 +71,22 @@ def write_inverted_index(store: Store, window: Window, connection: Connection) -
 
 
 def write_mention_priors(store: Store, window: Window, connection: Connection) -> Version:
-    """Work out P(entity | surface) at a window's cut."""
+    """Compute P(entity | surface) at a window's cut."""
     return _derive(store, connection, MENTION_PRIORS, window, MENTION_PRIORS_SQL, (INVERTED_INDEX,))
 
 
 def write_entity_popularity(store: Store, window: Window, connection: Connection) -> Version:
-    """Work out how often each article is mentioned and edited."""
+    """Count how often each article is mentioned and edited up to a window's cut."""
     return _derive(
         store, connection, ENTITY_POPULARITY, window, ENTITY_POPULARITY_SQL, (MENTION_PRIORS, STABLE_SNAPSHOTS)
     )
 
 
 def holds_winners(store: Store, quarter: str, cut: date) -> bool:
-    """May revisions of a quarter, named by its first day, win at a cut? By TempEL's rule also one saved at the cut."""
+    """Return whether revisions of a quarter, named by its first day, can win at a cut.
+
+    By TempEL's rule a revision that was saved on the day of the cut can win too.
+    """
     first = date.fromisoformat(quarter)
     return first < cut or (first == cut and store.home.settings.stability_rule == "tempel")
 
@@ -89,24 +97,24 @@ WRITERS: dict[str, Callable[[Store, Window, Connection], Version]] = {
     MENTION_PRIORS.name: write_mention_priors,
     ENTITY_POPULARITY.name: write_entity_popularity,
 }
-"""What writes each table of a window, in the order of the data; given a connection, since opening one takes longer than
-the queries of a small window."""
+"""The function that writes each table of a window, in the order of the data. They share a connection, because opening
+one takes longer than the queries of a small window."""
 
 
 @contextmanager
 def connected(store: Store) -> Iterator[Connection]:
-    """Give a connection for the windows of a run; what does not fit in memory goes to the lake's staging."""
+    """Yield a DuckDB connection for the windows of a run; it spills to the staging folder of the lake."""
     with store.lake.staging() as spill, spilling_to(spill) as connection:
         yield connection
 
 
 def is_current(store: Store, table: str, window: Window) -> bool:
-    """Does a table of a window follow from the window's snapshot, and from texts as the cleaner makes them now?"""
+    """Return whether a table of a window was made from the window's present snapshot, and by the present cleaner."""
     return are_current(store, [table], window)
 
 
 def are_current(store: Store, tables: Iterable[str], window: Window) -> bool:
-    """Do several tables of a window follow from its snapshot and texts? What they share is looked at once."""
+    """Return whether several tables of a window are all current; shared sources are looked up once."""
     known: dict[str, bool] = {}
     return all(_is_current(store, table, window, known) for table in tables)
 
@@ -125,7 +133,7 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
         return False
     for row in version.side_rows(MANIFEST.name):
         source, _, partition = row["name"].partition(" ")
-        # Quarters of links grow with later windows, which changes nothing here.
+        # Quarters of links grow with later windows, which changes nothing for this window.
         if row["role"] != "input" or source == PAGE_LINKS.name:
             continue
         held = store.lake.current(source, partition)
@@ -137,9 +145,9 @@ def _follows(store: Store, version: Version, window: Window, known: dict[str, bo
 
 
 def has_all_texts(store: Store, cut: date) -> bool:
-    """Is no quarter of texts or links, in which winners of a cut may lie, lost to damage?"""
+    """Return whether no quarter of texts or links with winners of a cut was lost to damage."""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
-    # Of a quarter of which only some texts were read again, only these are cleaned.
+    # If only some texts of a quarter were read again, only these are cleaned, so the quarter still counts as lost.
     lost |= _read_in_part(store)
     return not any(holds_winners(store, quarter, cut) for quarter in lost)
 
@@ -149,24 +157,24 @@ def _read_in_part(store: Store) -> set[str]:
 
 
 def require_all_texts(store: Store, cuts: Iterable[date]) -> None:
-    """Refuse cuts of which texts are lost to damage: what was made of the others would be taken for the whole.
+    """Refuse cuts with texts that were lost to damage, because the remaining texts would be taken for all of them.
 
     Raises:
-        ContractError: names the first quarter that is lost, and says what to type.
+        ContractError: a quarter with texts of a cut is lost; the message names the first one.
     """
-    # What is damaged and not noted yet is absent from all lists as well.
+    # Partitions whose damage is not noted yet count as absent too, and `lost` does not list them.
     lost = {*store.lake.lost(PAGE_TEXTS.name), *(fault.partition for fault in store.lake.faults(PAGE_TEXTS.name))}
     lost |= _read_in_part(store)
     for cut in cuts:
         if quarters := sorted(quarter for quarter in lost if holds_winners(store, quarter, cut)):
             raise ContractError(
-                f"{PAGE_TEXTS.name} {quarters[0]}: found it lost to damage; expected it whole, since articles at "
-                f"snapshot {cut} have their texts in it; build it again: tempkb build"
+                f"{PAGE_TEXTS.name} {quarters[0]}: lost to damage; expected it to be complete, since it has texts of "
+                f"articles at snapshot {cut}; build it again: tempkb build"
             )
 
 
 def _refuse_lost(store: Store, snapshot: Version) -> None:
-    """Refuse a window whose texts or links were lost to damage: its mentions would be too few, for good."""
+    """Refuse a window whose texts or links were lost to damage, because mentions would be missing from then on."""
     lost = {quarter for table in (PAGE_TEXTS, PAGE_LINKS) for quarter in store.lake.lost(table.name)}
     lacking = {quarter for quarter in lost if has_winners(snapshot, quarter)}
     texts = store.lake.lost(PAGE_WIKITEXTS.name)
@@ -174,7 +182,7 @@ def _refuse_lost(store: Store, snapshot: Version) -> None:
     if lacking:
         raise ContractError(
             f"{MENTIONS.name} of window {snapshot.partition}: texts of the quarters {', '.join(sorted(lacking))} were "
-            "lost to damage and are not all there again; read them again first: tempkb build"
+            "lost to damage and are not all restored; read them again first: tempkb build"
         )
 
 

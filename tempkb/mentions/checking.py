@@ -1,16 +1,17 @@
-"""What breaks a promise of the room's tables to one another, over the lake. No Dagster here."""
+"""The promises of the room's tables, as queries that return rows which break them. Does not use Dagster."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.store.promises import Promise, Subject
 from tempkb.store.store import Store, read_files
 
 _KEY = ["page_id", "revision_id"]
 
-# A surface's priors sum to one, and links are as many as mentions of whole articles.
+# Fails if the priors of a surface do not sum to one, or if there are not as many links as mentions of whole articles.
 PRIORS_THAT_DO_NOT_ADD_UP = """
     SELECT cut, surface, sum(prior) FROM priors GROUP BY cut, surface HAVING abs(sum(prior) - 1) > 1e-9
     UNION ALL
@@ -30,10 +31,10 @@ NOT_COUNTED = """
 
 
 def misplaced_surfaces(store: Store, quarters: Iterable[str]) -> Iterator[tuple[int, int, str]]:
-    """Yield page, revision and surface of each link whose surface is not what its text holds there.
+    """Yield page, revision and surface of each link whose surface differs from the text at its span.
 
-    Texts and links lie in the same order, so both are read once, side by side. In SQL each link would count the signs
-    of its text from the beginning: for an article of a thousand links a thousand times.
+    Texts and links are in the same order, so both are read once, side by side. In SQL each link would count the
+    characters of its text from the beginning: for an article with a thousand links a thousand times.
     """
     for quarter in quarters:
         texts, links = (store.lake.files(table.name, [quarter]) for table in (PAGE_TEXTS, PAGE_LINKS))
@@ -52,3 +53,35 @@ _END = (float("inf"), 0, "")
 def _rows(tables: Iterable[pa.Table]) -> Iterator[tuple[Any, ...]]:
     for table in tables:
         yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def _misplaced(store: Store, subject: Subject) -> Iterator[tuple[int, int, str]]:
+    """Misplaced surfaces of the quarters that a step of the run has written, or of all quarters if none has.
+
+    Texts are partitioned by quarter, so the windows of a run do not say which quarters it has written.
+    """
+    return misplaced_surfaces(store, subject.facts.get("quarters", store.lake.partitions(PAGE_LINKS.name)))
+
+
+PROMISES = (
+    Promise(
+        "surfaces_stand_in_their_texts",
+        "The readable text has every surface at its offsets, in the quarters that the run has written.",
+        PAGE_LINKS,
+        finds=_misplaced,
+    ),
+    Promise(
+        "priors_of_a_surface_add_up",
+        "At each cut the priors of a surface sum to one, and there are as many links as mentions of whole articles.",
+        MENTION_PRIORS,
+        PRIORS_THAT_DO_NOT_ADD_UP,
+        {"priors": MENTION_PRIORS, "mentions": MENTIONS},
+    ),
+    Promise(
+        "the_index_counts_every_mention",
+        "At each cut the index counts every mention of a whole article.",
+        INVERTED_INDEX,
+        NOT_COUNTED,
+        {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS},
+    ),
+)

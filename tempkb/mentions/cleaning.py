@@ -1,8 +1,8 @@
-"""From wikitexts to clean texts and links, each revision once, whichever windows it won.
+"""Makes readable texts and links from wikitexts, once for each revision, whichever windows it won.
 
-A quarter's texts grow as later windows find more winners in it, so a quarter is
-cleaned by what is new in it. It is cleaned anew when the cleaner, its table of
-templates or the sections to leave out have changed.
+Later windows find more winners in a quarter, so only the new revisions of a
+quarter are cleaned. All are cleaned again if the cleaner, its tables of templates
+or the setting `dropped_sections` changed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,24 +36,24 @@ Log = Callable[[str], None]
 
 
 def stale_quarters(store: Store) -> list[str]:
-    """Return the quarters whose texts or links do not follow from what `page_wikitexts` holds now."""
-    asked = cleaner_settings(store)
+    """Return the quarters whose texts or links were not made from the present `page_wikitexts` by this cleaner."""
+    settings = cleaner_settings(store)
     stale = []
     for source in store.lake.versions(PAGE_WIKITEXTS.name):
         made = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
-        if any(one is None or _made_from(one, asked) != source.version for one in made):
+        if any(one is None or _made_from(one, settings) != source.version for one in made):
             stale.append(source.partition)
     return stale
 
 
 def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tuple[str, str], Version]:
-    """Bring texts and links of some quarters up to `page_wikitexts`.
+    """Write the texts and links of some quarters from `page_wikitexts`.
 
     Returns:
-        the versions written, by table and quarter.
+        The versions written, by table and quarter.
 
     Raises:
-        ContractError: a worker failed; its quarters keep what they had, the others are written.
+        ContractError: a worker failed; its quarters keep their old versions, the others are written.
     """
     sites = _Sites(store)
     plans = [_plan(store, source) for source in store.lake.versions(PAGE_WIKITEXTS.name, quarters)]
@@ -69,7 +69,7 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
                 failed |= {piece.quarter: outcome.failure for piece in outcome.item}
             else:
                 done[places[_place_of(outcome.item)]] = outcome.result
-        # In the order of the pieces, whatever the order in which workers ended.
+        # In the order of the pieces, not in the order in which the workers ended, so that the bytes are the same.
         for number in sorted(done):
             for one in done[number]:
                 cleaned[one.quarter].append(one)
@@ -78,13 +78,13 @@ def clean_quarters(store: Store, quarters: Sequence[str], log: Log) -> dict[tupl
             if plan.source.partition not in failed:
                 versions |= _write(store, plan, cleaned[plan.source.partition])
     if failed:
-        why = "; ".join(f"quarter {quarter}: {said}" for quarter, said in sorted(failed.items()))
-        raise ContractError(f"{PAGE_TEXTS.name}: {why}. These quarters keep what they had.")
+        why = "; ".join(f"quarter {quarter}: {reason}" for quarter, reason in sorted(failed.items()))
+        raise ContractError(f"{PAGE_TEXTS.name}: {why}. These quarters keep their old versions.")
     return versions
 
 
 class _Sites(dict[str, Site]):
-    """The wiki as each dump's head describes it, read when first asked for."""
+    """The namespaces and names of the wiki by dump, read from the lake when first needed."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ class _Sites(dict[str, Site]):
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done in a quarter: what is not done yet; all of it, anew, when nothing is."""
+    """A quarter to clean, and its revisions that are clean already; with none, the quarter is written anew."""
 
     source: Version
     done: frozenset[int]
@@ -107,16 +107,17 @@ def _plan(store: Store, source: Version) -> _Plan:
     settings = cleaner_settings(store)
     held = [store.lake.current(table.name, source.partition) for table in (PAGE_TEXTS, PAGE_LINKS)]
     made_from = {_made_from(one, settings) if one is not None else "" for one in held}
-    # A run killed between the two tables leaves them made from different wikitexts: then nothing is taken as done.
+    # After a run that was killed between the two tables, they are made from different wikitexts. Then nothing counts
+    # as clean.
     if len(made_from) > 1 or "" in made_from:
         return _Plan(source, frozenset())
     done = _revisions_in(held[0])
-    # Texts that were taken back are rare, and go by writing the quarter anew.
+    # If texts were removed from the wikitexts, which is rare, the quarter is written anew.
     return _Plan(source, done if done <= _revisions_in(source) else frozenset())
 
 
 def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[str, str], Version]:
-    """Write a quarter: what is new beside what stands, or all of it."""
+    """Write a quarter: add the new revisions to the existing version, or write all of it."""
     quarter = plan.source.partition
     provenance = Provenance({f"{PAGE_WIKITEXTS.name} {quarter}": plan.source.version}, cleaner_settings(store))
     written = {}
@@ -134,8 +135,8 @@ def _write(store: Store, plan: _Plan, cleaned: Sequence[Cleaned]) -> dict[tuple[
 
 
 def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
-    asked = store.home.settings.dropped_sections
-    dropped = None if asked == "standard" else frozenset(asked)
+    setting = store.home.settings.dropped_sections
+    dropped = None if setting == "standard" else frozenset(setting)
     for path in plan.source.paths():
         with open_parquet(path) as file:
             named = {dump_id: sites[dump_id] for dump_id in sorted(set(_distinct(file, "dump_id")))}
@@ -150,12 +151,12 @@ def _pieces(store: Store, plan: _Plan, sites: _Sites) -> Iterator[Piece]:
 
 
 def _place_of(batch: Batch) -> tuple[Path, int]:
-    """Where a batch begins: its file and the first row group of it."""
+    """The place where a batch begins: its first file and row group."""
     return batch[0].path, batch[0].row_groups[0]
 
 
 def _batches(pieces: Sequence[Piece]) -> list[Batch]:
-    """Put small pieces together: starting a process costs more than cleaning a small quarter."""
+    """Combine small pieces, because starting a process costs more than cleaning a small quarter."""
     batches: list[Batch] = []
     gathered: list[Piece] = []
     for piece in pieces:
@@ -167,7 +168,7 @@ def _batches(pieces: Sequence[Piece]) -> list[Batch]:
 
 
 def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
-    """What the cleaner left out and mended, by reason; of the templates, only the most frequent ones by name."""
+    """Counts of what the cleaner left out or repaired, by reason; only the most frequent templates have their names."""
     left_out = LeftOut()
     for piece in cleaned:
         left_out.merge(piece.left_out)
@@ -176,7 +177,7 @@ def _exclusions(cleaned: Sequence[Cleaned]) -> list[Exclusion]:
 
 
 def _made_from(version: Version, settings: Mapping[str, Any]) -> str:
-    """The version of `page_wikitexts` that texts were made from; empty when the cleaner was another."""
+    """The version of `page_wikitexts` from which a version was made; empty if it was made by another cleaner."""
     inputs = (row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input")
     return next(inputs, "") if was_cleaned_with(version, settings) else ""
 

@@ -1,4 +1,7 @@
-"""With which cleaner texts were made, and whether that is today's. Apart from the cleaner, which only builds need."""
+"""The settings of the cleaner, and whether a version was made with them.
+
+Separate from the cleaner, so that commands that only read do not import it.
+"""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +15,7 @@ from tempkb.wikitext.template_tables import table_version
 
 
 def cleaner_settings(store: Store) -> dict[str, Any]:
-    """What decides how texts are cleaned: kept with each version, to tell stale ones."""
+    """Return what determines the cleaner's output; each version's manifest records it, so that stale ones are found."""
     return {
         "dropped_sections": store.home.settings.dropped_sections,
         "cleaner": CLEANER_VERSION,
@@ -21,7 +24,8 @@ def cleaner_settings(store: Store) -> dict[str, Any]:
 
 
 def was_cleaned_with(version: Version, settings: Mapping[str, Any]) -> bool:
-    """Does the manifest of a version say that these settings were in force?"""
-    same = json.loads(json.dumps(settings))
-    # Every row of a manifest repeats them.
-    return all(json.loads(said) == same for said in {row["settings"] for row in version.side_rows(MANIFEST.name)})
+    """Return whether the manifest of a version records these settings."""
+    expected = json.loads(json.dumps(settings))
+    # Every row of a manifest repeats the settings.
+    recorded = {row["settings"] for row in version.side_rows(MANIFEST.name)}
+    return all(json.loads(text) == expected for text in recorded)

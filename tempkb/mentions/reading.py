@@ -1,4 +1,4 @@
-"""What a worker does: wikitexts in, clean texts and links out, as files. Pure but for those."""
+"""The work of one worker: reads wikitexts, and writes readable texts and links to files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from tempkb.filtering import LeftOut
 from tempkb.mentions.tables import HOLE, PAGE_LINKS, PAGE_TEXTS, PARAGRAPH, SECTION
 from tempkb.store.parquet import open_parquet, parquet_writer
+from tempkb.store.types import StructOf
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.counting import count_words
 from tempkb.wikitext.redirects import redirect_target, words_table
 
 OF_TEMPLATES = "template: "
-"""How reasons begin that name a template which was left out."""
+"""The beginning of reasons that name a template that was left out."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,13 @@ class Piece:
     """Row groups of one file of `page_wikitexts`.
 
     Attributes:
-        quarter: partition it belongs to.
+        quarter: the partition.
         path: the file.
-        row_groups: which of its row groups.
-        n_bytes: their size, not compressed.
+        row_groups: numbers of the row groups.
+        n_bytes: their uncompressed size.
         done: numbers of revisions that are clean already.
-        sites: per dump, the wiki as its head describes it.
-        dropped_sections: headings whose sections are left out; None the standard ones.
+        sites: the namespaces and names of the wiki, by dump.
+        dropped_sections: headings of sections that are left out; None for the standard ones.
     """
 
     quarter: str
@@ -46,7 +47,7 @@ class Piece:
 
 @dataclass
 class Cleaned:
-    """What a worker made of a piece: files in key order, and what the cleaner left out or mended, by reason."""
+    """A worker's result for a piece: files in key order, and counts of what was left out or repaired, by reason."""
 
     quarter: str
     texts: Path
@@ -55,11 +56,11 @@ class Cleaned:
 
 
 Batch = tuple[Piece, ...]
-"""What a worker does at a time: pieces of one quarter or of several small ones."""
+"""The pieces that a worker gets at a time, from one quarter or from several small ones."""
 
 
 def clean_batch(batch: Batch, folder: Path, report: Callable[[float], None] = lambda _done: None) -> list[Cleaned]:
-    """Clean the revisions of some pieces that are not clean yet, and leave texts and links in `folder`."""
+    """Clean the revisions of some pieces that are not clean yet, and write texts and links to files in `folder`."""
     cleaned, before = [], 0
     for number, piece in enumerate(batch):
         own = folder / str(number)
@@ -110,7 +111,7 @@ def _read_rows(
 
 
 def _count(left_out: LeftOut, article: Article, page_id: int) -> None:
-    """Count what the cleaner left out of an article or mended in it; every reason of `page_texts` is given here."""
+    """Count what the cleaner left out of an article or repaired; all reasons of `page_texts` are given here."""
     for name, n in article.dropped_templates.items():
         left_out.add(f"{OF_TEMPLATES}{name}", f"{{{{{name}}}}}", n)
     if article.unbalanced:
@@ -144,15 +145,14 @@ def _texts(rows: pa.Table, articles: Sequence[Article]) -> pa.Table:
 _SECTION_ORDER = (0, 1, 2, 3, 4)
 
 
-def _lists(
-    kind: pa.StructType, lengths: Sequence[int], columns: Sequence[Sequence[Any]], order: Sequence[int]
-) -> pa.Array:
-    """Lists of structs from columns: much faster than from a dictionary per struct."""
+def _lists(kind: StructOf, lengths: Sequence[int], columns: Sequence[Sequence[Any]], order: Sequence[int]) -> pa.Array:
+    """An array of lists of structs, made from columns, which is much faster than from one dictionary per struct."""
     offsets = [0]
     for length in lengths:
         offsets.append(offsets[-1] + length)
-    arrays = [pa.array(columns[at] if columns else [], kind[number].type) for number, at in enumerate(order)]
-    values = pa.StructArray.from_arrays(arrays, fields=list(kind))
+    fields = list(kind.arrow)
+    arrays = [pa.array(columns[at] if columns else [], fields[number].type) for number, at in enumerate(order)]
+    values = pa.StructArray.from_arrays(arrays, fields=fields)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
 
 
@@ -162,7 +162,7 @@ def _links(
     at = [number for number, article in enumerate(articles) for _ in article.links]
     links = [link for article in articles for link in article.links]
     dumps = rows["dump_id"].to_pylist()
-    # Most targets come again and again.
+    # Most targets occur many times, so each is read once.
     known: dict[tuple[str, str], tuple[Any, ...]] = {}
     targets = []
     for number, link in zip(at, links, strict=True):

@@ -1,8 +1,4 @@
-"""Where links lead at a cut, and what follows from it: SQL over the lake's files.
-
-Everything here is one statement after another on a DuckDB connection; no row
-passes through Python.
-"""
+"""Resolves links at a cut and counts them, in SQL over the lake's files; no row passes through Python."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,23 +10,25 @@ from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.store import memory
 from tempkb.store.drafts import Exclusion
 
-# MediaWiki follows one redirect and bots mend the rest; longer chains are read as the mended ones would be.
+# MediaWiki follows one redirect only, and bots shorten chains later. Chains up to this length are followed as if they
+# were shortened already.
 LONGEST_CHAIN = 8
 _BATCH_ROWS = 1 << 16
-# Columns of what may have no files yet: a wiki without texts, or a window before the first of them.
+# Schemas of views that may have no files: in a wiki without texts, or in a window before the first text.
 EMPTY = {"links": PAGE_LINKS.schema, "texts": PAGE_TEXTS.schema}
 
 
 def view_files(connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[Path]) -> None:
-    """Make a view over Parquet files, in place of one of that name; what may have no files is in `EMPTY`."""
+    """Make or replace a view over Parquet files; without files it is empty, if `EMPTY` has its schema."""
     memory.view_files(connection, name, paths, EMPTY.get(name))
 
 
 def resolve(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table `links_at_cut`: every link of every article of the snapshot, with what became of it.
+    """Make the table `links_at_cut`: all links of the snapshot's articles, with their targets at the cut.
 
-    Needs the views `snapshot` (stable_snapshots of one window) and `links`
-    (page_links of all quarters up to its cut).
+    `reason` says why a link is not a mention; it is null for mentions. Needs the
+    views `snapshot` (stable_snapshots of one window) and `links` (page_links of all
+    quarters up to its cut).
     """
     connection.execute(
         """
@@ -41,7 +39,8 @@ def resolve(connection: duckdb.DuckDBPyConnection) -> None:
         FROM snapshot
         """
     )
-    # Two pages may bear one title at a cut, when a move left no comment: an article goes before a redirect, then age.
+    # Two pages may have the same title at a cut, if a page was moved without a comment. An article is preferred to a
+    # redirect, and then the page with the smaller number.
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE named AS
@@ -102,7 +101,7 @@ MENTIONS_SQL = (
     "SELECT * EXCLUDE (source_title, reason) FROM links_at_cut WHERE reason IS NULL ORDER BY source_page_id, start_char"
 )
 
-# What leads to a section names that part, as a link to a section does: it stays a mention, but is counted nowhere.
+# A link through a redirect to a section names a part of a page. It stays a mention, but is not counted in the index.
 INVERTED_INDEX_SQL = """
     SELECT any_value(wiki) AS wiki, any_value(dump_id) AS dump_id, any_value(window_start) AS window_start,
            any_value(cut) AS cut, target_page_id, lower(surface) AS surface, source_page_id,
@@ -147,7 +146,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[pa.Ta
 
 
 def articles_without_text(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    """Count the articles whose winning text the dump gave but the lake has not: the window was built without texts.
+    """Count the articles whose text is in the dump but not in the lake, because the window was built without texts.
 
     Needs the views `snapshot` and `texts` (page_texts of the same quarters).
     """
@@ -162,7 +161,7 @@ def articles_without_text(connection: duckdb.DuckDBPyConnection) -> list[Exclusi
 
 
 def links_left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    """Count the links that are no mentions, by reason, each with an example."""
+    """Count the links that are not mentions, by reason, each with an example."""
     found = connection.execute(
         """
         SELECT reason, count(*), min(format('{} in {}: {} -> {}', cut, source_title, surface, target_title))

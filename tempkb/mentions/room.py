@@ -1,7 +1,7 @@
-"""The room of mentions: who is mentioned where."""
+"""Declares the room of mentions."""
 
 from tempkb.mentions.tables import TABLES
 from tempkb.mentions.views import VIEWS
 from tempkb.room import Room
 
-ROOM = Room("mentions", TABLES, VIEWS, ("tempkb.mentions.assets", "tempkb.mentions.checks"))
+ROOM = Room("mentions", TABLES, VIEWS, ("tempkb.mentions.assets",), ("tempkb.mentions.checking",))

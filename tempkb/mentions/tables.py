@@ -1,55 +1,56 @@
-"""Tables of the room: clean texts, links as written, and what both mean at each cut."""
-
-import pyarrow as pa
+"""Declares the room's tables: readable texts and links by revision, and mentions, priors and popularity by cut."""
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
-from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT8, INT32, INT64, STRING, list_of, struct_of
 from tempkb.wikitext.template_tables import table_version
 
 # Raised when the cleaner gives other texts for the same wikitext.
 CLEANER_VERSION = 2
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
-_QUARTER = Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved")
-_WINDOW = Column("window_start", pa.date32(), "first day of the window that ends at the cut")
-_CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot")
+_QUARTER = Column("quarter", DATE, "first day of the quarter in which the revision was saved")
+_WINDOW = Column("window_start", DATE, "first day of the window that ends at the cut")
+_CUT = Column("cut", DATE, "midnight UTC of this day: the first instant not in the snapshot")
 
-SECTION = pa.struct(
-    [
-        ("level", pa.int8()),
-        ("title", pa.string()),
-        ("start_char", pa.int32()),
-        ("body_start_char", pa.int32()),
-        ("end_char", pa.int32()),
-    ]
+SECTION = struct_of(
+    ("level", INT8),
+    ("title", STRING),
+    ("start_char", INT32),
+    ("body_start_char", INT32),
+    ("end_char", INT32),
 )
-PARAGRAPH = pa.struct([("kind", pa.string()), ("start_char", pa.int32()), ("end_char", pa.int32())])
-HOLE = pa.struct([("offset_char", pa.int32()), ("kind", pa.string()), ("name", pa.string())])
+PARAGRAPH = struct_of(("kind", STRING), ("start_char", INT32), ("end_char", INT32))
+HOLE = struct_of(("offset_char", INT32), ("kind", STRING), ("name", STRING))
 
 PAGE_TEXTS = Table(
     name="page_texts",
-    meaning="Readable text of every winning revision, each cleaned once, by the quarter it was saved in.",
+    meaning="The readable text of every winning revision. Each is cleaned once.",
     columns=(
         WIKI,
         DUMP_ID,
         _QUARTER,
-        Column("page_id", pa.int64(), "number of the page"),
-        Column("revision_id", pa.int64(), "number of the revision"),
-        Column("revision_timestamp", INSTANT, "when it was saved; ages in the text are those of this day"),
-        Column("text", pa.string(), "a line per heading, paragraph and list item; empty for redirects", is_bulk=True),
-        Column("n_chars", pa.int32(), "code points of the text"),
+        Column("page_id", INT64, "number of the page"),
+        Column("revision_id", INT64, "number of the revision"),
+        Column("revision_timestamp", INSTANT, "when it was saved; ages in the text are computed for this day"),
+        Column("text", STRING, "one line per heading, paragraph and list item; empty for redirects", is_bulk=True),
+        Column("n_chars", INT32, "number of code points of the text"),
         Column(
-            "n_words", pa.int32(), "its words: stretches without white space; in scripts without blanks each character"
+            "n_words",
+            INT32,
+            "number of words, separated by white space; in scripts without spaces each character is one",
         ),
-        Column("sections", pa.list_(SECTION), "the lead (level 0), then each heading with the span of its section"),
-        Column("paragraphs", pa.list_(PARAGRAPH), "lines that are no headings: prose or list"),
+        Column("sections", list_of(SECTION), "the lead (level 0), then each heading, with the span of its section"),
+        Column("paragraphs", list_of(PARAGRAPH), "spans of the lines that are not headings; kind is prose or list"),
         Column(
             "holes",
-            pa.list_(HOLE),
-            "where something that readers see was left out of a line, in order: its place in the text, the kind "
-            "(template, formula, file, extension, argument, markup) and the template's or tag's name",
+            list_of(HOLE),
+            "places where something that readers see was left out of a line, in order: offset in the text, kind "
+            "(template, formula, file, extension, argument or markup), and name of the template or tag",
         ),
-        Column("n_unbalanced", pa.int32(), "braces and brackets without a partner, mended by guess"),
+        Column(
+            "n_unbalanced", INT32, "number of braces and brackets without a partner, which were repaired by a guess"
+        ),
     ),
     key=("page_id", "revision_id"),
     family=Family.WINDOW,
@@ -62,21 +63,21 @@ PAGE_TEXTS = Table(
 
 PAGE_LINKS = Table(
     name="page_links",
-    meaning="Links in the readable texts as written, with exact spans; not resolved, since targets change.",
+    meaning="The links in the readable texts, as written and with their spans. mentions has their targets at each cut.",
     columns=(
         WIKI,
         DUMP_ID,
         _QUARTER,
-        Column("page_id", pa.int64(), "page that holds the link"),
-        Column("revision_id", pa.int64(), "revision that holds it"),
-        Column("start_char", pa.int32(), "where the surface begins in page_texts.text, in code points"),
-        Column("end_char", pa.int32(), "first code point behind it"),
-        Column("surface", pa.string(), "what readers see: text[start_char:end_char]"),
-        Column("target", pa.string(), "target as written, without what is around it"),
-        Column("kind", pa.string(), "page, section (names a part), interwiki (another wiki), or invalid (no title)"),
-        Column("target_namespace", pa.int32(), "namespace the target names"),
-        Column("target_title", pa.string(), "its title, normalised; empty when only a section is named"),
-        Column("target_section", pa.string(), "the part that is named; null when none is"),
+        Column("page_id", INT64, "page with the link"),
+        Column("revision_id", INT64, "revision with the link"),
+        Column("start_char", INT32, "offset of the surface in page_texts.text, in code points"),
+        Column("end_char", INT32, "offset of the first code point after the surface"),
+        Column("surface", STRING, "the text that readers see: text[start_char:end_char]"),
+        Column("target", STRING, "the target as written, without brackets and label"),
+        Column("kind", STRING, "page, section (a section of a page), interwiki (another wiki) or invalid (no title)"),
+        Column("target_namespace", INT32, "namespace of the target"),
+        Column("target_title", STRING, "normalised title of the target; empty for a section of the same page"),
+        Column("target_section", STRING, "section that the target names; null if it names none"),
     ),
     key=("page_id", "revision_id", "start_char"),
     family=Family.WINDOW,
@@ -99,56 +100,56 @@ PAGE_LINKS = Table(
 
 MENTIONS = Table(
     name="mentions",
-    meaning="Links from one article to another as they lead at the cut, redirects followed.",
+    meaning="Links from one article to another, resolved at the cut, with redirects followed.",
     columns=(
         WIKI,
         DUMP_ID,
         _WINDOW,
         _CUT,
-        Column("source_page_id", pa.int64(), "article that mentions"),
-        Column("source_revision_id", pa.int64(), "its winning revision at the cut"),
-        Column("start_char", pa.int32(), "where the surface begins in that revision's clean text"),
-        Column("end_char", pa.int32(), "first code point behind it"),
-        Column("surface", pa.string(), "what readers see"),
-        Column("target_title", pa.string(), "title that the link names, before redirects"),
-        Column("target_page_id", pa.int64(), "article it leads to at the cut"),
-        Column("target_entity_id", pa.string(), "Wikidata item of that article, linked on the dump's day"),
+        Column("source_page_id", INT64, "article with the mention"),
+        Column("source_revision_id", INT64, "its winning revision at the cut"),
+        Column("start_char", INT32, "offset of the surface in that revision's readable text, in code points"),
+        Column("end_char", INT32, "offset of the first code point after the surface"),
+        Column("surface", STRING, "the text that readers see"),
+        Column("target_title", STRING, "title that the link names, before redirects are followed"),
+        Column("target_page_id", INT64, "article to which it leads at the cut"),
+        Column("target_entity_id", STRING, "Wikidata item of that article, as linked on the dump's day"),
         Column(
             "via_redirect",
-            pa.string(),
-            "no (it names the article itself), page (it leads there through redirects), or section (one of these "
-            "points at a part of a page, so the article as a whole is not what is meant)",
+            STRING,
+            "no (the link names the article itself), page (it leads there through redirects), or section (a redirect "
+            "leads to a section, so the link does not mean the whole article)",
         ),
-        Column("source_is_disambiguation", pa.bool_(), "the page that mentions only lists what a name may mean"),
-        Column("target_is_disambiguation", pa.bool_(), "the page it leads to only lists what a name may mean"),
+        Column("source_is_disambiguation", BOOL, "true if the article with the mention is a disambiguation page"),
+        Column("target_is_disambiguation", BOOL, "true if the article to which it leads is a disambiguation page"),
     ),
     key=("source_page_id", "start_char"),
     family=Family.WINDOW,
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
-        Rule("no_page_mentions_itself", "links to the own page are left out", "source_page_id = target_page_id"),
+        Rule("no_page_mentions_itself", "links of a page to itself are left out", "source_page_id = target_page_id"),
         Rule("known_redirect", "via_redirect is no, page or section", "via_redirect NOT IN ('no', 'page', 'section')"),
     ),
     code_version="2",
 )
 
-_SURFACE = Column("surface", pa.string(), "the surface in lower case: what is counted together")
+_SURFACE = Column("surface", STRING, "the surface in lower case")
 
 INVERTED_INDEX = Table(
     name="inverted_index",
-    meaning="For each entity and surface at the cut, the articles that mention it so, and how often; mentions of parts "
-    "of an article (via_redirect = section) are not counted.",
+    meaning="For each entity and surface at the cut, the articles that mention the entity with this surface, and how "
+    "often. Mentions of a section (via_redirect = section) are not counted.",
     columns=(
         WIKI,
         DUMP_ID,
         _WINDOW,
         _CUT,
-        Column("target_page_id", pa.int64(), "article that is mentioned"),
+        Column("target_page_id", INT64, "article that is mentioned"),
         _SURFACE,
-        Column("source_page_id", pa.int64(), "article that mentions it"),
-        Column("n_mentions", pa.int64(), "how often it does so with this surface"),
-        Column("n_direct", pa.int64(), "of these, links that name the article itself, not a redirect"),
+        Column("source_page_id", INT64, "article that mentions it"),
+        Column("n_mentions", INT64, "number of its mentions with this surface"),
+        Column("n_direct", INT64, "number of these that name the article itself, not a redirect"),
     ),
     key=("target_page_id", "surface", "source_page_id"),
     family=Family.WINDOW,
@@ -159,19 +160,19 @@ INVERTED_INDEX = Table(
 
 MENTION_PRIORS = Table(
     name="mention_priors",
-    meaning="How likely a surface means an entity at the cut: P(entity | surface), TempEL's equation 1.",
+    meaning="The probability that a surface means an entity at the cut: P(entity | surface), equation 1 of TempEL.",
     columns=(
         WIKI,
         DUMP_ID,
         _WINDOW,
         _CUT,
         _SURFACE,
-        Column("target_page_id", pa.int64(), "article that is mentioned"),
-        Column("n_links", pa.int64(), "mentions of the article with this surface"),
-        Column("n_direct", pa.int64(), "of these, links that name the article itself, not a redirect"),
-        Column("prior", pa.float64(), "n_links as a share of all mentions with this surface"),
-        Column("rank_in_entity", pa.int32(), "dense rank of the prior among the article's surfaces, 1 the highest"),
-        Column("rank_in_surface", pa.int32(), "dense rank of the prior among the surface's articles, 1 the highest"),
+        Column("target_page_id", INT64, "article that is mentioned"),
+        Column("n_links", INT64, "number of mentions of the article with this surface"),
+        Column("n_direct", INT64, "number of these that name the article itself, not a redirect"),
+        Column("prior", FLOAT64, "n_links as a share of all mentions with this surface"),
+        Column("rank_in_entity", INT32, "dense rank of the prior among the article's surfaces; 1 is the highest"),
+        Column("rank_in_surface", INT32, "dense rank of the prior among the surface's articles; 1 is the highest"),
     ),
     key=("surface", "target_page_id"),
     family=Family.WINDOW,
@@ -183,18 +184,18 @@ MENTION_PRIORS = Table(
 
 ENTITY_POPULARITY = Table(
     name="entity_popularity",
-    meaning="How often each article is mentioned and edited up to the cut.",
+    meaning="How often each article is mentioned at the cut, and how often it was edited before it.",
     columns=(
         WIKI,
         DUMP_ID,
         _WINDOW,
         _CUT,
-        Column("page_id", pa.int64(), "article"),
-        Column("n_inlinks", pa.int64(), "mentions of it in other articles"),
-        Column("n_surfaces", pa.int64(), "distinct surfaces of these, in lower case"),
-        Column("entity_prior", pa.float64(), "n_inlinks as a share of all mentions in the snapshot"),
-        Column("n_revisions", pa.int64(), "revisions saved before the cut"),
-        Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
+        Column("page_id", INT64, "article"),
+        Column("n_inlinks", INT64, "number of its mentions in other articles"),
+        Column("n_surfaces", INT64, "number of distinct surfaces of these mentions, in lower case"),
+        Column("entity_prior", FLOAT64, "n_inlinks as a share of all mentions in the snapshot"),
+        Column("n_revisions", INT64, "number of revisions that were saved before the cut"),
+        Column("n_contributors", INT64, "number of distinct known contributors before the cut"),
     ),
     key=("page_id",),
     family=Family.WINDOW,

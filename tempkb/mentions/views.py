@@ -1,12 +1,12 @@
-"""Named questions to the room's tables: what the readable texts lack, and through which templates."""
+"""Declares the views over the room's tables: what is left out of the readable texts, and by which templates."""
 
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.tables import View
 
 HOLE_SOURCES = View(
     name="hole_sources",
-    meaning="What is left out of the lines of page_texts, by kind and name, the one that damages most lines first: "
-    "the list to work down when templates are added to the cleaner's tables.",
+    meaning="What is left out of the lines of page_texts, by kind and name. Those that damage the most lines come "
+    "first; their templates are the first to add to the cleaner's tables.",
     query=f"""
     WITH damaged AS (
         SELECT wiki, page_id, revision_id, line.start_char AS start_char, hole
@@ -25,7 +25,7 @@ HOLE_SOURCES = View(
 
 HOLE_SHARES = View(
     name="hole_shares",
-    meaning="How many lines of page_texts (paragraphs and items of lists) have a hole, by wiki.",
+    meaning="How many lines of page_texts (paragraphs and list items) have a hole, something left out, by wiki.",
     query=f"""
     SELECT wiki, count(*) AS n_texts, sum(len(paragraphs))::BIGINT AS n_lines, sum(n_damaged)::BIGINT AS n_damaged,
            sum(n_damaged) / nullif(sum(len(paragraphs)), 0) AS damaged_share

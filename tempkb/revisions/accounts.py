@@ -1,4 +1,4 @@
-"""The accounts of a pass: every `<revision>` tag in the bytes has become a row, or is counted by a reason."""
+"""Accounting of a pass: every `<revision>` tag in the bytes has become a row, or is counted with a reason."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from tempkb.store.drafts import Exclusion
 
 @dataclass(frozen=True)
 class ElementCounts:
-    """What became of the `<revision>` elements of a dump's files.
+    """Numbers of `<revision>` elements of a dump's files, by what became of them.
 
     Attributes:
         elements: start tags counted in the bytes, without parsing.
         logged: rows written to the log.
-        outside: revisions in no window asked for.
+        outside: revisions in none of the windows to build.
         duplicates: repeats of a revision.
-        lost: in damaged pages or parts of files.
-        not_chosen: of pages that the home does not hold.
+        lost: revisions in damaged pages or parts of files.
+        not_chosen: revisions of pages that the home does not hold.
     """
 
     elements: int
@@ -38,13 +38,13 @@ class ElementCounts:
 
 
 def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: bool) -> ElementCounts:
-    """Add up what the workers say, beside the rows that were written.
+    """Add up the counts of the workers and the rows that were written.
 
     Args:
         receipts: of all items of a dump.
         logged: rows written to the log.
-        all_written: was the log of every window asked for written? If not, those
-            windows hold none of their revisions.
+        all_written: was the log of every window to build written? If not, the windows
+            without a log hold none of their revisions.
     """
     outside = sum(receipt.outside for receipt in receipts)
     if not all_written:
@@ -60,7 +60,7 @@ def count_elements(receipts: Sequence[Receipt], logged: int, *, all_written: boo
 
 
 def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
-    """Say of each damaged file where it is damaged, how, and what is lost."""
+    """Return for each damaged file where and how it is damaged, and what is lost, in words."""
     return {
         name: "; ".join(
             (f"byte {one.position} ({one.of}): " if one.position >= 0 else "")
@@ -92,7 +92,7 @@ def exclusions_of(counts: ElementCounts, logged_before: int, damages: Mapping[st
     Args:
         counts: of this pass.
         logged_before: rows of the same dump in windows that were built earlier.
-        damages: by file, for an example.
+        damages: by file, one of which is the example.
     """
     example = next((f"{name}: {where}" for name, where in damages.items()), "")
     log = REVISION_LOG.name

@@ -1,4 +1,4 @@
-"""When the room's tables are made: one pass over a dump for all windows asked for."""
+"""The asset that writes the room's tables, in one pass over a dump for all windows of the run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,19 +24,19 @@ from tempkb.windows import Window, window_of_key
 
 
 class HistoryConfig(dg.Config):
-    """What may be asked of a pass over a history.
+    """Options of a run.
 
     Attributes:
-        dump_id: build the windows from this dump; empty lets the catalogue choose the earliest that reaches them.
-        rebuild: build also windows that were built from another dump, and report what changed.
-        only_told: take no dump that lies in the folder without its publisher's list; so do runs that nobody started.
-        only_items: read no dump; bring the Wikidata items of snapshots that stand up to what `pages` and the
-            Wikidata dumps that were read tell by now.
+        dump_id: build the windows from this dump; empty: the catalogue chooses the earliest one that reaches them.
+        rebuild: also build windows that were built from another dump, and report what changed.
+        only_listed: use no dump in the folder without its publisher's list; set in runs that automation starts.
+        only_items: read no dump; update the Wikidata items of the built snapshots from `pages` and the Wikidata dumps
+            that have been read.
     """
 
     dump_id: str = ""
     rebuild: bool = False
-    only_told: bool = False
+    only_listed: bool = False
     only_items: bool = False
 
 
@@ -59,18 +59,19 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
         ),
         _spec(
             STABLE_SNAPSHOTS,
-            "For each page and cut, the revision whose text stood longest in the days before the cut. Key `page_id`.",
+            "For each page and cut, the revision whose text was current longest in the days before the cut. "
+            "Key `page_id`.",
             [REVISION_LOG.name, *_WITH_PAGES],
         ),
         _spec(
             PAGE_WIKITEXTS,
-            "Raw wikitext of every revision that won at some cut, each once. Key `page_id, revision_id`; "
-            "in the lake by the quarter the revision was saved in.",
+            "Raw wikitext of every revision that was chosen at some cut, each once. Key `page_id, revision_id`; "
+            "in the lake by the quarter in which the revision was saved.",
             [STABLE_SNAPSHOTS.name],
         ),
         _spec(
             REBUILD_CHANGES,
-            "What the last rebuild of a window has changed, page by page: deletions, suppressions, imports, merges. "
+            "Changes that the last rebuild of a window made, page by page: deletions, suppressions, imports, merges. "
             "Key `page_id, change`; a window that was never rebuilt has none.",
             [REVISION_LOG.name, STABLE_SNAPSHOTS.name],
         ),
@@ -92,7 +93,7 @@ ACCOUNTED = "every_revision_element_is_accounted_for"
 def revisions(
     context: dg.AssetExecutionContext, config: HistoryConfig, store: dg.ResourceParam[Store]
 ) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
-    """Read each dump once and write log, snapshots and texts of all windows asked for."""
+    """Read each dump once and write log, snapshots and texts of all windows of the run."""
     keys = context.partition_keys
     if not keys:
         raise ContractError("the run names no window; expected a partition key or a range of them")
@@ -114,34 +115,34 @@ def revisions(
         if (built := _version(store, report, name, key)) is not None and key not in report.bad
     }
     if PAGE_WIKITEXTS.name in wanted:
-        # Texts lie in the lake by the quarter they were saved in, so a window can only tell of all of them.
+        # In the lake, texts are partitioned by quarter, so each window reports the figures of all texts.
         texts = store.lake.versions(PAGE_WIKITEXTS.name)
-        told_of_texts = {"dagster/row_count": sum(one.rows for one in texts), "quarters_written": len(report.texts)}
-        facts |= {(PAGE_WIKITEXTS.name, key): told_of_texts for key in keys if key not in report.bad}
+        text_facts = {"dagster/row_count": sum(one.rows for one in texts), "quarters_written": len(report.texts)}
+        facts |= {(PAGE_WIKITEXTS.name, key): text_facts for key in keys if key not in report.bad}
     yield from _checks(report, wanted)
     if report.bad:
-        for (name, key), told in facts.items():
-            context.log_event(dg.AssetMaterialization(name, partition=key, metadata=told))
+        for (name, key), metadata in facts.items():
+            context.log_event(dg.AssetMaterialization(name, partition=key, metadata=metadata))
         raise dg.Failure(windows_in_words(report.bad))
-    for (name, key), told in facts.items():
-        context.add_asset_metadata(told, asset_key=name, partition_key=key)
+    for (name, key), metadata in facts.items():
+        context.add_asset_metadata(metadata, asset_key=name, partition_key=key)
     for name in (REVISION_LOG.name, STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name):
         if name in wanted:
             yield dg.MaterializeResult(asset_key=name, metadata=_shared_facts(store, report, name, keys[-1], seconds))
 
 
 def _built(store: Store, windows: Sequence[Window], config: HistoryConfig, wanted: frozenset[str], log: Log) -> Report:
-    """Do what the run is for: read the dumps that serve the windows, or only bring their items up to date."""
+    """Read the dumps that serve the windows, or only update the windows' Wikidata items."""
     if config.only_items:
         return Report(versions=link_windows(store, windows))
-    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_told=config.only_told)
+    plans, known, missing = plan_windows(store.home, windows, config.dump_id, only_listed=config.only_listed)
     report = build(store, plans, known, log, wanted=wanted, rebuild=config.rebuild)
     report.bad |= missing
     return report
 
 
 def _version(store: Store, report: Report, table: str, key: str) -> Version | None:
-    """The version of a window; of the texts, which lie by quarter, the newest that the run wrote."""
+    """Return the version of a window; for the texts, which are partitioned by quarter, the newest that was written."""
     if table == PAGE_WIKITEXTS.name:
         return report.texts[max(report.texts)] if report.texts else None
     return report.versions.get((table, key)) or store.lake.current(table, key)
@@ -182,11 +183,11 @@ def _checks(report: Report, wanted: frozenset[str]) -> Iterator[dg.AssetCheckRes
     for table in (REVISION_LOG, STABLE_SNAPSHOTS):
         if table.name in wanted:
             broken = {key: why for key, why in report.bad.items() if f"table {table.name!r}" in why}
-            told: dict[str, Any] = {
+            metadata: dict[str, Any] = {
                 "rules": dg.MetadataValue.json([f"{rule.name}: {rule.meaning}" for rule in table.rules])
             }
-            told |= {f"window {key}": dg.MetadataValue.text(why) for key, why in broken.items()}
-            yield dg.AssetCheckResult(asset_key=table.name, check_name=PROMISES, passed=not broken, metadata=told)
+            metadata |= {f"window {key}": dg.MetadataValue.text(why) for key, why in broken.items()}
+            yield dg.AssetCheckResult(asset_key=table.name, check_name=PROMISES, passed=not broken, metadata=metadata)
     if REVISION_LOG.name in wanted:
         counted = {dump_id: dg.MetadataValue.json(vars(counts)) for dump_id, counts in report.counts.items()}
         agree = all(counts.agree for counts in report.counts.values())

@@ -1,6 +1,6 @@
-"""From dumps to the room's tables: items to workers, sorted runs to the lake.
+"""Builds the room's tables from dumps: hands items to workers and merges their sorted runs into the lake.
 
-Knows nothing of Dagster; the assets call `build`, and so do tests.
+Independent of Dagster; the assets and the tests call `build`.
 """
 
 from collections import Counter, defaultdict
@@ -50,14 +50,14 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one dump is to build.
+    """What to build from one dump.
 
     Attributes:
-        dump: whose history is read.
-        tables: the `pages` partition that is made from SQL tables and tells Wikidata items; None where there is no
-            `page` table: the pass then writes the dump's own pages from their headers.
+        dump: the dump whose history is read.
+        tables: partition of `pages` that was made from SQL tables and has the Wikidata items; None if there is no
+            table `page`. The pass then writes the dump's own pages from their headers.
         windows: those that the dump serves, oldest first.
-        beside: without a `page` table, the dump whose other tables (`page_props`, `redirect`) complete the headers.
+        beside: without a table `page`, the dump whose other tables (`page_props`, `redirect`) complete the headers.
     """
 
     dump: Dump
@@ -67,25 +67,25 @@ class Plan:
 
     @property
     def pages(self) -> str:
-        """The partition of `pages` from which the windows take their items."""
+        """The partition of `pages` that gives the windows' items."""
         return self.tables or self.dump.dump_id
 
 
 @dataclass
 class Report:
-    """What a build did.
+    """Result of a build.
 
     Attributes:
         versions: the new or confirmed version of each (table, window key).
-        bad: window key -> why it was not built; its old version stays.
-        kept: window keys that another dump had built before.
-        changes: of rebuilt windows, how many pages have changed, by kind of change.
+        bad: window key -> why it was not built; its old version is kept.
+        kept: keys of windows that were built from another dump before.
+        changes: for rebuilt windows, how many pages have changed, by kind of change.
         counts: per dump, what became of its `<revision>` elements.
         damages: file name -> where it is damaged.
-        warnings: what a person should know besides.
+        warnings: further things that a user should know.
         texts: versions of `page_wikitexts` by quarter.
-        peak_mb: largest memory that a worker took.
-        cpu_seconds: of all workers.
+        peak_mb: largest memory of a worker, in megabytes.
+        cpu_seconds: processor time of all workers.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
@@ -109,18 +109,18 @@ def build(
     wanted: frozenset[str] = ALL,
     rebuild: bool = False,
 ) -> Report:
-    """Read each plan's dump once and write log, texts and snapshots of its windows.
+    """Read the dump of each plan once and write log, texts and snapshots of its windows.
+
+    Good windows are written. A window that fails is named in the report and keeps its old
+    version.
 
     Args:
-        store: where tables go.
+        store: where tables are written.
         plans: which dump builds which windows.
         known: all windows of the home up to the newest horizon, oldest first.
         log: takes a line for people.
         wanted: names of the tables to write.
-        rebuild: build also windows that another dump has built before.
-
-    Good windows are written; a window that fails is named in the report and
-    keeps its old version.
+        rebuild: also build windows that were built from another dump before.
     """
     report = Report()
     for plan in plans:
@@ -148,9 +148,9 @@ def _to_build(store: Store, plan: Plan, report: Report, wanted: frozenset[str], 
         snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
         if snapshot is not None and rests_on_lost(store, snapshot):
             report.bad[window.key] = (
-                f"some of its texts, or of the tables of its dump, were lost to damage: found the files of "
+                f"some of its texts, or of the tables of its dump, were lost to damage. Found the files of "
                 f"{plan.dump.dump_id}; expected those of {setting_of(snapshot, 'dump_id')}, from which it was built. "
-                f"Put these back, or build it from what is there: tempkb build --rebuild --windows "
+                f"Put those files back, or build it from the available dump: tempkb build --rebuild --windows "
                 f"{window.start}..{window.end}"
             )
     return tuple(windows)
@@ -171,7 +171,7 @@ class _Build:
         rebuild: bool,
     ) -> None:
         self.store, self.plan, self.known, self.wanted, self.report, self.log = store, plan, known, wanted, report, log
-        # Of a text in the lake and the same revision's in a dump the older stays, unless a rebuild is asked for.
+        # If a revision's text is in the lake and in a dump, the lake's is kept, except in a rebuild.
         self.prefer = "new" if rebuild else "old"
         settings = store.home.settings
         self.settings = settings
@@ -185,7 +185,7 @@ class _Build:
                 "namespaces": settings.namespaces,
                 "stability_rule": settings.stability_rule,
                 "pages": settings.pages,
-                # That rule looks past each cut but the last, so its results hold for this list only.
+                # This rule looks past every cut but the last, so its results are valid for this list of cuts only.
                 **(
                     {"cuts": [str(window.cut) for window in plan.windows]}
                     if settings.stability_rule == "tempel"
@@ -199,7 +199,7 @@ class _Build:
         if not items:
             self._refuse_nothing()
             return
-        # Asked for before the long pass, so that missing pages are told at once.
+        # Before the long pass, so that missing pages are reported at once.
         self._refuse_missing_pages()
         with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
             self.staging = staging
@@ -218,8 +218,8 @@ class _Build:
 
     def _refuse_nothing(self) -> None:
         why = (
-            f"not one page of {self.plan.dump.dump_id} is in the part of the wiki that the home holds (pages = "
-            f"{self.settings.pages}); name a dump that has some, or take another home for another list or sample"
+            f"no page of {self.plan.dump.dump_id} is in the part of the wiki that the home holds (pages = "
+            f"{self.settings.pages}); name a dump that has some, or use another home for another list or sample"
         )
         self.report.bad |= {window.key: why for window in self.plan.windows}
 
@@ -235,7 +235,7 @@ class _Build:
                 ),
                 wiki=self.plan.dump.wiki,
                 windows=tuple(self.known),
-                asked=frozenset(window.key for window in self.plan.windows),
+                to_build=frozenset(window.key for window in self.plan.windows),
                 dump_id=self.plan.dump.dump_id,
                 lookback_days=settings.lookback_days,
                 namespaces=namespaces,
@@ -249,12 +249,12 @@ class _Build:
         ]
 
     def _read(self, items: Sequence[Item], folder: Path) -> tuple[list[Receipt], list[Outcome[Item, Receipt]]]:
-        """Read the items that no earlier run has finished; receipts are in the order of the items."""
+        """Read the items that no earlier run finished; the receipts are in the order of the items."""
         noting = Noting(read_item, folder / "receipts", item_name, encode_receipt)
         noting.receipts.mkdir(exist_ok=True)
         done = {item.name: found for item in items if (found := noting.finished(item, decode_receipt)) is not None}
         if done:
-            self.log(f"{len(done)} of {len(items)} items were finished by an earlier run and are taken from there")
+            self.log(f"{len(done)} of {len(items)} items were finished by an earlier run and are not read again")
         rest = [item for item in items if item.name not in done]
         failures = []
         total = sum(file.path.stat().st_size for item in rest for file in item.files)
@@ -283,8 +283,8 @@ class _Build:
             return
         self.with_items = replace(self.provenance, inputs={**self.provenance.inputs, **pages_input(pages)})
         entities = EntityIds(pages.paths())
-        # First of all, as if every window will be written: of a run that is killed from here on, no later one reads
-        # the files again, and what the pass has seen of them must not be forgotten.
+        # Written first, as if every window succeeds. If this run is killed from here on, no later run reads the files
+        # again, and what the pass found in them would otherwise be lost.
         self._account(receipts, self._expected())
         elsewhere: Counter[str] = Counter()
         for receipt in receipts:
@@ -339,10 +339,10 @@ class _Build:
             )
 
     def _settle_texts(self) -> None:
-        """Of quarters that were lost to damage: the texts of these windows are there again."""
+        """Note that these windows have their texts again in quarters that were lost to damage."""
         if PAGE_WIKITEXTS.name not in self.wanted:
             return
-        # A snapshot of other files, which stays where its replacement fails, has winners that this dump may lack.
+        # A snapshot from other files is kept if its replacement fails; this dump may lack its chosen revisions.
         of_snapshots = frozenset({STABLE_SNAPSHOTS.name})
         read = [
             window.key
@@ -352,7 +352,7 @@ class _Build:
         settle_texts(self.store, read)
 
     def _forget_hidden_texts(self) -> None:
-        """Take texts out of the lake that the dump of a rebuild knows as suppressed, as its log says."""
+        """Remove texts from the lake that are suppressed in the dump of a rebuild, according to its log."""
         logs = [version for (name, _), version in self.report.versions.items() if name == REVISION_LOG.name]
         paths = [path for version in logs for path in version.paths()]
         logged = read_files(paths, ["revision_id", "is_suppressed"])
@@ -360,10 +360,10 @@ class _Build:
         hidden = pa.concat_arrays([pa.array([], pa.int64()), *ids])
         for quarter in self.store.lake.partitions(PAGE_WIKITEXTS.name):
             if self.store.forget(PAGE_WIKITEXTS, quarter, "revision_id", hidden, self.provenance):
-                self.log(f"texts that are suppressed now were taken out of the quarter {quarter}")
+                self.log(f"texts that are suppressed now were removed from the quarter {quarter}")
 
     def _pages(self) -> Version:
-        """The pages that tell the windows' items: those of SQL tables, else of the headers that were read."""
+        """Return the pages that give the windows' items: from SQL tables, else from the headers that were read."""
         plan, dump_id = self.plan, self.plan.pages
         if plan.tables is None:
             rows = self._merged(PAGES, dump_id)
@@ -382,16 +382,16 @@ class _Build:
         return merge_sorted(self.runs.get((table.name, partition), ()), table.key)
 
     def _expected(self) -> set[str]:
-        """Windows whose log this build writes, if all goes well."""
+        """Return the windows whose log this build writes if everything succeeds."""
         return {window.key for window in self.plan.windows} if REVISION_LOG.name in self.wanted else set()
 
     def _account(self, receipts: Sequence[Receipt], written: set[str], logged: int = 0) -> ElementCounts:
-        """Write down what the pass saw of each file, and what became of its revisions.
+        """Write what the pass found in each file, and what became of its revisions.
 
         Args:
             receipts: of all items.
             written: windows whose log is written, or will be.
-            logged: rows of these; they count only where windows have failed.
+            logged: rows of these logs; needed only if windows have failed.
         """
         dump = self.plan.dump
         counts = count_elements(receipts, logged, all_written=len(written) == len(self.plan.windows))
@@ -402,9 +402,9 @@ class _Build:
         return counts
 
     def _report_counts(self, receipts: Sequence[Receipt]) -> None:
-        """Say what became of the revisions, and correct what was written down if a window has failed."""
+        """Report what became of the revisions, and correct the written counts if a window has failed."""
         dump = self.plan.dump
-        # The report is also of windows that other dumps have built.
+        # The report also covers windows that were built from other dumps.
         written = {
             window.key: version
             for window in self.plan.windows
@@ -418,29 +418,29 @@ class _Build:
             self.report.counts[dump.dump_id] = self._account(receipts, set(written), logged)
         damages = damages_in_words(receipts)
         self.report.damages |= damages
-        for name, said in damages.items():
-            self.log(f"{name} is damaged: {said}. Every whole page was kept.")
+        for name, damage in damages.items():
+            self.log(f"{name} is damaged: {damage}. Every complete page was kept.")
         listed = choice_of(self.store.home).n_listed
         found = sum(receipt.pages.total() for receipt in receipts)
         if found < listed:
             self.report.warnings.append(f"{dump.dump_id} has {found} of the {listed} pages that the home's list names")
 
     def _logged_before(self, written: set[str]) -> int:
-        """Rows of this dump in log windows that were built earlier and not now."""
+        """Return the rows of this dump in the logs of windows that were built earlier and not now."""
         versions = [one for one in self.store.lake.versions(REVISION_LOG.name) if one.partition not in written]
         return sum(version.rows for version in versions if setting_of(version, "dump_id") == self.plan.dump.dump_id)
 
     def _refuse_missing_pages(self) -> None:
-        """Ask for the pages of SQL tables before the long pass."""
+        """Check, before the long pass, that the pages of SQL tables have been built."""
         if self.plan.tables is None:
             if self.plan.beside is None:
                 self.log(
                     f"dump {self.plan.dump.dump_id} has no SQL tables: pages come from the XML headers, and their "
-                    "items from Wikidata's site links as soon as a Wikidata dump was read"
+                    "items from Wikidata's site links once a Wikidata dump is read"
                 )
             return
         version = self.store.lake.current(PAGES.name, self.plan.tables)
-        if version is None or version.schema != PAGES.fingerprint:
+        if version is None or not version.fits(PAGES):
             raise self._no_pages()
 
     def _no_pages(self) -> SourceError:
@@ -451,7 +451,7 @@ class _Build:
 
 
 def _runs_by_partition(receipts: Sequence[Receipt]) -> dict[tuple[str, str], list[SortedRun]]:
-    """What there is to merge, by table and partition, in the order of the items."""
+    """Return the runs to merge by table and partition, in the order of the items."""
     runs: defaultdict[tuple[str, str], list[SortedRun]] = defaultdict(list)
     for receipt in receipts:
         superseded = np.array(receipt.superseded, np.int64)
@@ -462,7 +462,7 @@ def _runs_by_partition(receipts: Sequence[Receipt]) -> dict[tuple[str, str], lis
 
 
 def _tables_beside(plan: Plan) -> list[DumpFile]:
-    """The tables that complete the headers of an export: all but `page`, which is not there."""
+    """Return the tables that complete the headers of an export: all but `page`, which does not exist."""
     if plan.tables is not None or plan.beside is None:
         return []
     return [table for kind in (PAGE_PROPS, "redirect") if (table := plan.beside.table(kind)) is not None]
@@ -474,12 +474,12 @@ def _name_of(files: Sequence[DumpFile]) -> str:
 
 
 def _failure_of(outcome: Outcome[Item, Receipt]) -> str:
-    """Why an item failed; most messages name the file themselves."""
+    """Return why an item failed; most messages already begin with the file's name."""
     name, failure = outcome.item.name, outcome.failure
     return failure if failure.startswith(f"{name}: ") else f"{name}: {failure}"
 
 
 def _own_dump_id(dump: Dump, path: Path) -> str:
-    """The dump a file comes from; files named together may come from several."""
+    """Return the dump that a file comes from; files named together may come from several."""
     day = day_in(path.name)
     return f"{dump.wiki}-{day:%Y%m%d}" if dump.is_named and day and dump.date else dump.dump_id

@@ -1,7 +1,7 @@
-"""What a rebuild from another dump has changed, page by page, and why.
+"""What a rebuild from another dump changed, page by page, and why.
 
-Compared are the old and new log and snapshot of a window. That a page was
-deleted is told by the new dump's own list of pages.
+Compares the old and new log and snapshot of a window. The new dump's own list of
+pages shows which pages were deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ class Rebuilt:
     """A window before and after a rebuild.
 
     Attributes:
-        window: which one.
-        old, new: versions by table: `revision_log`, `stable_snapshots`; a table that was not built is missing.
+        window: the window.
+        old, new: versions by table: `revision_log`, `stable_snapshots`; without a table that was not built.
     """
 
     window: Window
@@ -38,12 +38,12 @@ class Rebuilt:
 
 
 def write_changes(store: Store, rebuilt: Rebuilt, pages: Sequence[Version], provenance: Provenance) -> Version:
-    """Write the table `rebuild_changes` of a window; of an earlier rebuild nothing stays.
+    """Write the table `rebuild_changes` of a window, replacing the rows of an earlier rebuild.
 
     Args:
-        store: where it goes.
+        store: where it is written.
         rebuilt: the window.
-        pages: the partition of `pages` that tells which pages the new dump has.
+        pages: the partition of `pages` that lists the pages of the new dump.
         provenance: of the rebuild.
     """
     return store.write(REBUILD_CHANGES, rebuilt.window.key, _rows(rebuilt, pages), provenance)
@@ -67,21 +67,22 @@ def _rows(rebuilt: Rebuilt, pages: Sequence[Version]) -> Iterator[pa.Table]:
         yield REBUILD_CHANGES.conform(memory.sql(_QUERY, params={"start": start, "cut": cut}).to_arrow_table())
 
 
-# A row per page and kind of change. `logs` compares revisions, `snapshots` winners; a revision that stands under
-# another page now has come there by a merge of histories, and is neither removed here nor imported there.
+# One row per page and kind of change. `logs` compares revisions, `snapshots` chosen revisions. A revision that now
+# belongs to another page was moved there by a merge of histories; it is neither removed here nor imported there.
 _QUERY = """
 WITH logs AS (
     SELECT coalesce(o.page_id, n.page_id) AS page_id, coalesce(o.revision_id, n.revision_id) AS revision_id,
-           o.page_id IS NOT NULL AS stood, n.page_id IS NOT NULL AS stands,
+           o.page_id IS NOT NULL AS was_there, n.page_id IS NOT NULL AS is_there,
            coalesce(n.is_suppressed, false) AND NOT coalesce(o.is_suppressed, true) AS hidden
     FROM old_revision_log o FULL JOIN new_revision_log n USING (page_id, revision_id)
     WHERE (SELECT count(*) FROM old_revision_log) > 0
 ), moved AS (
     SELECT g.page_id, g.revision_id, c.page_id AS other_page_id
-    FROM logs g JOIN logs c USING (revision_id) WHERE g.stood AND NOT g.stands AND c.stands AND NOT c.stood
+    FROM logs g JOIN logs c USING (revision_id) WHERE g.was_there AND NOT g.is_there AND c.is_there AND NOT c.was_there
 ), snapshots AS (
     SELECT coalesce(o.page_id, n.page_id) AS page_id, coalesce(n.title, o.title) AS title,
-           o.page_id IS NOT NULL AS stood, n.page_id IS NOT NULL AS stands, o.has_text AND NOT n.has_text AS hidden,
+           o.page_id IS NOT NULL AS was_there, n.page_id IS NOT NULL AS is_there,
+           o.has_text AND NOT n.has_text AS hidden,
            o.revision_id AS old_revision_id, n.revision_id, o.entity_id AS old_entity_id, n.entity_id
     FROM old_stable_snapshots o FULL JOIN new_stable_snapshots n USING (page_id)
     WHERE (SELECT count(*) FROM old_stable_snapshots) > 0
@@ -90,10 +91,10 @@ WITH logs AS (
     FROM moved GROUP BY page_id
     UNION ALL
     SELECT page_id, 'imported', count(*), NULL FROM logs
-    WHERE stands AND NOT stood AND revision_id NOT IN (SELECT revision_id FROM moved) GROUP BY page_id
+    WHERE is_there AND NOT was_there AND revision_id NOT IN (SELECT revision_id FROM moved) GROUP BY page_id
     UNION ALL
     SELECT page_id, 'removed', count(*), NULL FROM logs
-    WHERE stood AND NOT stands AND revision_id NOT IN (SELECT revision_id FROM moved)
+    WHERE was_there AND NOT is_there AND revision_id NOT IN (SELECT revision_id FROM moved)
       AND page_id IN (SELECT page_id FROM new_pages) GROUP BY page_id
     UNION ALL
     SELECT page_id, 'suppressed', sum(n)::BIGINT, NULL FROM (
@@ -102,21 +103,21 @@ WITH logs AS (
     ) GROUP BY page_id
     UNION ALL
     SELECT page_id, 'deleted', sum(n)::BIGINT, NULL FROM (
-        SELECT page_id, count(*) AS n FROM logs WHERE stood AND NOT stands
+        SELECT page_id, count(*) AS n FROM logs WHERE was_there AND NOT is_there
           AND revision_id NOT IN (SELECT revision_id FROM moved) GROUP BY page_id
-        UNION ALL SELECT page_id, 0 FROM snapshots WHERE stood AND NOT stands
+        UNION ALL SELECT page_id, 0 FROM snapshots WHERE was_there AND NOT is_there
     ) WHERE page_id NOT IN (SELECT page_id FROM new_pages) GROUP BY page_id
     UNION ALL
     SELECT page_id, 'left', 0, NULL FROM snapshots
-    WHERE stood AND NOT stands AND page_id IN (SELECT page_id FROM new_pages)
+    WHERE was_there AND NOT is_there AND page_id IN (SELECT page_id FROM new_pages)
     UNION ALL
-    SELECT page_id, 'come', 0, NULL FROM snapshots WHERE stands AND NOT stood
+    SELECT page_id, 'come', 0, NULL FROM snapshots WHERE is_there AND NOT was_there
     UNION ALL
     SELECT page_id, 'winner_changed', 0, NULL FROM snapshots
-    WHERE stood AND stands AND old_revision_id <> revision_id
+    WHERE was_there AND is_there AND old_revision_id <> revision_id
     UNION ALL
     SELECT page_id, 'item_changed', 0, NULL FROM snapshots
-    WHERE stood AND stands AND old_entity_id IS DISTINCT FROM entity_id
+    WHERE was_there AND is_there AND old_entity_id IS DISTINCT FROM entity_id
 )
 SELECT (SELECT min(wiki) FROM (FROM new_stable_snapshots UNION ALL BY NAME FROM new_revision_log)) AS wiki,
        (SELECT max(dump_id) FROM (FROM new_stable_snapshots UNION ALL BY NAME FROM new_revision_log)) AS dump_id,

@@ -1,4 +1,4 @@
-"""Which pages of a wiki a home holds: all, one in so many by a hash, or those of a list."""
+"""Which pages of a wiki a home holds: all of them, a sample by a hash, or those of a list."""
 
 import hashlib
 import os
@@ -18,9 +18,9 @@ class PageChoice:
     """A part of a wiki's pages.
 
     Attributes:
-        name: as the setting `pages` has it: `all`, `1/<n>` or `list-<hash>`.
-        one_in: a page counts if a hash of its number falls on it, once in so many.
-        numbers, titles: of a list; a page that has either counts.
+        name: the value of the setting `pages`: `all`, `1/<n>` or `list-<hash>`.
+        one_in: n of a sample: one page in n is held, chosen by a hash of its number.
+        numbers, titles: of a list; a page with either is held.
     """
 
     name: str = ALL_PAGES
@@ -43,21 +43,21 @@ class PageChoice:
 
     @property
     def n_listed(self) -> int:
-        """How many pages a list names; 0 when there is none."""
+        """Number of pages in the list; 0 if there is no list."""
         return len(self.numbers) + len(self.titles)
 
     def may_take_from(self, page_range: tuple[int, int] | None) -> bool:
-        """Can a file with pages of these numbers hold any that counts?"""
+        """Can a file with pages of these numbers hold a page of the home?"""
         if page_range is None or self.titles or not self.name.startswith("list-"):
             return True
         return any(page_range[0] <= number <= page_range[1] for number in self.numbers)
 
 
 def choice_of(home: Home) -> PageChoice:
-    """Return which pages a home holds.
+    """Return the choice of pages that a home holds.
 
     Raises:
-        SettingsError: the list that the home was made with is gone.
+        SettingsError: the list with which the home was made is gone.
     """
     name = home.settings.pages
     if name.startswith("1/"):
@@ -66,46 +66,48 @@ def choice_of(home: Home) -> PageChoice:
         return PageChoice()
     path = _list_path(home.path, name)
     if not path.is_file():
-        raise SettingsError(f"pages: the home's list {path} is gone; name it again: tempkb build --pages FILE")
+        raise SettingsError(f"pages: the home's list {path} is missing; name it again: tempkb build --pages FILE")
     return _read(name, path.read_text("utf-8").splitlines())
 
 
 def read_list(file: Path) -> tuple[str, str]:
-    """Read a list of pages that a person has written.
+    """Read a list of pages that a user wrote.
 
     Args:
-        file: a page's number or title a line, a title of digits only in double quotes; blank lines and those with `#`
-            in front do not count.
+        file: one page per line, by number or title; a title of digits only is in double quotes. Blank lines and
+            lines that begin with `#` are ignored.
 
     Returns:
-        the value of the setting `pages` that stands for it, and its lines as a home keeps them.
+        the value of the setting `pages` for this list, and its lines as a home keeps them.
 
     Raises:
-        SettingsError: there is no such file, it is no text, a line can be no title, or it names no page.
+        SettingsError: there is no such file, it is not text, a line cannot be a title, or it names no page.
     """
     try:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"--pages {file}: cannot be read ({error}); expected a text file, a page a line") from None
+        raise SettingsError(
+            f"--pages {file}: cannot be read ({error}); expected a text file with one page per line"
+        ) from None
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#") and not may_be_title(line.strip().strip('"')):
             raise SettingsError(
-                f"--pages {file}, line {number}: found {line.strip()[:60]!r}, which no page can bear as its title; "
-                "expected a page's number or title a line"
+                f"--pages {file}, line {number}: found {line.strip()[:60]!r}, which cannot be the title of a page; "
+                "expected the number or title of one page per line"
             )
     wanted = sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
     if not wanted:
-        raise SettingsError(f"--pages {file}: names no page; expected a page's number or title a line")
-    said = "\n".join(wanted) + "\n"
-    return f"list-{hashlib.sha256(said.encode()).hexdigest()[:16]}", said
+        raise SettingsError(f"--pages {file}: names no page; expected the number or title of one page per line")
+    text = "\n".join(wanted) + "\n"
+    return f"list-{hashlib.sha256(text.encode()).hexdigest()[:16]}", text
 
 
-def keep_list(home: Path, name: str, said: str) -> None:
-    """Keep a list in the home that it is of."""
+def keep_list(home: Path, name: str, text: str) -> None:
+    """Keep a list in its home."""
     path = _list_path(home, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(f".{os.getpid()}.draft")
-    draft.write_text(said, "utf-8")
+    draft.write_text(text, "utf-8")
     draft.replace(path)
 
 

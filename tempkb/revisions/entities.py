@@ -1,4 +1,4 @@
-"""Joining Wikidata items to snapshots: a few columns in memory, looked up by bisection."""
+"""Joins Wikidata items to snapshots: a few columns in memory, looked up by bisection."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,7 +13,7 @@ _NOBODY = pa.schema([("page_id", pa.int64()), *((name, pa.string()) for name in 
 
 
 class EntityIds:
-    """Wikidata items by page number, with what tells them.
+    """Wikidata items by page number, with their source.
 
     Args:
         files: data files of `pages`, in key order.
@@ -23,11 +23,11 @@ class EntityIds:
         tables = [table for table in read_files(files, ["page_id", *_COLUMNS]) if table.num_rows]
         linked = pa.concat_tables([_NOBODY, *tables]).drop_null().combine_chunks()
         self._pages = linked["page_id"].to_numpy()
-        # One null at the end, so that a page beyond the last has something to take.
+        # One null at the end, as the item of pages beyond the last one.
         self._values = {name: pa.concat_arrays([*linked[name].chunks, pa.nulls(1, pa.string())]) for name in _COLUMNS}
 
     def attach(self, rows: pa.Table) -> pa.Table:
-        """Fill the columns `entity_id` and `entity_id_source` of snapshot rows, whatever stands in them."""
+        """Fill the columns `entity_id` and `entity_id_source` of snapshot rows, replacing what they hold."""
         pages = rows["page_id"].to_numpy()
         at = np.searchsorted(self._pages, pages)
         inside = at < len(self._pages)

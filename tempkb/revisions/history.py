@@ -1,8 +1,8 @@
-"""One page's revisions, gathered in any order and kept small.
+"""The revisions of one page, collected in any order and kept small.
 
-Of each revision a few dozen bytes are kept, in arrays; of each text only what
-can still win at some cut. What does not belong here: choosing winners
-(`stable.py`) and writing rows (`staging.py`).
+A few dozen bytes are kept of each revision, in arrays, and only those texts that
+can still be chosen at some cut. Choosing revisions (`stable.py`) and writing rows
+(`staging.py`) are done elsewhere.
 """
 
 import hashlib
@@ -12,27 +12,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tempkb.dumps.elements import SHA1_CHARS, Revision, TextState, unescape
-from tempkb.revisions.moves import Remark, may_tell_of_move
+from tempkb.revisions.moves import Remark, may_be_move
 from tempkb.revisions.texts import TextStore
 from tempkb.titles import Site
 from tempkb.wikitext.redirects import redirect_target, starts_like_redirect
 
 MINOR, SUPPRESSED, BLANK, ABSENT, REDIRECT = 1, 2, 4, 8, 16
 NO_SHA1 = bytes(SHA1_CHARS)
-"""Stands for an unknown hash: zero bytes, which are no digits of base 36."""
+"""Stands for an unknown hash: zero bytes, which are not digits of base 36."""
 _HEAD_BYTES = 2048
 _BASE36 = b"0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Cuts:
-    """The cuts asked for, with their lookback intervals, as whole seconds."""
+    """The cuts to build with their lookback intervals, in whole seconds since 1970."""
 
     def __init__(self, cuts: Sequence[int], lookback: int) -> None:
         self.cuts = sorted(cuts)
         self.lookback = lookback
 
     def any_touched(self, start: int, end: int) -> bool:
-        """Does a text that stands in [start, end) stand inside some interval?"""
+        """Is a text that is current in [start, end) current within some lookback interval?"""
         at = bisect_right(self.cuts, start)
         return at < len(self.cuts) and self.cuts[at] - self.lookback < end
 
@@ -43,18 +43,18 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Who:
-    """How contributors are told apart: account number, or a keyed hash of name or address."""
+    """How contributors are distinguished: by account number, or by a keyed hash of name or address."""
 
     salt: bytes
 
     def number(self, revision: Revision) -> int:
-        """Account number, or a negative hash; 0 when hidden."""
+        """Return the account number, or a negative hash; 0 if the contributor is hidden."""
         if revision.user_id is not None:
             return revision.user_id
         if revision.user_name is None:
             return 0
         digest = hashlib.blake2b(unescape(revision.user_name), digest_size=8, key=self.salt).digest()
-        # Accounts are above zero and nobody is 0, so a hash is below; one bit less, so that it fits a signed number.
+        # Account numbers are positive and 0 means hidden, so a hash is negative; it loses a bit to fit a signed number.
         return -(int.from_bytes(digest) >> 1 or 1)
 
 
@@ -63,18 +63,18 @@ class PageHistory:
 
     Args:
         page_id: number of the page.
-        cuts: which cuts are asked for; decides what texts are kept.
-        texts: where they are kept.
+        cuts: the cuts to build; they decide which texts are kept.
+        texts: where texts are kept.
         site: for reading redirects.
-        who: how contributors are told apart.
-        prune: drop texts that cannot win any more. Exact as long as no revision
+        who: how contributors are distinguished.
+        prune: drop texts that can no longer be chosen. Exact as long as no revision
             is taken back.
 
     Attributes:
         ids, parents, times, contents, sizes, people, flags: one entry per revision,
             in order of arrival. `contents` names the text; `sizes` is -1 when unknown.
-        sources: from which file of the item, by rank; a higher rank is newer.
-        arrival: positions in the order of arrival, once `settle` has sorted; None when they came sorted.
+        sources: rank of the file within the item; a higher rank is newer.
+        arrival: positions in the order of arrival if `settle` had to sort; None if they arrived sorted.
     """
 
     def __init__(self, page_id: int, cuts: Cuts, texts: TextStore, site: Site, who: Who, *, prune: bool = True) -> None:
@@ -94,15 +94,15 @@ class PageHistory:
         return len(self.ids)
 
     def add(self, revision: Revision, source: int) -> None:
-        """Take in the next revision of the page, in whatever order they come."""
+        """Add a revision of the page; revisions may come in any order."""
         state, text = revision.state, revision.text
         flags = MINOR if revision.is_minor else 0
         sha1, size = revision.sha1, revision.text_bytes
         if state is TextState.PRESENT:
             if not sha1 or size < 0:
                 sha1, size = _measure(text, sha1)
-            # A blank text begins with white space, a redirect with "#" or with white space before it: bytes up to "#".
-            # Either may also begin with an escape ("&") or a sign beyond ASCII. Nearly every text begins otherwise.
+            # Finds with one comparison the few texts that may be blank or a redirect. Blank texts begin with white
+            # space and redirects with "#" or white space, all at or below "#"; or with an escape or a non-ASCII sign.
             first = text[:1]
             if first <= b"#" or first >= b"\x80" or first == b"&":
                 flags |= self._look_closer(text)
@@ -113,12 +113,12 @@ class PageHistory:
         else:
             flags |= ABSENT
         index = len(self.ids)
-        # Twelve digits of base 36, 62 bits of the hash, name the content. Without a hash it is like no other:
-        # below zero, with another number for each revision.
+        # The first twelve digits of base 36, 62 bits of the hash, identify the content. A text without a hash counts
+        # as different from all others: it gets a negative number of its own.
         content = int(sha1[:12], 36) if sha1 and state is not TextState.SUPPRESSED else -1 - index
         time = revision.timestamp
         comment = revision.comment
-        if comment and may_tell_of_move(comment):
+        if comment and may_be_move(comment):
             self.remarks.append((index, comment))
         if self._ordered and index:
             follows = (time, revision.revision_id) > (self.times[-1], self.ids[-1])
@@ -137,7 +137,7 @@ class PageHistory:
         self.sha1s += sha1 or NO_SHA1
 
     def take_back(self, length: int) -> None:
-        """Forget all revisions but the first `length`: the rest came from a damaged part of a file."""
+        """Remove all revisions but the first `length`; the others came from a damaged part of a file."""
         for column in (
             self.ids,
             self.parents,
@@ -152,20 +152,20 @@ class PageHistory:
         del self.sha1s[length * SHA1_CHARS :]
         self.remarks = [remark for remark in self.remarks if remark[0] < length]
         self._waiting = None
-        # What is left may well be in order, but whether it is was noted for all of it; `settle` looks again.
+        # The rest may be in order, but `_ordered` described the longer history, so `settle` checks again.
         self._ordered = False
 
     def settle(self) -> int:
-        """Put the history in the order (time, revision id), each revision once; the newest file's counts.
+        """Sort the history by (time, revision id) and keep each revision once, as it is in the newest file.
 
         Returns:
             how many repeated revisions were dropped.
         """
         self._keep_or_drop_waiting(None)
-        # Nearly every page comes sorted and without repeats. What follows is for files that overlap or are mixed up.
+        # Nearly every page arrives sorted and without repeats. The rest handles files that overlap or are not sorted.
         if self._ordered and len(set(self.ids)) == len(self.ids):
             return 0
-        # Revision id -> where its newest row is. Of rows of one file the later one counts (>=).
+        # Revision id -> position of its newest row. Of two rows in one file the later one is kept (hence >=).
         newest: dict[int, int] = {}
         for index, revision_id in enumerate(self.ids):
             held = newest.get(revision_id)
@@ -174,56 +174,56 @@ class PageHistory:
         first_source: dict[int, int] = {}
         for index, revision_id in enumerate(self.ids):
             first_source.setdefault(revision_id, self.sources[index])
-        # `order` leads from the new positions to the old ones, `position` back.
+        # `order` maps new positions to old ones, `position` is its inverse.
         order = sorted(newest.values(), key=lambda index: (self.times[index], self.ids[index]))
         dropped = len(self.ids) - len(order)
         position = {index: at for at, index in enumerate(order)}
         self.arrival = [position[index] for index in range(len(self.ids)) if index in position]
-        # The row is the newest file's; the dump it is said to come from is the one that first brought it.
+        # The row is the one in the newest file, but its source is the file that had the revision first.
         self.sources = array("H", (min(first_source[self.ids[index]], self.sources[index]) for index in order))
         for name in ("parents", "times", "contents", "sizes", "people", "flags"):
             column = getattr(self, name)
             setattr(self, name, array(column.typecode, (column[index] for index in order)))
         self.sha1s = bytearray(b"".join(self._sha1_bytes(index) for index in order))
-        # The ids come last, since the sources were found by them.
+        # The ids are replaced last, since the lines above look up sources by the old ids.
         self.ids = array("q", (self.ids[index] for index in order))
-        self.remarks = sorted((position[index], said) for index, said in self.remarks if index in position)
+        self.remarks = sorted((position[index], comment) for index, comment in self.remarks if index in position)
         self._ordered = True
         return dropped
 
-    def told_moves(self) -> list[Remark]:
-        """Summaries that may tell of a move, oldest first. Call after `settle`."""
-        told = []
-        for at, said in self.remarks:
+    def possible_moves(self) -> list[Remark]:
+        """Return the edit summaries that may describe a move, oldest first. Call after `settle`."""
+        moves = []
+        for at, comment in self.remarks:
             is_null_edit = at > 0 and self.contents[at] == self.contents[at - 1]
-            # What a page begins with is no move of it: the redirect that a move leaves behind says the same words.
-            if at > 0 and (is_null_edit or b"moved" in said):
-                told.append(Remark(self.times[at], unescape(said).decode("utf-8", "replace"), is_null_edit))
-        return told
+            # The first revision is not a move of this page: a redirect that a move leaves behind has the same summary.
+            if at > 0 and (is_null_edit or b"moved" in comment):
+                moves.append(Remark(self.times[at], unescape(comment).decode("utf-8", "replace"), is_null_edit))
+        return moves
 
     def once_had_text(self, index: int) -> bool:
-        """Did the file give the text of this content, with the revision at a position or one before it?"""
+        """Did the file give the text of this content, at this position or an earlier one?"""
         content = self.contents[index]
         return any(
             self.contents[at] == content and not self.flags[at] & (ABSENT | SUPPRESSED) for at in range(index + 1)
         )
 
     def sha1_at(self, index: int) -> str | None:
-        """Base-36 hash of the text at a position; None when unknown or suppressed."""
+        """Return the base-36 SHA-1 of the text at a position; None if unknown or suppressed."""
         sha1 = self._sha1_bytes(index)
         return None if sha1 == NO_SHA1 else sha1.decode()
 
     def _sha1_bytes(self, index: int) -> bytes:
-        """The hash at a position, or `NO_SHA1`: all hashes lie one behind the other."""
+        """Return the hash at a position, or `NO_SHA1`; all hashes are stored one after another."""
         return bytes(self.sha1s[index * SHA1_CHARS : (index + 1) * SHA1_CHARS])
 
     def _keep_or_drop_waiting(self, following: tuple[int, int] | None) -> None:
-        """Store the text of the revision that came last, unless it can win at no cut; then it is forgotten.
+        """Keep the text of the last revision if it can be chosen at some cut; drop it otherwise.
 
-        How long it stood, and so whether it can win, is known only with the next revision.
+        For how long it was current, and so whether it can be chosen, is known only with the next revision.
 
         Args:
-            following: (time, id) of the next revision to come; None at the end of the page.
+            following: (time, id) of the next revision; None at the end of the page.
         """
         if self._waiting is None:
             return
@@ -233,13 +233,13 @@ class PageHistory:
         if self._prune and following is not None and following > (time, self.ids[-1]):
             wanted = self._cuts.any_touched(time, following[0])
         else:
-            # No revision follows, or one that is older: the texts came mixed up, and this one may stand until any cut.
+            # No next revision, or an older one (revisions are not sorted): the text may be current until any later cut.
             wanted = self._cuts.any_after(time)
         if wanted:
             self.text_numbers[content] = self._texts.add(text)
 
     def _look_closer(self, text: bytes) -> int:
-        # A cut through a character at the end of the head does no harm; winners are decoded strictly later.
+        # Cutting a character at the end of the head is harmless; chosen texts are decoded strictly later.
         head = unescape(text[:_HEAD_BYTES]).decode("utf-8", "ignore")
         if not head.strip() and not unescape(text).decode("utf-8", "replace").strip():
             return BLANK
@@ -249,13 +249,13 @@ class PageHistory:
 
 
 def _measure(text: bytes, sha1: bytes) -> tuple[bytes, int]:
-    """Length and, where the file gives none, MediaWiki's hash of an escaped text."""
+    """Return the hash (computed as MediaWiki does if the file has none) and the length of an escaped text."""
     plain = unescape(text)
     return sha1 or base36_sha1(plain), len(plain)
 
 
 def base36_sha1(text: bytes) -> bytes:
-    """MediaWiki's form of SHA-1: base 36, always `SHA1_CHARS` long.
+    """Return the SHA-1 in MediaWiki's form: base 36, always `SHA1_CHARS` long.
 
     >>> base36_sha1(b"")
     b'phoiac9h4m842xq45sp7s6u21eteeq1'

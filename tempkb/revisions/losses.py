@@ -1,6 +1,7 @@
 """Which windows must be read again because something that was written with them was lost to damage.
 
-Texts lie by quarter and tables of a dump by dump, so the windows that filled them do not lack anything of their own.
+Texts are partitioned by quarter and pages by dump, so the partitions of the windows that wrote them are not damaged
+themselves.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,17 +21,17 @@ from tempkb.windows import Granularity, window_of_key
 
 
 def rests_on_lost(store: Store, snapshot: Version) -> bool:
-    """Is a table of the snapshot's dumps, or a quarter with texts that won in it, damaged and not built again yet?"""
+    """Is a table of the snapshot's dumps, or a quarter with texts chosen in it, damaged and not built again yet?"""
     lost = {dump_id for table in (DUMP_FILES, PAGES, NAMESPACES) for dump_id in store.lake.lost(table.name)}
     if lost:
-        told = pages_of(snapshot)
-        if lost & {setting_of(snapshot, "dump_id"), told[0] if told else None}:
+        items_from = pages_of(snapshot)
+        if lost & {setting_of(snapshot, "dump_id"), items_from[0] if items_from else None}:
             return True
     return any(_lacks_texts(store, snapshot, quarter) for quarter in store.lake.lost(PAGE_WIKITEXTS.name))
 
 
 def owe_texts(store: Store, quarter: str) -> None:
-    """Before texts are added to a quarter that was lost, note the windows whose texts it held."""
+    """Before texts are added to a quarter that was lost, note the windows that had texts in it."""
     if quarter not in store.lake.lost(PAGE_WIKITEXTS.name):
         return
     if store.lake.current(PAGE_WIKITEXTS.name, quarter) is None:
@@ -40,7 +41,7 @@ def owe_texts(store: Store, quarter: str) -> None:
 
 
 def settle_texts(store: Store, windows: Iterable[str]) -> None:
-    """Note that the texts of some windows were read again, or are wanted no more."""
+    """Note that the texts of some windows were read again, or are no longer wanted."""
     keys = list(windows)
     for quarter in store.lake.lost(PAGE_WIKITEXTS.name):
         store.lake.settle(PAGE_WIKITEXTS.name, quarter, keys)
@@ -49,14 +50,14 @@ def settle_texts(store: Store, windows: Iterable[str]) -> None:
 def lacking_texts(
     snapshots: Sequence[Version], texts: Sequence[Version], logs: Sequence[Version], folder: Path
 ) -> dict[str, dict[str, int]]:
-    """Return how many revisions that won in a window lack their text, by quarter of the text and key of the window.
+    """Return how many revisions chosen in a window lack their text, by quarter of the text and key of the window.
 
-    Left out are texts that the log knows as suppressed by now, and windows that were asked for without texts.
+    Texts that the log marks as suppressed, and windows that were built without texts, are left out.
 
     Args:
         snapshots: versions of `stable_snapshots`.
-        texts: of `page_wikitexts`.
-        logs: of `revision_log`.
+        texts: versions of `page_wikitexts`.
+        logs: versions of `revision_log`.
         folder: where DuckDB may put what does not fit in memory.
     """
     named = [one for one in snapshots if PAGE_WIKITEXTS.name in (setting_of(one, "tables") or [PAGE_WIKITEXTS.name])]
@@ -82,14 +83,14 @@ _LACKING = f"""
 
 
 def _lacks_texts(store: Store, snapshot: Version, quarter: str) -> bool:
-    """Of a lost quarter: are texts of the snapshot's winners still to be read again?"""
+    """Are texts of the snapshot in a lost quarter still to be read again?"""
     if store.lake.current(PAGE_WIKITEXTS.name, quarter) is not None:
         return snapshot.partition in store.lake.owed(PAGE_WIKITEXTS.name, quarter)
     return has_winners(snapshot, quarter)
 
 
 def has_winners(snapshot: Version, quarter: str) -> bool:
-    """Was a revision that won in the snapshot saved in a quarter, named by its first day?"""
+    """Was a revision that the snapshot chose saved in a quarter? The quarter is named by its first day."""
     window = window_of_key(quarter, Granularity.QUARTER)
     first, last = (pa.scalar(_midnight(day), pa.timestamp("us", tz="UTC")) for day in (window.start, window.end))
     for rows in read_files(snapshot.paths(), ["revision_timestamp"]):

@@ -1,4 +1,4 @@
-"""Titles over time: a dump gives today's title; the comments of moves tell the earlier ones. Pure."""
+"""Titles over time: a dump gives today's title, and the summaries of moves give the earlier ones. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _TWO_LINKS = re.compile(rf"{_LINK}.*?{_LINK}", re.DOTALL)
 
 @dataclass(frozen=True)
 class Remark:
-    """An edit summary that may tell of a move.
+    """An edit summary that may describe a move.
 
     Attributes:
         time: seconds since 1970 of the revision.
         comment: the summary, unescaped.
-        is_null_edit: did the revision leave the text as it was, as every move does?
+        is_null_edit: did the revision leave the text unchanged, as every move does?
     """
 
     time: int
@@ -32,28 +32,28 @@ class Remark:
 
 @dataclass(frozen=True)
 class Naming:
-    """A title that a page bore from some second on."""
+    """A title that a page had from some second on."""
 
     since: int | None
     title: Title
     source: TitleSource
 
 
-def may_tell_of_move(comment: bytes) -> bool:
-    """Cheap test on raw bytes that never misses a move comment which `names_over_time` would use."""
+def may_be_move(comment: bytes) -> bool:
+    """Test cheaply whether a summary may be a move; never misses one that `names_over_time` would use."""
     return b"moved" in comment or comment.count(b"]]") > 1
 
 
 def names_over_time(remarks: Sequence[Remark], today: Title, site: Site) -> list[Naming]:
-    """Return the titles a page bore, oldest first; the first has no beginning.
+    """Return the titles that a page had, oldest first; the first has no beginning.
 
-    English summaries are known by their words. Those of other languages are
-    taken for moves when the edit changed nothing and its second link is the
-    title that the page bears next. Summaries that people typed are refused
+    English summaries are recognised by their words. A summary in another language
+    counts as a move if the edit changed nothing and its second link is the
+    title that the page had next. Summaries that people typed are ignored
     unless they fit the chain of titles, read backwards from today's.
 
-    A title is sourced `move_comment` when a comment says that the page got it
-    or left it, else `today`.
+    The source of a title is `move_comment` if a summary says that the page was moved to it
+    or from it, else `today`.
 
     Args:
         remarks: candidate summaries of one page, oldest first.
@@ -74,13 +74,13 @@ def names_over_time(remarks: Sequence[Remark], today: Title, site: Site) -> list
     namings += [Naming(time, after, "move_comment") for time, _, after in moves]
     last = namings[-1]
     if last.title != today:
-        # The page was moved once more, without a word; since when nobody knows.
+        # The page was moved once more without a summary, at an unknown time.
         namings[-1] = Naming(last.since, today, "today")
     return namings
 
 
 def naming_at(namings: Sequence[Naming], cut: int) -> Naming:
-    """Return the title borne just before the second `cut`."""
+    """Return the title that the page had just before the second `cut`."""
     borne = namings[0]
     for naming in namings[1:]:
         if naming.since is not None and naming.since >= cut:

@@ -1,4 +1,4 @@
-"""What a built window was made from and with, as its manifests tell."""
+"""What a built window was made from and with, according to its manifests."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from tempkb.windows import Window
 
 
 def tables_built_with(version: Version) -> set[str]:
-    """Return the tables that the run wrote which built this version."""
+    """Return the tables that were written by the run that built this version."""
     return set(setting_of(version, "tables") or ())
 
 
@@ -28,33 +28,33 @@ def is_of_other_files(store: Store, dump: Dump, window: Window, wanted: frozense
 
 
 def inputs_of(version: Version) -> dict[str, str]:
-    """The files and tables that a version was made from, with their hashes or versions."""
+    """Return the files and tables that a version was made from, with their hashes or versions."""
     return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
 def pages_of(version: Version) -> tuple[str, str] | None:
-    """The dump whose `pages` told the items of a snapshot, and the version of them; None when none did."""
-    for name, told in inputs_of(version).items():
+    """Return the dump and version of the `pages` that gave a snapshot its items; None if there are none."""
+    for name, version_name in inputs_of(version).items():
         if name.startswith(_PAGES):
-            return name.removeprefix(_PAGES), told
+            return name.removeprefix(_PAGES), version_name
     return None
 
 
 def settings_of(version: Version) -> dict[str, Any]:
-    """The settings that the manifest of a version gives."""
+    """Return the settings in the manifest of a version."""
     for row in version.side_rows(MANIFEST.name):
-        said: dict[str, Any] = json.loads(row["settings"])
-        return said
+        settings: dict[str, Any] = json.loads(row["settings"])
+        return settings
     return {}
 
 
 def setting_of(version: Version, name: str) -> Any:
-    """What the manifest of a version says of a setting."""
+    """Return the value of a setting in the manifest of a version."""
     return settings_of(version).get(name)
 
 
 def pages_input(pages: Version) -> dict[str, str]:
-    """How a manifest names `pages` as what the items were taken from."""
+    """Return `pages` in the form in which a manifest names it as the source of items."""
     return {f"{_PAGES}{pages.partition}": pages.version}
 
 
@@ -62,5 +62,5 @@ _PAGES = f"{PAGES.name} "
 
 
 def _history_of(version: Version) -> dict[str, str]:
-    """The history files that a version was built from, with their hashes."""
-    return {name: told for name, told in inputs_of(version).items() if not name.startswith(_PAGES)}
+    """Return the history files that a version was built from, with their hashes."""
+    return {name: digest for name, digest in inputs_of(version).items() if not name.startswith(_PAGES)}

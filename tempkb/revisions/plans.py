@@ -9,22 +9,22 @@ from tempkb.windows import Window, epoch_seconds, windows_until
 
 
 def plan_windows(
-    home: Home, windows: Sequence[Window], dump_id: str = "", *, only_told: bool = False
+    home: Home, windows: Sequence[Window], dump_id: str = "", *, only_listed: bool = False
 ) -> tuple[list[Plan], list[Window], dict[str, str]]:
     """Find the dump for each window.
 
     Args:
-        home: whose catalogue is asked.
+        home: the home whose dumps are searched.
         windows: to be built, oldest first.
-        dump_id: a dump that is to serve all of them; empty lets the catalogue choose.
-        only_told: leave out what was put into the folder without its publisher's list.
+        dump_id: a dump that must serve all of them; empty: the catalogue chooses.
+        only_listed: leave out dumps in the folder without their publisher's list.
 
     Returns:
         plans, oldest dump first; all windows of the home that the planned dumps
-        reach; and, for windows that no dump serves, why.
+        reach; and the windows that no dump serves, with the reason.
     """
     there = [dump for dump in find_dumps(home.dumps) if home.wiki in (None, dump.wiki)]
-    dumps = [dump for dump in there if dump.is_told or not only_told]
+    dumps = [dump for dump in there if dump.is_listed or not only_listed]
     served: dict[str, tuple[Dump, list[Window]]] = {}
     missing = {}
     for window in windows:
@@ -49,16 +49,18 @@ def _chosen(dumps: Iterable[Dump], dump_id: str, window: Window) -> Dump | None:
 
 
 def _why_not(home: Home, dumps: Sequence[Dump], dump_id: str, window: Window) -> str:
-    asked = [dump for dump in dumps if dump.history and (dump.dump_id == dump_id if dump_id else not dump.is_named)]
-    if not asked:
+    candidates = [
+        dump for dump in dumps if dump.history and (dump.dump_id == dump_id if dump_id else not dump.is_named)
+    ]
+    if not candidates:
         what = dump_id or "with a history"
         return f"no dump {what} below {home.dumps}; add one, or name files: tempkb build --dump FILE"
-    unfinished = [dump for dump in asked if dump.flaws and dump.horizon >= epoch_seconds(window.cut)]
+    unfinished = [dump for dump in candidates if dump.flaws and dump.horizon >= epoch_seconds(window.cut)]
     if unfinished:
         first = min(unfinished, key=lambda dump: dump.horizon)
         return f"dump {first.dump_id} would serve it, but is not complete: {'; '.join(first.flaws)}; fetch the rest"
-    newest = max(asked, key=lambda dump: dump.horizon)
+    newest = max(candidates, key=lambda dump: dump.horizon)
     return (
-        f"its cut {window.cut} lies after what {newest.dump_id} knows (until {horizon_day(newest)}); "
+        f"its cut {window.cut} is after the end of {newest.dump_id} ({horizon_day(newest)}); "
         "add a dump made at or after the cut"
     )

@@ -8,10 +8,10 @@ import numpy as np
 
 
 def plot_windows(labels: Sequence[str], pages: Sequence[int], edits: Sequence[int]) -> str:
-    """Return, as Markdown with an inline PNG, pages and edits per window.
+    """Return a plot of pages and edits per window, as Markdown with an inline PNG.
 
     Args:
-        labels: one per window, as people see it.
+        labels: one per window, as shown to people.
         pages: rows of the snapshot.
         edits: rows of the log.
     """

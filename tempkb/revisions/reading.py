@@ -1,7 +1,7 @@
 """One pass over one item: files that share pages, read once, page by page.
 
 Runs in a worker. Several files are read side by side, each in its own order of
-page numbers; a page that comes back later, in the same file or another, is read
+page numbers. A page that occurs again later, in the same file or another, is read
 again in a second pass over the item, with all its parts together.
 """
 
@@ -34,7 +34,7 @@ _REPORT_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of an item, the dump it belongs to, and the hash of its bytes as far as it is known."""
+    """A file of an item, the dump it belongs to, and the hash of its bytes if it is known."""
 
     path: Path
     dump_id: str
@@ -43,20 +43,20 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Item:
-    """What one worker is to do. All of it can be sent to another process.
+    """The work of one worker; all of it can be sent to another process.
 
     Attributes:
         name: for messages.
-        files: oldest dump first; of a revision in several the last file's counts.
+        files: oldest dump first; if a revision is in several, the last file's is kept.
         wiki: database name.
         windows: all windows of the home up to the horizon, oldest first.
-        asked: keys of the windows to build.
-        dump_id: of all items together; the pages' heads are written under it.
-        lookback_days: length of the interval that is judged.
+        to_build: keys of the windows to build.
+        dump_id: of all items together; the pages' headers are written under it.
+        lookback_days: length of the lookback interval.
         namespaces: numbers to keep in snapshots; None keeps all.
         salt: of the home.
-        strict: fail on the first damage instead of keeping whole pages.
-        rule: how the winner is chosen, `standing` or `tempel`.
+        strict: fail at the first damage instead of keeping complete pages.
+        rule: how a revision is chosen, `standing` or `tempel`.
         choice: which pages the home holds.
     """
 
@@ -64,7 +64,7 @@ class Item:
     files: tuple[SourceFile, ...]
     wiki: str
     windows: tuple[Window, ...]
-    asked: frozenset[str]
+    to_build: frozenset[str]
     dump_id: str
     lookback_days: int
     namespaces: frozenset[int] | None
@@ -76,23 +76,23 @@ class Item:
 
 @dataclass
 class Receipt:
-    """What came out of an item.
+    """Result of an item.
 
     Attributes:
-        runs: sorted rows; of those of the first pass, which are marked, the pages in `superseded` do not count.
-        superseded: pages whose rows of the first pass do not count.
+        runs: sorted rows; from those of the first pass, which are marked, the pages in `superseded` are left out.
+        superseded: pages whose rows of the first pass are replaced by the second.
         elements: `<revision>` tags counted in the bytes of each file.
         pages: pages read from each file.
-        whole: pages that could be read from each file, whether the home holds them or not.
-        kept: revisions of whole pages, each once.
-        outside: of these, revisions in no window asked for.
-        duplicates: revisions that came more than once, or came again from a newer dump.
+        whole: pages of each file that could be read, whether the home holds them or not.
+        kept: revisions of complete pages, each once.
+        outside: of these, revisions in none of the windows to build.
+        duplicates: repeats of a revision, in the same dump or a newer one.
         damages: by file name.
         not_chosen: revisions of pages that the home does not hold.
         other_namespace: pages left out of each window's snapshot for their namespace.
         notes: which program read each file, where there was a choice.
         peak_mb: largest memory of the process so far.
-        cpu_seconds: what the item took, the programs that decompress for it included.
+        cpu_seconds: processor time of the item, including the programs that decompress for it.
     """
 
     runs: list[tuple[Run, bool]] = field(default_factory=list)
@@ -112,20 +112,20 @@ class Receipt:
 
 
 Report = Callable[[float], None]
-"""Called now and then with the number of bytes on disk that were used up so far."""
+"""Called from time to time with the number of bytes on disk that have been read."""
 
 
 def read_item(item: Item, folder: Path, report: Report = lambda _done: None) -> Receipt:
-    """Read an item and leave its rows as sorted runs in `folder`.
+    """Read an item and write its rows as sorted runs to `folder`.
 
     Args:
-        item: what to do.
-        folder: an empty folder of this item's own.
-        report: called about twice a second with the bytes used so far.
+        item: what to read.
+        folder: an empty folder for this item alone.
+        report: called about twice a second with the bytes read so far.
 
     Raises:
         DamageError: in strict mode, at the first damage.
-        SourceError: a file is missing, is no export, or holds not one whole page.
+        SourceError: a file is missing, is not an export, or holds no complete page.
     """
     receipt = Receipt()
     began = sum(os.times()[:4])
@@ -160,11 +160,11 @@ class _Pass:
         self.item, self._report, self._only = item, report, only
         self._folder = folder
         dump_ids = [file.dump_id for file in item.files]
-        self.staging = Staging(folder, item.wiki, item.dump_id, dump_ids, item.windows, item.asked, item.rule)
-        asked = [window for window in item.windows if window.key in item.asked]
-        self._cuts = [Cut(window.key, epoch_seconds(window.cut)) for window in asked]
+        self.staging = Staging(folder, item.wiki, item.dump_id, dump_ids, item.windows, item.to_build, item.rule)
+        to_build = [window for window in item.windows if window.key in item.to_build]
+        self._cuts = [Cut(window.key, epoch_seconds(window.cut)) for window in to_build]
         self._lookback = item.lookback_days * 86_400
-        # The rule `tempel` counts whole days, rounded down, and takes in what was saved exactly at the cut.
+        # The rule `tempel` counts whole days, rounded down, and includes what was saved exactly at the cut.
         more = (1, 86_400 + 1) if item.rule == "tempel" else (0, 0)
         self._seconds = Cuts([cut.second + more[0] for cut in self._cuts], self._lookback + more[1])
         self._who = Who(item.salt)
@@ -177,8 +177,8 @@ class _Pass:
         self.not_chosen = 0
         self._seen = array("q")
         self._again: set[int] = set()
-        # By page, because a page may have to be read again: kept and dropped revisions, and the cuts at which it
-        # lay in another namespace, as stretches.
+        # By page, because a page may have to be read again: kept and dropped revisions, and ranges of positions of the
+        # cuts at which it was in another namespace.
         self._counts = (array("q"), array("l"), array("l"))
         self._elsewhere = (array("q"), array("i"), array("i"))
         self._bad_texts: defaultdict[str, list[Damage]] = defaultdict(list)
@@ -197,7 +197,7 @@ class _Pass:
         while any(heads):
             page_id = min(head.page_id for head in heads if head is not None)
             self._read_page(page_id, streams, heads)
-            self._tell(progress)
+            self._report_progress(progress)
         self._check_streams(streams)
         for history, head, site, _ in self._late.values():
             self._finish(history, head, site)
@@ -209,12 +209,12 @@ class _Pass:
                 self.notes[file.path.name] = own.note
 
     def to_read_again(self) -> set[int]:
-        """Pages that came in several places, or whose winner's text was dropped too early."""
+        """Return pages that occur in several places, or whose chosen text was dropped too early."""
         ids, counts = np.unique(np.array(self._seen), return_counts=True)
         return self._again | set(ids[counts > 1].tolist())
 
     def tally(self, receipt: Receipt, without: Sequence[int]) -> None:
-        """Add this pass's counts, pages in `without` left out."""
+        """Add this pass's counts, leaving out the pages in `without`."""
         skip = np.array(without, np.int64)
         pages, kept, dropped = (np.array(column) for column in self._counts)
         counted = ~np.isin(pages, skip)
@@ -230,7 +230,7 @@ class _Pass:
             receipt.other_namespace[cut.window] += n
 
     def _read_page(self, page_id: int, streams: Sequence[PageStream], heads: list[PageHead | None]) -> None:
-        """Gather the page from every file that has it next."""
+        """Collect the page from every file in which it is next."""
         history: PageHistory | None = None
         newest: tuple[PageHead, Site, int] | None = None
         for rank, stream in enumerate(streams):
@@ -267,19 +267,19 @@ class _Pass:
         return PageHistory(page_id, self._seconds, self._texts, site, self._who, prune=self._only is None)
 
     def _gather(self, history: PageHistory, stream: PageStream, rank: int) -> bool:
-        """Take in the page's revisions from one file; False if the page is broken there."""
+        """Add the page's revisions from one file; False if the page is broken there."""
         before = len(history)
         try:
             for revision in stream.revisions():
                 history.add(revision, rank)
         except BrokenPageError:
-            # The stream has noted what is lost; of this page nothing of this file is kept.
+            # The stream has noted what is lost; nothing of this page is kept from this file.
             history.take_back(before)
             return False
         return True
 
     def _skip(self, stream: PageStream) -> bool:
-        """Pass over a page that the home does not hold; False if it is broken, which the stream has noted."""
+        """Skip a page that the home does not hold; False if it is broken, which the stream has noted."""
         try:
             self.not_chosen += sum(1 for _ in stream.revisions())
         except BrokenPageError:
@@ -299,8 +299,8 @@ class _Pass:
         except TextMissingError:
             if self._only is not None:
                 raise ContractError(
-                    f"{self.item.name}: page {history.page_id} has a winner whose text was dropped though nothing was "
-                    "to be dropped; please report it. Nothing was written."
+                    f"{self.item.name}: the text chosen for page {history.page_id} was dropped though texts were not "
+                    "pruned; please report it. Nothing was written."
                 ) from None
             self._again.add(history.page_id)
             return
@@ -337,7 +337,7 @@ class _Pass:
             for damage in stream.damages:
                 raise DamageError(stream.name, damage.position, damage.of, damage.reason)
 
-    def _tell(self, progress: Sequence[Progress]) -> None:
+    def _report_progress(self, progress: Sequence[Progress]) -> None:
         now = time.monotonic()
         if now - self._reported > _REPORT_SECONDS:
             self._reported = now
@@ -345,7 +345,7 @@ class _Pass:
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the half-open stretches that rising positions form."""
+    """Yield the half-open ranges that increasing positions form."""
     begin = None
     for at, position in enumerate(positions):
         if begin is None:

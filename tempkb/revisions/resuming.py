@@ -1,4 +1,4 @@
-"""Which items are the same, and what came out of one as a file: a build that crashed goes on from there."""
+"""Names of items and receipts of finished ones, with which an interrupted build continues."""
 
 import dataclasses
 import hashlib
@@ -31,31 +31,31 @@ _BEFORE = "before.json"
 
 
 def item_name(item: Item) -> str:
-    """Name an item by all that its rows depend on: the bytes of its files, what is asked, and the code."""
+    """Name an item by everything that its rows depend on: the bytes of its files, the options, and the code."""
     files = [(file.path.name, file.dump_id, file.sha256) for file in item.files]
-    return _hash({**_asked(item), "files": files})
+    return _hash({**_options(item), "files": files})
 
 
 def plan_name(item: Item) -> str:
-    """Name the plan of an item by what all its items share, so that a file that is fetched anew costs only its own."""
-    return _hash(_asked(item))
+    """Name the plan of an item by what all its items share; a file that is fetched again changes only its own item."""
+    return _hash(_options(item))
 
 
-def _asked(item: Item) -> dict[str, Any]:
-    said = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
-    del said["files"], said["name"]
-    said |= {"windows": [window.key for window in item.windows], "asked": sorted(item.asked)}
-    said["namespaces"] = None if item.namespaces is None else sorted(item.namespaces)
-    said |= {"salt": item.salt.hex(), "choice": item.choice.name}
-    return {**said, "code": _code()}
+def _options(item: Item) -> dict[str, Any]:
+    options = {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
+    del options["files"], options["name"]
+    options |= {"windows": [window.key for window in item.windows], "to_build": sorted(item.to_build)}
+    options["namespaces"] = None if item.namespaces is None else sorted(item.namespaces)
+    options |= {"salt": item.salt.hex(), "choice": item.choice.name}
+    return {**options, "code": _code()}
 
 
-def _hash(said: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
+def _hash(options: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()[:24]
 
 
 def encode_receipt(receipt: Receipt) -> bytes:
-    """A receipt as JSON below its sum, with the sums of the files it tells of, all of which are on the disk by then."""
+    """Return a receipt as JSON after its checksum, with the checksums of its files, which are flushed to disk first."""
     sums = {}
     for path in sorted({path for run, _ in receipt.runs for path in run.paths()}):
         with path.open("rb") as handle:
@@ -69,8 +69,7 @@ def decode_receipt(data: bytes) -> Receipt:
     """Read a receipt back.
 
     Raises:
-        FileNotFoundError: files that it tells of are gone or are not as they were, or the receipt is not;
-            the item is then read once more.
+        FileNotFoundError: its files are missing or changed, or the receipt is damaged; the item is then read again.
     """
     digest, _, body = data.partition(b"\n")
     if hashlib.sha256(body).hexdigest().encode() != digest:
@@ -83,10 +82,10 @@ def decode_receipt(data: bytes) -> Receipt:
 
 
 class Before:
-    """Which versions stood before a build began, also to a later run that goes on with it.
+    """The versions that were current before a build began, also for a later run that continues it.
 
     Args:
-        lake: whose versions.
+        lake: with the versions.
         drafts: folder of the build's drafts, where they are noted.
     """
 
@@ -95,7 +94,7 @@ class Before:
         self._noted = _read_note(self._path) if self._path.exists() else {}
 
     def note(self, windows: Iterable[str], tables: Sequence[str]) -> None:
-        """Note what stands of some windows now, but for those that an earlier run has noted."""
+        """Note the current versions of some windows, except windows that an earlier run has noted."""
         for window in windows:
             if window not in self._noted:
                 versions = [self._lake.current(table, window) for table in tables]
@@ -105,7 +104,7 @@ class Before:
         draft.replace(self._path)
 
     def of(self, window: str) -> dict[str, Version]:
-        """What stood of a window, by table, as far as its files are still there as they were."""
+        """Return the version of each table of a window, leaving out versions whose files are gone or changed."""
         return {
             version.table: version for version in self._noted.get(window, []) if version.first_fault(sums=True) is None
         }
@@ -116,22 +115,22 @@ def _read_note(path: Path) -> dict[str, list[Version]]:
         return _VERSIONS.validate_json(path.read_bytes())
     except ValidationError:
         raise ContractError(
-            f"{path}: found something else than the note of an earlier run; what was read so far is of no use without "
+            f"{path}: this is not the note of an earlier run; what was read so far cannot be used without "
             "it: tempkb gc, then build again"
         ) from None
 
 
 def interrupted_windows(lake: Lake) -> list[frozenset[str]]:
-    """Return, for each build that ended while it wrote, the windows it was to write.
+    """Return, for each build that was interrupted, the windows that it was to write.
 
-    Only a build that is asked for all of them goes on from its finished items.
+    Only a build of all of them continues with its finished items.
     """
     notes = (folder / _BEFORE for folder in lake.unfinished())
     return [frozenset(_read_note(path)) for path in notes if path.exists()]
 
 
 def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:
-    """Return a new folder below `folder` for a run's items; what killed runs left half done is removed."""
+    """Return a new folder below `folder` for a run's items; remove what killed runs left unfinished."""
     used = {path for receipt in kept for run, _ in receipt.runs for path in (run.folder, *run.folder.parents)}
     tries = sorted(folder.glob("try-*"))
     for item in (path for one in tries for path in one.iterdir()):
@@ -142,7 +141,7 @@ def new_try(folder: Path, kept: Iterable[Receipt]) -> Path:
 
 @cache
 def _code() -> str:
-    """Hash of our own source files: other code may give other rows."""
+    """Return a hash of tempkb's own source files, since other code may give other rows."""
     root = Path(tempkb.__file__).parent
     hashes = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):

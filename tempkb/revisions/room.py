@@ -1,6 +1,6 @@
-"""The room of revisions: which text stood at each cut."""
+"""The room of revisions: the text of every page at each cut."""
 
 from tempkb.revisions.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.assets", "tempkb.revisions.checks"))
+ROOM = Room("revisions", TABLES, (), ("tempkb.revisions.assets",), ("tempkb.revisions.checking",))

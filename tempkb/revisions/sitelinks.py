@@ -1,41 +1,42 @@
-"""Wikidata items of pages by site links, where no `page_props` tells them, and windows that follow.
+"""Wikidata items of pages from site links, where there is no `page_props`, and the update of windows that follows.
 
-`pages` is filled first: an item belongs to the page that bears the title of its
+`pages` is filled first: an item belongs to the page that has the title of its
 site link on the day of the page's dump, by the Wikidata dump nearest to that day.
-Snapshots take their items from `pages`. Both are functions of what the home
-holds, so that it makes no difference which of the two dumps was read first.
+Snapshots take their items from `pages`. Both depend only on what the home holds,
+so the order in which the two dumps were read makes no difference.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
-import duckdb
-import pyarrow as pa
-
-from tempkb.dumps.sites import read_site
 from tempkb.dumps.tables import PAGES, SITELINK
-from tempkb.revisions.entities import EntityIds
 from tempkb.revisions.origins import inputs_of, pages_input, pages_of, settings_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import spilling_to, view_files
-from tempkb.store.parquet import open_parquet
+from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import EXCLUSIONS, Table
-from tempkb.titles import Site
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 from tempkb.windows import Window, window_of_key
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from tempkb.titles import Site
 
 _BATCH_ROWS = 1 << 16
 _TWICE = "site link that a second item has"
 
 
 def link_pages(store: Store, dump_id: str) -> Version | None:
-    """Bring the items of `pages` of a dump up to the nearest Wikidata dump; None if there are no such pages.
+    """Update the items of a dump's `pages` from the nearest Wikidata dump; None if there are no such pages.
 
     Raises:
-        SourceError: there are site links, but the wiki's namespaces are not written down.
+        SourceError: there are site links, but the wiki's namespaces have not been built.
     """
     with store.lake.partition_lock(PAGES.name, dump_id):
         pages = _standing(store, PAGES, dump_id)
@@ -43,8 +44,8 @@ def link_pages(store: Store, dump_id: str) -> Version | None:
             return pages
         links = nearest_links(store, pages)
         files = {name: sha for name, sha in inputs_of(pages).items() if not name.startswith(_LINKS)}
-        told = {f"{_LINKS}{links.partition}": links.version} if links else {}
-        provenance = Provenance(files | told, settings_of(pages))
+        links_input = {f"{_LINKS}{links.partition}": links.version} if links else {}
+        provenance = Provenance(files | links_input, settings_of(pages))
         with store.lake.staging() as folder, spilling_to(folder) as connection:
             view_files(connection, "pages", pages.paths(), PAGES.schema)
             repeated = _make_items(connection, store, dump_id, links)
@@ -64,34 +65,37 @@ def is_linked(store: Store, pages: Version) -> bool:
 def nearest_links(store: Store, pages: Version) -> Version | None:
     """Return the Wikidata dump whose day is nearest to that of `pages`, the earlier of two; None if none was read."""
     day = date.fromisoformat(settings_of(pages)["day"])
-    dated = [(told, one) for one in store.lake.versions(WIKIDATA_ENTITIES.name) if (told := _day_of(one))]
+    dated = [(own, one) for one in store.lake.versions(WIKIDATA_ENTITIES.name) if (own := _day_of(one))]
     return min(dated, key=lambda pair: (abs(pair[0] - day), pair[0], pair[1].partition), default=(day, None))[1]
 
 
 def unlinked_windows(store: Store) -> list[Window]:
-    """Return the windows of which the items in the snapshot are not those that `pages` has or should have."""
+    """Return the windows whose snapshot has other items than `pages` has, or should have."""
     linked: dict[str, str | None] = {}
     found = []
     for snapshot in store.lake.versions(STABLE_SNAPSHOTS.name):
         used = pages_of(snapshot)
-        if used is None or snapshot.schema != STABLE_SNAPSHOTS.fingerprint:
+        if used is None or not snapshot.fits(STABLE_SNAPSHOTS):
             continue
         dump_id, version = used
         if dump_id not in linked:
             pages = _standing(store, PAGES, dump_id)
             linked[dump_id] = None if pages is None else pages.version if is_linked(store, pages) else ""
-        # Pages that were taken out of the home, or are of an older version of the code, tell of nothing.
+        # Pages that were removed from the home, or were written by an older version of the code, are ignored.
         if linked[dump_id] is not None and linked[dump_id] != version:
             found.append(window_of_key(snapshot.partition, store.home.settings.granularity))
     return found
 
 
 def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str], Version]:
-    """Take the items of the windows' snapshots from `pages` as they should be; no other column changes.
+    """Update the items of the windows' snapshots from `pages`; no other column changes.
 
     Returns:
         the versions of `pages` and of the snapshots, by table and partition.
     """
+    # NumPy and Arrow come with it, which `unlinked_windows`, a question of `tempkb status`, does without.
+    from tempkb.revisions.entities import EntityIds
+
     versions: dict[tuple[str, str], Version] = {}
     entities: dict[str, EntityIds] = {}
     for window in windows:
@@ -118,8 +122,8 @@ def link_windows(store: Store, windows: Sequence[Window]) -> dict[tuple[str, str
 
 _LINKS = f"{WIKIDATA_ENTITIES.name} "
 
-# An item's page is the one that bears the title; of two of that title, as parts of a dump may name them, an article
-# goes before a redirect, then the older page, as where links are resolved.
+# The page of an item is the one with the title. If two pages have it, as the parts of one dump may, an article
+# goes before a redirect and then the older page goes first, as in resolving links.
 _LINKED = """
     WITH found AS (
         SELECT any_value(items.entity_id) AS entity_id, arg_min(page_id, (is_redirect, page_id)) AS page_id
@@ -133,11 +137,13 @@ _LINKED = """
 
 
 def _make_items(
-    connection: duckdb.DuckDBPyConnection, store: Store, dump_id: str, links: Version | None
+    connection: "duckdb.DuckDBPyConnection", store: Store, dump_id: str, links: Version | None
 ) -> list[Exclusion]:
-    """Make the table `items`, an item per title, and count the titles that a second item claims."""
+    """Make the table `items`, one item per title, and count the titles that a second item claims."""
     connection.execute("CREATE TEMP TABLE site_links (entity_id VARCHAR, namespace INTEGER, title VARCHAR)")
     if links is not None:
+        from tempkb.dumps.sites import read_site
+
         site = read_site(store, dump_id)
         for rows in read_files(links.paths(), ["entity_id", "site_title"]):
             connection.register("some_links", _normalised(rows.drop_null(), site))
@@ -157,8 +163,10 @@ def _make_items(
     return [Exclusion(_TWICE, n, example)] if n else []
 
 
-def _normalised(rows: pa.Table, site: Site) -> pa.Table:
-    """The titles of site links, which have their namespaces in front, as `pages` has them."""
+def _normalised(rows: "pa.Table", site: "Site") -> "pa.Table":
+    """Return site links with their titles in the form of `pages`: without the namespace in front."""
+    import pyarrow as pa
+
     titles = [site.normalize(text) for text in rows["site_title"].to_pylist()]
     return pa.table(
         {
@@ -169,26 +177,21 @@ def _normalised(rows: pa.Table, site: Site) -> pa.Table:
     )
 
 
-def _table_of(batch: pa.RecordBatch) -> pa.Table:
+def _table_of(batch: "pa.RecordBatch") -> "pa.Table":
+    import pyarrow as pa
+
     return pa.Table.from_batches([batch])
 
 
 def _standing(store: Store, table: Table, partition: str) -> Version | None:
-    """The version that counts, if it was written under the declaration of today."""
+    """Return the current version if it was written under the present declaration of the table."""
     version = store.lake.current(table.name, partition)
-    return version if version is not None and version.schema == table.fingerprint else None
+    return version if version is not None and version.fits(table) else None
 
 
 def _day_of(entities: Version) -> date | None:
-    """The day of a Wikidata dump; None if no item of it has a page in the wiki."""
-    for rows in _first_rows(entities):
-        day: date = rows["dump_date"][0].as_py()
-        return day
-    return None
-
-
-def _first_rows(version: Version) -> Iterator[pa.Table]:
-    for path in version.paths():
-        with open_parquet(path) as file:
-            for batch in file.iter_batches(1, columns=["dump_date"]):
-                yield pa.Table.from_batches([batch])
+    """Return the day of a Wikidata dump; None if none of its items has a page in the wiki."""
+    with asking() as memory:
+        found = memory.execute(f"SELECT dump_date FROM {parquet(entities.paths())} LIMIT 1").fetchone()
+    day: date | None = found[0] if found else None
+    return day

@@ -1,4 +1,4 @@
-"""One page's rows: its winner at each cut, with all that is told about it. Pure but for where rows go."""
+"""One page's rows: its chosen revision at each cut with everything derived from it. Pure except for where rows go."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from tempkb.wikitext.redirects import Redirect, read_redirect
 
 
 class TextMissingError(Exception):
-    """A winner's text was dropped before it was known to win; the page has to be read again without pruning."""
+    """The text of a chosen revision was dropped too early; the page must be read again without pruning."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut as the workers see it: window key and second."""
+    """A cut in a worker: window key and second."""
 
     window: str
     second: int
@@ -29,7 +29,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Winner:
-    """A page's winner at a cut, before its text was looked at."""
+    """A page's chosen revision at a cut, before its text is read."""
 
     cut: Cut
     stable: Stable
@@ -38,7 +38,7 @@ class Winner:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the text of a winner says."""
+    """What was read from the text of a chosen revision."""
 
     has_text: bool
     redirect: Redirect | None
@@ -49,7 +49,7 @@ _NO_READING = Reading(has_text=False, redirect=None, is_disambiguation=False)
 
 
 class PageSnapshots:
-    """Winners of one settled page at all cuts asked for.
+    """Chosen revisions of one settled page at all cuts to build.
 
     Args:
         page: the settled history.
@@ -58,12 +58,12 @@ class PageSnapshots:
         cuts: in time order.
         lookback: seconds.
         namespaces: numbers to keep, by the namespace at the cut; None keeps all.
-        rule: `standing`, or `tempel`, which looks past the cut and so takes all cuts together.
+        rule: `standing`, or `tempel`, which looks past the cut and so needs all cuts together.
 
     Attributes:
         winners: one per cut at which the page is kept.
-        elsewhere: positions in `cuts` at which it lay in another namespace.
-        not_utf8: (revision, source file) of winners whose text had to be repaired, once `texts` is through.
+        elsewhere: positions in `cuts` at which the page was in another namespace.
+        not_utf8: (revision, source file) of chosen revisions whose text had to be repaired; filled by `texts`.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class PageSnapshots:
         rule: str = "standing",
     ) -> None:
         self._page, self._site, self._lookback = page, site, lookback
-        self._namings = names_over_time(page.told_moves(), today, site)
+        self._namings = names_over_time(page.possible_moves(), today, site)
         self.winners: list[Winner] = []
         self.elsewhere: list[int] = []
         self.not_utf8: list[tuple[int, int]] = []
@@ -99,10 +99,10 @@ class PageSnapshots:
                 self.winners.append(Winner(cut, stable, naming))
 
     def texts(self, store: TextStore) -> Iterator[tuple[int, str]]:
-        """Yield (position, wikitext) of each distinct winner whose text the dump holds.
+        """Yield (position, wikitext) of each distinct chosen revision whose text the dump holds.
 
         Raises:
-            TextMissingError: before anything is yielded, when a text was dropped too early.
+            TextMissingError: a text was dropped too early; raised before anything is yielded.
         """
         page = self._page
         positions: dict[int, list[int]] = {}
@@ -130,7 +130,7 @@ class PageSnapshots:
         """Yield (window key, row of `staging.SNAPSHOT_COLUMNS`) for each winner.
 
         Args:
-            readings: what the texts say, by position.
+            readings: what was read from the texts, by position.
         """
         page = self._page
         people = _distinct_so_far(page.people) if self.winners else []
@@ -168,11 +168,11 @@ class PageSnapshots:
             )
 
     def read(self, text: str) -> Reading:
-        """Say what matters about a winner's wikitext."""
+        """Read redirect and disambiguation from the wikitext of a chosen revision."""
         return Reading(True, read_redirect(text, self._site), is_disambiguation(text))
 
     def _article_since(self) -> int | None:
-        """First second at which a known text that is neither redirect nor blank stood in the main namespace."""
+        """Return the first second at which the main namespace had a known text that is neither redirect nor blank."""
         page = self._page
         not_article = SUPPRESSED | BLANK | ABSENT | REDIRECT
         for index, flags in enumerate(page.flags):
@@ -190,7 +190,7 @@ class PageSnapshots:
 
 
 def _chosen_by_tempel(page: PageHistory, weak: bytes, cuts: Sequence[Cut], lookback: int) -> list[Stable | None]:
-    """What the rule `tempel` chooses at each cut; it reads revisions in the order of the file."""
+    """Return the choice of the rule `tempel` at each cut; it reads revisions in the order of the file."""
     order = page.arrival or range(len(page))
     seconds = [cut.second for cut in cuts]
     found = select_tempel([page.times[at] for at in order], [weak[at] for at in order], seconds, lookback // 86_400)
@@ -201,7 +201,7 @@ def _chosen_by_tempel(page: PageHistory, weak: bytes, cuts: Sequence[Cut], lookb
 
 
 def _distinct_so_far(people: Sequence[int]) -> list[int]:
-    """For each position, how many distinct known people there were up to it."""
+    """Return for each position how many distinct known people there are up to it."""
     seen: set[int] = {0}
     counts = []
     for number in people:

@@ -1,9 +1,9 @@
-"""The rule `standing`: which text is the most stable one of the last days before a cut. Pure.
+"""The rule `standing`: chooses the most stable text of the last days before a cut. Pure.
 
-A vandalised text seldom stands for more than minutes, so standing time is a
-cheap sign of good text. The idea is TempEL's (Zaporojets et al., NeurIPS 2022
-D&B, section 2); its code also counts time beyond the cut and treats a restored
-text as a new one, which this rule does not.
+A vandalised text is seldom current for more than minutes, so the time for which a
+text was current is a cheap sign of quality. The idea is TempEL's (Zaporojets et al.,
+NeurIPS 2022 D&B, section 2). TempEL's code also counts time after the cut and treats
+a restored text as a new one; this rule does neither.
 """
 
 from bisect import bisect_left
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """The winner of one page at one cut.
+    """The chosen revision of one page at one cut.
 
     Attributes:
         index: position in the history of the last revision before the cut that
-            carried the winning content for a positive time.
-        standing_seconds: time the content stood inside [cut - lookback, cut), all its spells added up.
+            had the chosen content for a positive time.
+        standing_seconds: time for which the content was current in [cut - lookback, cut), all spells added up.
         last_stood_at: end of its last spell, seconds since 1970; at most the cut.
         n_before: revisions before the cut.
         n_inside: revisions saved inside the interval.
@@ -34,23 +34,23 @@ class Stable:
 def select_stable(
     times: Sequence[int], contents: Sequence[int], is_weak: Sequence[bool | int], cut: int, lookback: int
 ) -> Stable | None:
-    """Return the content that stood longest in the `lookback` before `cut`.
+    """Return the content that was current for the longest time in the `lookback` before `cut`.
 
-    A restored text adds up with its earlier spells. Only time inside
-    [cut - lookback, cut) counts, and only revisions before the cut are known,
-    so nothing that happens later can change the result. Of equals the content
-    that stood latest wins. Weak contents (blank, suppressed) win only when
-    nothing else stood in the interval.
+    The times of a restored text are added to those of its earlier spells. Only time
+    inside [cut - lookback, cut) counts and only revisions before the cut are read,
+    so later history cannot change the result. Of equal times the content that was
+    current latest wins. Weak contents (blank, suppressed) win only if no other
+    content was current in the interval.
 
     Args:
         times: seconds since 1970 of each revision, in the order (time, revision id).
-        contents: for each revision a number that names its content.
+        contents: for each revision a number that identifies its content.
         is_weak: for each revision, is it blank or suppressed?
         cut: first second *not* in the snapshot.
         lookback: length of the interval, seconds.
 
     Returns:
-        The winner; None if the page was born at or after the cut.
+        the choice; None if the page was created at or after the cut.
     """
     n_before = bisect_left(times, cut)
     if not n_before:
@@ -60,7 +60,7 @@ def select_stable(
     n_inside = n_before - first
     if not n_inside:
         return Stable(n_before - 1, lookback, cut, n_before, 0)
-    # The revision saved before the interval, if any, stands at its beginning.
+    # The last revision before the interval, if any, is current at its beginning.
     spells: dict[int, tuple[int, int, int]] = {}
     strong: set[int] = set()
     for index in range(max(first - 1, 0), n_before):
@@ -73,6 +73,6 @@ def select_stable(
         spells[content] = (stood + end - start, end, index)
         if not is_weak[index]:
             strong.add(content)
-    # Spells compare by time, then by their end: of equals the one that stood latest. Weak ones only if all are weak.
+    # Contents compare by time, then by the end of the last spell. Weak ones are used only if all are weak.
     seconds, last, index = max(spells[content] for content in (strong or spells))
     return Stable(index, seconds, last, n_before, n_inside)

@@ -1,9 +1,9 @@
-"""The rule `tempel`: which revision TempEL's released code takes as stable, look-ahead included. Pure.
+"""The rule `tempel`: the revision that TempEL's released code takes as stable, look-ahead included. Pure.
 
-For comparison only: it knows what happens after a cut, so later history changes
-earlier snapshots, and a revision exactly at the cut is in the snapshot. Told
-anew from the code's behaviour (Zaporojets et al., 2022), and held to numbers
-that the code itself gave.
+For comparison only: it reads what happens after a cut, so later history changes
+earlier snapshots, and a revision exactly at the cut is in the snapshot. Written
+independently from the code's behaviour (Zaporojets et al., 2022), and tested
+against numbers that the code itself computed.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,22 +13,22 @@ from itertools import pairwise
 from tempkb.revisions.stable import Stable
 
 DAY = 86_400
-# Not in the paper: from so many days on, a later version always wins over an earlier one.
+# Not in the paper: after this many days, a later version always wins over an earlier one.
 ENOUGH_DAYS = 10
 
 
 def select_tempel(
     times: Sequence[int], is_empty: Sequence[bool | int], cuts: Sequence[int], lookback_days: int
 ) -> list[int | None]:
-    """Return for each cut the position of the chosen revision, or None where the page had none yet.
+    """Return for each cut the position of the chosen revision, or None if the page had none yet.
 
-    The list of cuts is one argument because it matters: what was saved after the
-    last of them is never read, so only there does the newest version end at the cut.
+    The list of cuts is one argument because it affects the result: revisions after the
+    last cut are never read, so only there does the newest version end at the cut.
 
     Args:
         times: seconds since 1970 of one page's revisions, in the order of the file.
-        is_empty: is the text of each empty once white space is stripped?
-        cuts: each is answered in its place.
+        is_empty: is the text of each revision empty after white space is stripped?
+        cuts: seconds since 1970; the results are in the same order.
         lookback_days: how far the window reaches back, in whole days rounded down.
     """
     end = _last_read(cuts)
@@ -36,11 +36,11 @@ def select_tempel(
 
 
 def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int, lookback: int) -> Stable:
-    """Tell of a chosen revision what `select_stable` tells of its winners; its text may not have stood at all.
+    """Return for a chosen revision the figures that `select_stable` returns; its text may never have been current.
 
     Args:
         times: of the whole history, in the order (time, revision id).
-        contents: of each revision a number that names its content.
+        contents: for each revision a number that identifies its content.
         index: position of the chosen one.
         cut: seconds since 1970.
         lookback: seconds.
@@ -55,13 +55,13 @@ def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int
 
 
 def _last_read(cuts: Sequence[int]) -> int:
-    # Each cut is compared with the first one only, so in a list out of order the last that exceeds it counts.
+    # Each cut is compared with the first one only, so in an unordered list the last cut that exceeds the first is used.
     return next((cut for cut in reversed(cuts) if cut > cuts[0]), cuts[0])
 
 
 def _read(times: Sequence[int], is_empty: Sequence[bool | int], cut: int, end: int) -> list[int]:
-    # In the order of the file: what was not blank, each younger than the one before, up to one revision after the cut.
-    # The first must not be younger than the cut; a file that begins with a younger one is read on until one is not.
+    # In the order of the file: revisions that are not blank, each later than the one before, up to one after the cut.
+    # The first must not be later than the cut; while it is, reading continues.
     kept: list[int] = []
     for at, time in enumerate(times):
         if is_empty[at] or time > end or (time <= times[kept[-1]] if kept else time > cut):
@@ -80,11 +80,11 @@ def _choose(times: Sequence[int], kept: Sequence[int], cut: int, lookback_days: 
         if (cut - times[at]) // DAY > lookback_days:
             chosen = at  # still before the window
             continue
-        lasted = times[at] - times[before]  # all its life, also what lies before the window or after the cut
+        lasted = times[at] - times[before]  # its whole life, including time before the window or after the cut
         if lasted > longest or lasted >= enough:
             chosen = before
         longest = max(longest, lasted)
-    lasted = cut - times[kept[-1]]  # negative where an edit after the cut was read
+    lasted = cut - times[kept[-1]]  # negative if an edit after the cut was read
     if lasted >= longest or lasted >= enough:
         chosen = kept[-1]
     return chosen

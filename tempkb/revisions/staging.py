@@ -1,10 +1,10 @@
 """Rows on their way from a worker to the lake: sorted runs in Arrow files, per partition.
 
-A worker gathers rows of all partitions in columns, and flushes them now and
-then as one file with one batch per partition. Pages mostly come in rising
+A worker collects rows of all partitions in columns, and flushes them from time to
+time as one file with one batch per partition. Pages usually come in increasing
 order, so the batches of a partition follow one another: they form one run, and
-no byte of them is written again. The step then merges, for each partition, the
-runs of all workers.
+none of their bytes is written again. The step then merges, for each partition,
+the runs of all workers.
 """
 
 from array import array
@@ -25,7 +25,8 @@ from tempkb.dumps.elements import SHA1_CHARS
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.history import MINOR, NO_SHA1, SUPPRESSED, PageHistory
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
-from tempkb.store.tables import INSTANT, Table
+from tempkb.store.tables import Table
+from tempkb.store.types import INSTANT
 from tempkb.windows import Granularity, Window, epoch_seconds, instant, window_of
 
 _LOG_ROWS = 1 << 17
@@ -42,7 +43,7 @@ class Run:
 
     Attributes:
         table: name of the table.
-        partition: of the rows.
+        partition: partition of the rows.
         folder: where the files of rows are.
         first: key of the first row.
         files: numbers of the files that hold the batches, in key order.
@@ -57,14 +58,14 @@ class Run:
     batches: tuple[int, ...]
 
     def paths(self) -> list[Path]:
-        """The files that hold the batches."""
+        """The files with the batches."""
         return [_path(self.folder, self.table, number) for number in self.files]
 
     def read(self, without: Numbers) -> Iterator[pa.Table]:
-        """Yield the rows a batch at a time, each file opened when its batch is due.
+        """Yield the rows one batch at a time; a file is opened when its batch is due.
 
         Args:
-            without: pages, in rising order, whose rows are left out.
+            without: pages, in increasing order, whose rows are left out.
         """
         for path, number in zip(self.paths(), self.batches, strict=True):
             with pa.memory_map(str(path)) as source:
@@ -77,9 +78,9 @@ class Run:
 
 
 class _Chains:
-    """Batches of one partition, put into as few runs as they come; of each run the last key is known.
+    """Joins batches of one partition into as few runs as possible; keeps the last key of each run.
 
-    A batch goes behind the run that ends nearest before it, so that batches that come in key order are one run.
+    A batch is appended to the run that ends nearest before it, so batches that come in key order form one run.
     """
 
     def __init__(self) -> None:
@@ -88,7 +89,7 @@ class _Chains:
         self._lasts: list[tuple[tuple[int, ...], int]] = []
 
     def add(self, first: tuple[int, ...], last: tuple[int, ...], file: int, batch: int) -> None:
-        """Take in a batch."""
+        """Add a batch."""
         n_before = bisect_left(self._lasts, (first,))
         if n_before:
             _, number = self._lasts.pop(n_before - 1)
@@ -101,23 +102,23 @@ class _Chains:
             column.append(value)
 
     def runs(self, table: str, partition: str, folder: Path) -> Iterator[Run]:
-        """Yield the runs, in the order in which each began."""
+        """Yield the runs, in the order in which they began."""
         for first, (files, batches) in zip(self._firsts, self._batches, strict=True):
             yield Run(table, partition, folder, first, tuple(files), tuple(batches))
 
 
 @dataclass
 class Staging:
-    """Gathers a worker's rows and writes them as runs.
+    """Collects a worker's rows and writes them as runs.
 
     Args:
-        folder: where runs go.
+        folder: where runs are written.
         wiki: database name.
-        dump_id: of the dump that is read; page heads are written under it.
+        dump_id: of the dump that is read; page headers are written under it.
         dump_ids: by rank of the source file.
         windows: all windows of the home up to the horizon, oldest first.
-        asked: keys of the windows that are built.
-        rule: how winners are chosen.
+        to_build: keys of the windows to build.
+        rule: how revisions are chosen.
     """
 
     folder: Path
@@ -125,7 +126,7 @@ class Staging:
     dump_id: str
     dump_ids: Sequence[str]
     windows: Sequence[Window]
-    asked: frozenset[str]
+    to_build: frozenset[str]
     rule: str = "standing"
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class Staging:
         self._end = epoch_seconds(self.windows[-1].end)
         self._n_files: Counter[str] = Counter()
         self._chains: defaultdict[tuple[str, str], _Chains] = defaultdict(_Chains)
-        # Revisions outside the windows asked for, by page, because a page may be read again.
+        # Revisions outside the windows to build, by page, because a page may be read again.
         self._outside: list[tuple[Numbers, Numbers]] = []
         self._heads: list[tuple[int, int, str, bool]] = []
         self._clear_log()
@@ -143,7 +144,7 @@ class Staging:
         self._text_bytes = 0
 
     def add_log(self, page: PageHistory) -> None:
-        """Take in the revisions of a settled page."""
+        """Add the revisions of a settled page."""
         self._pages.extend([page.page_id] * len(page))
         for own, its in zip(self._log, _log_columns(page), strict=True):
             own.extend(its)
@@ -152,55 +153,55 @@ class Staging:
             self.flush_log()
 
     def add_snapshot(self, window: str, row: tuple[Any, ...]) -> None:
-        """Take in a row of a snapshot, in the order of `SNAPSHOT_COLUMNS`."""
+        """Add a row of a snapshot, in the order of `SNAPSHOT_COLUMNS`."""
         self._snapshots.setdefault(window, []).append(row)
         self._n_snapshots += 1
         if self._n_snapshots >= _SNAPSHOT_ROWS:
             self.flush_snapshots()
 
     def add_text(self, page_id: int, revision_id: int, time: int, source: int, text: str) -> None:
-        """Take in the wikitext of a winner."""
+        """Add the wikitext of a chosen revision."""
         self._texts.append((page_id, revision_id, time, source, text))
         self._text_bytes += len(text)
         if self._text_bytes >= _TEXT_BYTES:
             self.flush_texts()
 
     def flush(self) -> None:
-        """Write all that is gathered."""
+        """Write all collected rows."""
         self.flush_log()
         self.flush_snapshots()
         self.flush_texts()
         self.flush_heads()
 
     def runs(self) -> list[Run]:
-        """All that was written, by table and partition."""
+        """Return all runs that were written, by table and partition."""
         found = sorted(self._chains.items(), key=lambda one: one[0])
         return [run for (table, key), chains in found for run in chains.runs(table, key, self.folder)]
 
     def n_outside(self, without: Sequence[int] = ()) -> int:
-        """Count revisions that lie in no window asked for, pages in `without` left out."""
+        """Count revisions in none of the windows to build, leaving out the pages in `without`."""
         skip = np.array(without, np.int64)
         return sum(int(n[~np.isin(pages, skip)].sum()) for pages, n in self._outside)
 
     def add_head(self, page_id: int, namespace: int, title: str, *, is_redirect: bool) -> None:
-        """Take in a page as its newest dump names it."""
+        """Add a page with the name that it has in its newest dump."""
         self._heads.append((page_id, namespace, title, is_redirect))
         if len(self._heads) >= _PAGE_ROWS:
             self.flush_heads()
 
     def flush_log(self) -> None:
-        """Write the gathered revisions, sorted by window and key; those of windows not asked for are only counted."""
+        """Write the collected revisions, sorted by window and key; those of other windows are only counted."""
         if not self._pages:
             return
         pages = np.array(self._pages, np.int64)
         ids, parents, times, sizes, people, flags, sources = (np.array(column) for column in self._log)
-        # The first window also holds all before it.
+        # The first window also holds everything before it.
         windows = np.maximum(np.searchsorted(self._starts, times, "right") - 1, 0)
-        # What is saved after all windows gets a number behind the last one, for which nobody asks.
+        # Revisions after all windows get a number behind the last one, which is never built.
         windows[times >= self._end] = len(self.windows)
-        asked = np.array([window.key in self.asked for window in self.windows] + [False])
-        self._outside.append(np.unique(pages[~asked[windows]], return_counts=True))
-        # By window, then page, then revision: lexsort takes the first column last.
+        to_build = np.array([window.key in self.to_build for window in self.windows] + [False])
+        self._outside.append(np.unique(pages[~to_build[windows]], return_counts=True))
+        # By window, then page, then revision: lexsort takes the most significant column last.
         order = np.lexsort((ids, pages, windows))
         edges = np.searchsorted(windows[order], np.arange(len(self.windows) + 1))
         names = _contributors(people)
@@ -213,7 +214,7 @@ class Staging:
         batches: dict[str, pa.Table] = {}
         for number, window in enumerate(self.windows):
             rows = order[edges[number] : edges[number + 1]]
-            if window.key not in self.asked or not len(rows):
+            if window.key not in self.to_build or not len(rows):
                 continue
             suppressed = (flags[rows] & SUPPRESSED) > 0
             batches[window.key] = _table(
@@ -235,7 +236,7 @@ class Staging:
         self._clear_log()
 
     def flush_snapshots(self) -> None:
-        """Write the gathered snapshot rows."""
+        """Write the collected snapshot rows."""
         by_key = {window.key: window for window in self.windows}
         batches = {}
         for key, rows in sorted(self._snapshots.items()):
@@ -259,7 +260,7 @@ class Staging:
         self._snapshots, self._n_snapshots = {}, 0
 
     def flush_texts(self) -> None:
-        """Write the gathered wikitexts."""
+        """Write the collected wikitexts."""
         by_quarter: dict[date, list[tuple[int, int, int, int, str]]] = {}
         for row in self._texts:
             quarter = window_of(instant(row[2]).date(), Granularity.QUARTER).start
@@ -282,7 +283,7 @@ class Staging:
         self._texts, self._text_bytes = [], 0
 
     def flush_heads(self) -> None:
-        """Write the gathered page heads, as rows of `pages` for which nothing else is known."""
+        """Write the collected page headers, as rows of `pages` whose other columns are null."""
         if not self._heads:
             return
         pages, namespaces, titles, redirects = zip(*sorted(self._heads), strict=True)
@@ -322,7 +323,7 @@ class Staging:
                 self._chains[table.name, partition].add(first, last, file, number)
 
 
-# What `add_snapshot` takes, in this order; page_id comes first, so that rows sort by it.
+# The values that `add_snapshot` takes, in this order; page_id is first, so that rows sort by it.
 SNAPSHOT_COLUMNS = (
     "page_id",
     "namespace",
@@ -361,17 +362,17 @@ def _table(declared: Table, **columns: Any) -> pa.Table:
     arrays = []
     for column in declared.columns:
         values = columns[column.name]
-        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.type))
+        arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.arrow))
     fitted = [values.cast(field.type) for values, field in zip(arrays, declared.schema, strict=True)]
     return pa.Table.from_arrays(fitted, schema=declared.schema)
 
 
 def _instants(seconds: Any) -> pa.Array:
-    return pc.multiply(pa.array(seconds, pa.int64()), 1_000_000).cast(pa.timestamp("us")).cast(INSTANT)
+    return pc.multiply(pa.array(seconds, pa.int64()), 1_000_000).cast(pa.timestamp("us")).cast(INSTANT.arrow)
 
 
 def _contributors(people: Numbers) -> pa.Array:
-    """Account numbers become `u<number>`, hashes `x<hex>`, hidden people null."""
+    """Turn account numbers into `u<number>`, hashes into `x<hex>`, and hidden people into null."""
     accounts = pc.binary_join_element_wise("u", pc.cast(pa.array(people), pa.string()), "")
     hashed = people < 0
     if hashed.any():

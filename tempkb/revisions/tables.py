@@ -1,9 +1,8 @@
-"""Tables of the room: every revision, the winning texts, and what stood at each cut."""
-
-import pyarrow as pa
+"""Tables of the room: all revisions, the chosen revision of each page at each cut, and their texts."""
 
 from tempkb.dumps.tables import DUMP_ID, ENTITY_ID_SOURCE, ITEM_HAS_A_SOURCE, WIKI
-from tempkb.store.tables import INSTANT, Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT32, INT64, STRING
 
 REVISION_LOG = Table(
     name="revision_log",
@@ -11,16 +10,20 @@ REVISION_LOG = Table(
     columns=(
         WIKI,
         DUMP_ID,
-        Column("window_start", pa.date32(), "first day of the window of the edit; the first also holds all before"),
-        Column("page_id", pa.int64(), "number of the page"),
-        Column("revision_id", pa.int64(), "number of the revision"),
-        Column("parent_id", pa.int64(), "revision it was made from; null for the first or when unknown"),
-        Column("revision_timestamp", INSTANT, "when it was saved"),
-        Column("contributor", pa.string(), "u<account number>, or x<keyed hash> of name or address; null when hidden"),
-        Column("text_sha1", pa.string(), "MediaWiki's base-36 SHA-1 of the main text; null when suppressed or unknown"),
-        Column("text_bytes", pa.int64(), "UTF-8 length of the main text; null when suppressed or unknown"),
-        Column("is_minor", pa.bool_(), "marked as a minor edit"),
-        Column("is_suppressed", pa.bool_(), "its text is hidden from the public"),
+        Column(
+            "window_start",
+            DATE,
+            "first day of the window in which it was saved; the first window also holds everything earlier",
+        ),
+        Column("page_id", INT64, "page id"),
+        Column("revision_id", INT64, "revision id"),
+        Column("parent_id", INT64, "id of the revision on which it is based; null for the first or if unknown"),
+        Column("revision_timestamp", INSTANT, "instant at which it was saved"),
+        Column("contributor", STRING, "u<account number>, or x<keyed hash> of the name or IP address; null if hidden"),
+        Column("text_sha1", STRING, "MediaWiki's base-36 SHA-1 of the main text; null if suppressed or unknown"),
+        Column("text_bytes", INT64, "UTF-8 length of the main text; null if suppressed or unknown"),
+        Column("is_minor", BOOL, "is it marked as a minor edit?"),
+        Column("is_suppressed", BOOL, "is its text hidden from the public?"),
     ),
     key=("page_id", "revision_id"),
     family=Family.WINDOW,
@@ -37,35 +40,53 @@ REVISION_LOG = Table(
 
 STABLE_SNAPSHOTS = Table(
     name="stable_snapshots",
-    meaning="For each page and cut, the revision whose text stood longest in the days before the cut.",
+    meaning="For each page and cut, the revision whose text was current longest in the days before the cut.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("window_start", pa.date32(), "first day of the window that ends at the cut"),
-        Column("cut", pa.date32(), "midnight UTC of this day: the first instant not in the snapshot"),
-        Column("page_id", pa.int64(), "number of the page"),
-        Column("namespace", pa.int32(), "number of the namespace at the cut"),
-        Column("title", pa.string(), "title at the cut: spaces, no namespace prefix"),
-        Column("title_source", pa.string(), "move_comment (a move's summary tells it) or today (the dump's own title)"),
-        Column("revision_id", pa.int64(), "last revision before the cut that carried the winning text"),
-        Column("revision_timestamp", INSTANT, "when that revision was saved"),
-        Column("page_created_at", INSTANT, "first revision of the page, whatever it held"),
-        Column("article_since", INSTANT, "first text in the main namespace, neither redirect nor blank; null: none"),
-        Column("stability_rule", pa.string(), "how the winner was chosen: standing, or tempel (looks past the cut)"),
-        Column("standing_seconds", pa.int64(), "time the winning text stood inside the lookback interval, all spells"),
-        Column("standing_share", pa.float64(), "that time as a fraction of the interval"),
-        Column("last_stood_at", INSTANT, "end of its last spell, at most the cut"),
-        Column("n_revisions_in_interval", pa.int64(), "revisions saved inside the lookback interval"),
-        Column("n_revisions", pa.int64(), "revisions saved before the cut"),
-        Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
-        Column("text_sha1", pa.string(), "MediaWiki's base-36 SHA-1 of the winning text; null when hidden or unknown"),
-        Column("has_text", pa.bool_(), "the dump gave the text, so page_wikitexts has it (until a rebuild hides it)"),
-        Column("is_blank", pa.bool_(), "the winning text is empty or white space: nothing else stood"),
-        Column("redirect_namespace", pa.int32(), "namespace of the winning redirect's target; null: not a redirect"),
-        Column("redirect_title", pa.string(), "title of the winning redirect's target; null when not a redirect"),
-        Column("redirect_section", pa.string(), "part of that page it points to; null: the whole page, or no redirect"),
-        Column("is_disambiguation", pa.bool_(), "the winning text carries a disambiguation template or magic word"),
-        Column("entity_id", pa.string(), "Wikidata item (QID) linked on the dump's day; null when none or unknown"),
+        Column("window_start", DATE, "first day of the window that ends at the cut"),
+        Column("cut", DATE, "midnight UTC of this day: the first instant not in the snapshot"),
+        Column("page_id", INT64, "page id"),
+        Column("namespace", INT32, "namespace number at the cut"),
+        Column("title", STRING, "title at the cut, with spaces and without namespace prefix"),
+        Column("title_source", STRING, "move_comment (from the summary of a move) or today (the title in the dump)"),
+        Column("revision_id", INT64, "chosen revision: the last one before the cut with the chosen text"),
+        Column("revision_timestamp", INSTANT, "instant at which the chosen revision was saved"),
+        Column("page_created_at", INSTANT, "instant of the page's first revision, whatever its content"),
+        Column(
+            "article_since",
+            INSTANT,
+            "instant of the first text in the main namespace, neither redirect nor blank; null if none",
+        ),
+        Column("stability_rule", STRING, "rule of the choice: standing, or tempel (looks past the cut)"),
+        Column(
+            "standing_seconds",
+            INT64,
+            "seconds for which the chosen text was current in the lookback interval, all spells added up",
+        ),
+        Column("standing_share", FLOAT64, "standing_seconds as a fraction of the lookback interval"),
+        Column("last_stood_at", INSTANT, "end of the chosen text's last spell, at most the cut"),
+        Column("n_revisions_in_interval", INT64, "number of revisions saved in the lookback interval"),
+        Column("n_revisions", INT64, "number of revisions saved before the cut"),
+        Column("n_contributors", INT64, "number of distinct known contributors before the cut"),
+        Column("text_sha1", STRING, "MediaWiki's base-36 SHA-1 of the chosen text; null if hidden or unknown"),
+        Column(
+            "has_text",
+            BOOL,
+            "did the dump have the text? Then page_wikitexts has it, until a rebuild finds it suppressed",
+        ),
+        Column("is_blank", BOOL, "is the chosen text empty or white space? Only if the interval had no other text"),
+        Column(
+            "redirect_namespace", INT32, "namespace of the redirect's target; null if the chosen text is not a redirect"
+        ),
+        Column("redirect_title", STRING, "title of the redirect's target; null if the chosen text is not a redirect"),
+        Column(
+            "redirect_section",
+            STRING,
+            "section of the redirect's target; null if it is the whole page, or not a redirect",
+        ),
+        Column("is_disambiguation", BOOL, "does the chosen text have a disambiguation template or magic word?"),
+        Column("entity_id", STRING, "Wikidata item (QID) linked on the dump's day; null if none or unknown"),
         ENTITY_ID_SOURCE,
     ),
     key=("page_id",),
@@ -73,7 +94,7 @@ STABLE_SNAPSHOTS = Table(
     partitioned_by="window",
     partition_columns=("window_start",),
     rules=(
-        # TempEL's rule lets a revision saved exactly at the cut win, and one that did not stand in the interval.
+        # TempEL's rule may choose a revision saved exactly at the cut, and one that was not current in the interval.
         Rule(
             "before_the_cut",
             "no revision at or after its cut",
@@ -88,7 +109,7 @@ STABLE_SNAPSHOTS = Table(
         ),
         Rule(
             "born_before",
-            "a page is created no later than its winner",
+            "a page is created no later than its chosen revision",
             "page_created_at > revision_timestamp OR article_since >= cut::TIMESTAMP",
         ),
         Rule(
@@ -103,15 +124,15 @@ STABLE_SNAPSHOTS = Table(
 
 PAGE_WIKITEXTS = Table(
     name="page_wikitexts",
-    meaning="Raw wikitext of every revision that won at some cut, each once, by the quarter it was saved in.",
+    meaning="Raw wikitext of every chosen revision, each once, by the quarter in which the revision was saved.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("quarter", pa.date32(), "first day of the quarter in which the revision was saved"),
-        Column("page_id", pa.int64(), "number of the page"),
-        Column("revision_id", pa.int64(), "number of the revision"),
-        Column("revision_timestamp", INSTANT, "when it was saved"),
-        Column("wikitext", pa.string(), "the main slot's text as people wrote it", is_bulk=True),
+        Column("quarter", DATE, "first day of the quarter in which the revision was saved"),
+        Column("page_id", INT64, "page id"),
+        Column("revision_id", INT64, "revision id"),
+        Column("revision_timestamp", INSTANT, "instant at which it was saved"),
+        Column("wikitext", STRING, "text of the main slot as stored by the wiki", is_bulk=True),
     ),
     key=("page_id", "revision_id"),
     family=Family.WINDOW,
@@ -123,28 +144,29 @@ PAGE_WIKITEXTS = Table(
 
 REBUILD_CHANGES = Table(
     name="rebuild_changes",
-    meaning="What the last rebuild of a window has changed, page by page, and why.",
+    meaning="Changes that the last rebuild of a window made, page by page, and their kinds.",
     columns=(
         WIKI,
         DUMP_ID,
-        Column("previous_dump_id", pa.string(), "dump from which the window was built before"),
-        Column("window_start", pa.date32(), "first day of the window that was rebuilt"),
-        Column("cut", pa.date32(), "midnight UTC of this day: the end of the window"),
-        Column("page_id", pa.int64(), "number of the page"),
-        Column("title", pa.string(), "title at the cut; null when no snapshot had the page"),
+        Column("previous_dump_id", STRING, "dump from which the window was built before the rebuild"),
+        Column("window_start", DATE, "first day of the window that was rebuilt"),
+        Column("cut", DATE, "midnight UTC of this day: the end of the window"),
+        Column("page_id", INT64, "page id"),
+        Column("title", STRING, "title at the cut; null if no snapshot had the page"),
         Column(
             "change",
-            pa.string(),
-            "deleted (the page is gone from the dump), removed (revisions are), suppressed (texts are hidden), "
-            "imported (revisions have come), merged (revisions stand under another page), left or come (the page, in "
-            "the snapshot), winner_changed, item_changed (another Wikidata item, for one after a merge of items)",
+            STRING,
+            "deleted (the dump no longer has the page), removed (it has the page, but no longer these revisions), "
+            "suppressed (texts are hidden), imported (revisions were added), merged (revisions now belong to another "
+            "page), left or come (the page left or entered the snapshot), winner_changed (another revision is chosen), "
+            "item_changed (another Wikidata item, as after a merge of items)",
         ),
-        Column("n_revisions", pa.int64(), "revisions of the window that this is about; 0 when about the snapshot"),
-        Column("other_page_id", pa.int64(), "of merged: the page (the first, if several) where revisions stand now"),
-        Column("old_revision_id", pa.int64(), "winner before; null when the page was in no snapshot"),
-        Column("revision_id", pa.int64(), "winner now; null when the page is in no snapshot"),
-        Column("old_entity_id", pa.string(), "Wikidata item before; null when none or unknown"),
-        Column("entity_id", pa.string(), "Wikidata item now; null when none or unknown"),
+        Column("n_revisions", INT64, "number of revisions of the window that are affected; 0 if only the snapshot is"),
+        Column("other_page_id", INT64, "for merged: the page (the first, if several) to which revisions now belong"),
+        Column("old_revision_id", INT64, "chosen revision before; null if the snapshot did not have the page"),
+        Column("revision_id", INT64, "chosen revision now; null if the snapshot does not have the page"),
+        Column("old_entity_id", STRING, "Wikidata item before; null if none or unknown"),
+        Column("entity_id", STRING, "Wikidata item now; null if none or unknown"),
     ),
     key=("page_id", "change"),
     family=Family.WINDOW,

@@ -1,4 +1,4 @@
-"""Texts of one page that may still win, kept within a fixed amount of memory."""
+"""The texts of one page that may still be chosen, within a fixed amount of memory."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -11,10 +11,10 @@ BLOCK_BYTES = 1 << 24
 
 
 class TextStore:
-    """Keeps texts by number; blocks that are full are compressed and put on disk.
+    """Keeps texts by number; full blocks are compressed and written to disk.
 
-    Neighbouring revisions are nearly equal, so a block of them compresses some
-    thirty times and a page of any length stays small.
+    Neighbouring revisions are nearly equal, so a block of them compresses to about
+    a thirtieth, and a page of any length stays small.
 
     Args:
         folder: where the spill file goes.
@@ -29,7 +29,7 @@ class TextStore:
         self._file: IO[bytes] | None = None
 
     def add(self, text: bytes) -> int:
-        """Keep a text and return its number; numbers rise by one."""
+        """Keep a text and return its number; numbers increase by one."""
         number = self._first_open + len(self._open)
         self._open.append(text)
         self._open_bytes += len(text)
@@ -38,7 +38,7 @@ class TextStore:
         return number
 
     def get(self, numbers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, text) for each asked number, in rising order; a block is read once."""
+        """Yield (number, text) for each wanted number, in increasing order; each block is read once."""
         wanted = sorted(set(numbers))
         first = 0
         for place, length, sizes in self._blocks:
@@ -51,7 +51,7 @@ class TextStore:
                 yield number, self._open[number - self._first_open]
 
     def clear(self) -> None:
-        """Forget all texts, for the next page."""
+        """Remove all texts, for the next page."""
         self._open, self._open_bytes, self._first_open = [], 0, 0
         self._blocks = []
         if self._file is not None:
@@ -64,15 +64,15 @@ class TextStore:
         file = self._spill_file()
         file.seek(place)
         block = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(file.read(length))
-        asked = set(inside)
+        wanted = set(inside)
         at = 0
         for number, size in enumerate(sizes, first):
-            if number in asked:
+            if number in wanted:
                 yield number, block[at : at + size]
             at += size
 
     def _spill(self) -> None:
-        # The window is as long as a block (2 ** 24 bytes), so that each revision is found in its neighbours.
+        # The window is as long as a block (2 ** 24 bytes), so that each revision is compressed against its neighbours.
         fast = zstandard.ZstdCompressionParameters.from_level(1, window_log=24, enable_ldm=True)
         block = zstandard.ZstdCompressor(compression_params=fast).compress(b"".join(self._open))
         file = self._spill_file()
@@ -84,6 +84,6 @@ class TextStore:
 
     def _spill_file(self) -> IO[bytes]:
         if self._file is None:
-            # The name is gone at once, so that a killed worker leaves nothing behind.
+            # The file has no name, so that a killed worker leaves nothing behind.
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - open as long as the store
         return self._file

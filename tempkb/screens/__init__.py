@@ -1,1 +1,1 @@
-"""What the command line prints: closing summaries, tables, states, timelines."""
+"""Prints what the commands report: summaries, tables, states and timelines."""

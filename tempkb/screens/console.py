@@ -1,53 +1,122 @@
-"""The console that screens print on, and how values look there."""
+"""Prints lines and tables to standard output, and the form of values there."""
 
 import json
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from tempkb.settings import at_home, home_in_front, in_shell
 from tempkb.store.visible import visible
 
-_BOUNDLESS = 1_000_000_000  # columns of a screen that goes to a file or a pipe
+_BOUNDLESS = 1_000_000_000  # width in columns of output to a file or a pipe
+# Variables that tell Rich whether there is a terminal, and terminals without bold letters.
+_ODD_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+_ODD_TERMINALS = ("dumb", "unknown")
 
 
-class PlainConsole(Console):
-    """Prints text as it is: no markup, no codes for emoji, and escapes for characters that act on the terminal."""
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts; `are_numbers` says for each column whether it is aligned to the right."""
 
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Return a string as text; this is what rich calls for every string that is printed or is part of a table."""
-        return super().render_str(visible(text, keep="\n"), **{**options, "markup": False, "emoji": False})
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    are_numbers: tuple[bool, ...]
+    title: str = ""
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Leave the end of a pipe to the command, which knows its exit code."""
-        raise BrokenPipeError
+    def widths(self) -> list[int]:
+        """Return the width of each column in a terminal: that of its widest value or of its name."""
+        return [max(map(_cells, values)) for values in zip(self.columns, *self.rows, strict=True)]
 
 
-def console(width: int | None = None) -> PlainConsole:
-    """Return a console on standard output.
+class Screen:
+    """Standard output for people: texts and tables are printed literally.
+
+    Lines and tables that fit are written directly. Rich does the rest, and colours, because importing Rich and
+    rendering with it takes as long as everything else in `tempkb sql`.
 
     Args:
-        width: columns; None takes what the variable COLUMNS says, else the terminal's. Where there is neither, each
+        width: width in columns; None takes the variable COLUMNS, or else the width of the terminal. Without both, each
             row of a table is one line, however long.
     """
-    options: dict[str, Any] = {"markup": False, "emoji": False}
-    out = PlainConsole(width=width, **options)
-    is_told = bool(width) or os.environ.get("COLUMNS", "").strip("0").isdigit()
-    return out if is_told or out.is_terminal else PlainConsole(width=_BOUNDLESS, **options)
+
+    def __init__(self, width: int | None = None) -> None:
+        self._out = sys.stdout
+        is_odd = any(os.environ.get(name) for name in _ODD_VARIABLES) or os.environ.get("TERM", "") in _ODD_TERMINALS
+        encoding = (getattr(self._out, "encoding", None) or "utf-8").lower()
+        self._is_terminal = self._out.isatty()
+        # Rich handles forced terminals, those without colours, and those that cannot show the lines of tables.
+        self._is_known = not is_odd and encoding.startswith("utf")
+        self.width = width or self._width()
+
+    def _width(self) -> int:
+        columns = os.environ.get("COLUMNS", "")
+        if columns.strip("0").isdigit():
+            return int(columns)
+        if not self._is_known:
+            from tempkb.screens.folding import PlainConsole
+
+            return found.width if (found := PlainConsole()).is_terminal else _BOUNDLESS
+        return shutil.get_terminal_size((80, 25)).columns if self._is_terminal else _BOUNDLESS
+
+    def print(self, what: str | Grid, *, highlight: bool = True, soft_wrap: bool = False) -> None:
+        """Print a text or a table.
+
+        Args:
+            what: the text or table; control characters become escapes.
+            highlight: whether Rich colours numbers and names in a text on a terminal.
+            soft_wrap: whether long lines are left to the terminal, and not wrapped between words.
+        """
+        if isinstance(what, Grid):
+            painted = _painted(what, self.width, self._is_terminal) if self._is_known else None
+        else:
+            text = visible(what, keep="\n")
+            is_plain = self._is_known and not (highlight and self._is_terminal)
+            painted = text if is_plain and (soft_wrap or self._holds(text)) else None
+        if painted is None:
+            self._fold(what, highlight=highlight, soft_wrap=soft_wrap)
+        else:
+            self._write(painted)
+
+    def print_headed(self, head: str, rest: str, *, style: str = "bold", soft_wrap: bool = False) -> None:
+        """Print a text whose first part is bold, or has another style of Rich; the rest is like in `print`."""
+        head, rest = visible(head, keep="\n"), visible(rest, keep="\n")
+        is_plain = self._is_known and (style == "bold" or not self._is_terminal)
+        if is_plain and (soft_wrap or self._holds(head + rest)):
+            self._write(f"{_bold(head) if self._is_terminal else head}{rest}")
+            return
+        from rich.text import Text
+
+        from tempkb.screens.folding import plain_console
+
+        line = Text.assemble((head, style), rest)
+        plain_console(self.width).print(line, highlight=False, soft_wrap=soft_wrap)
+
+    def _holds(self, text: str) -> bool:
+        return all(_cells(line) <= self.width for line in text.split("\n"))
+
+    def _write(self, text: str) -> None:
+        self._out.write(text + "\n")
+        self._out.flush()
+
+    def _fold(self, what: str | Grid, *, highlight: bool, soft_wrap: bool) -> None:
+        from tempkb.screens.folding import folded_table, plain_console
+
+        shown = folded_table(what.columns, what.rows, what.are_numbers, what.title) if isinstance(what, Grid) else what
+        plain_console(self.width).print(shown, highlight=highlight, soft_wrap=soft_wrap)
+
+
+def console(width: int | None = None) -> Screen:
+    """Return standard output as a `Screen`."""
+    return Screen(width)
 
 
 def say(line: str) -> None:
-    """Print a message, never broken, with its commands as they are typed for this home."""
+    """Print a message without wrapping it, with its commands in the form in which they are typed for this home."""
     console().print(at_home(line), highlight=False, soft_wrap=True)
 
 
@@ -57,27 +126,28 @@ def grid(
     title: str = "",
     show: Callable[[object], str] | None = None,
 ) -> Grid:
-    """Return a table; numbers stand on the right.
+    """Return a table, with numbers aligned to the right.
 
     Args:
-        columns: their names.
-        rows: their values.
-        title: above the table.
-        show: how a value looks; None takes `shown`.
+        columns: names of the columns.
+        rows: values of the rows.
+        title: text above the table.
+        show: returns the text of a value; None for `shown`.
     """
     listed = [list(row) for row in rows]
-    # A title may be longer than its table is wide.
-    table = Grid(title=Text(visible(title), no_wrap=True, overflow="ignore") if title else None, title_justify="left")
-    for at, name in enumerate(columns):
-        numeric = bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed)
-        table.add_column(visible(name), justify="right" if numeric else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*((show or shown)(value) for value in row))
-    return table
+    are_numbers = (
+        bool(listed) and all(isinstance(row[at], int | float | Decimal) for row in listed) for at in range(len(columns))
+    )
+    return Grid(
+        tuple(visible(name) for name in columns),
+        tuple(tuple((show or shown)(value) for value in row) for row in listed),
+        tuple(are_numbers),
+        visible(title),
+    )
 
 
 def shown(value: object) -> str:
-    """Return a value as people like to read it, on one line."""
+    """Return a value in a form for people, on one line."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -90,7 +160,7 @@ def shown(value: object) -> str:
 
 
 def exact(value: object) -> str:
-    """Return a value of a table as it is stored, on one line: digits without commas, instants with their zone.
+    """Return a value of a table in its exact form, on one line: numbers without commas, instants with their zone.
 
     >>> exact([{"entity_id": "Q1", "aliases": None}])
     '[{"entity_id": "Q1", "aliases": null}]'
@@ -107,31 +177,22 @@ def exact(value: object) -> str:
 
 
 def fits(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Do the columns of a table stand side by side in so many columns of a terminal, without being folded?"""
-    needed = [max(map(cell_len, cells)) for cells in zip(columns, *rows, strict=True)]
-    # A rule left of each column and at the end, a blank on each side of a value.
-    return sum(needed) + 3 * len(needed) + 1 <= width
+    """Return whether a table fits into a terminal of some width without wrapped values."""
+    return _needed([max(map(_cells, cells)) for cells in zip(columns, *rows, strict=True)]) <= width
 
 
 def records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
-    """Yield the lines of a table that is shown one column a line, long values wrapped."""
-    out = PlainConsole(width=width)
-    margin = max(map(cell_len, columns), default=0)
-    room = max(width - margin - 3, 20)
-    for number, row in enumerate(rows, 1):
-        yield f"-[ record {number} ]".ljust(min(width, margin + 20), "-")
-        for name, value in zip(columns, row, strict=True):
-            lines = Text(value).wrap(out, room, overflow="fold") if value else [Text("")]
-            for at, line in enumerate(lines):
-                head = name + " " * (margin - cell_len(name)) if at == 0 else " " * margin
-                yield f"{head} | {line.plain}".rstrip()
+    """Return the lines of a table with one column per line; long values are wrapped."""
+    from tempkb.screens.folding import folded_records
+
+    return folded_records(columns, rows, width)
 
 
 def print_next(*commands: str) -> None:
-    """Print what a person may type next, a command a line, none broken.
+    """Print commands that a person may type next, one per line, without wrapping.
 
     Args:
-        commands: what follows `tempkb`; how that is called from here, and for this home, is put in front.
+        commands: the arguments of `tempkb`; the program's name or path, and the home, are added.
     """
     name = home_in_front() + _program()
     for at, command in enumerate(commands):
@@ -139,12 +200,12 @@ def print_next(*commands: str) -> None:
 
 
 def _program() -> str:
-    """How to call tempkb from here: by its name, or by its place when no environment is active."""
+    """How to call tempkb: by its name, or by its path if no environment is active."""
     return "tempkb" if shutil.which("tempkb") else in_shell(Path(sys.executable).with_name("tempkb"))
 
 
 def duration(seconds: int) -> str:
-    """Return a length of time in its largest two units.
+    """Return a duration (seconds) in its largest two units.
 
     >>> duration(90_061)
     '1 d 1 h'
@@ -158,3 +219,52 @@ def duration(seconds: int) -> str:
     while len(parts) > 1 and not parts[0][0]:
         parts.pop(0)
     return " ".join(f"{n} {unit}" for n, unit in parts[:2] if n) or "0 s"
+
+
+def _painted(table: Grid, width: int, is_terminal: bool) -> str | None:
+    """The lines of a table, equal to those of Rich; None if the table does not fit."""
+    if not table.columns or any("\n" in value for row in table.rows for value in row):
+        return None
+    widths = table.widths()
+    if max(_needed(widths), _cells(table.title)) > width:
+        return None
+    rules = ["━" * (one + 2) for one in widths]
+    names = [_padded(*cell) for cell in zip(table.columns, widths, table.are_numbers, strict=True)]
+    lines = [table.title] if table.title else []
+    lines += [
+        f"┏{'┳'.join(rules)}┓",
+        f"┃{'┃'.join(_heading(name, is_terminal) for name in names)}┃",
+        f"┡{'╇'.join(rules)}┩",
+    ]
+    for row in table.rows:
+        cells = (_padded(*cell) for cell in zip(row, widths, table.are_numbers, strict=True))
+        lines.append(f"│ {' │ '.join(cells)} │")
+    lines.append(f"└{'┴'.join(rules).replace('━', '─')}┘")
+    return "\n".join(lines)
+
+
+def _heading(name: str, is_terminal: bool) -> str:
+    return f"{_bold(' ')}{_bold(name)}{_bold(' ')}" if is_terminal else f" {name} "
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m"
+
+
+def _padded(text: str, width: int, is_number: bool) -> str:
+    blanks = " " * (width - _cells(text))
+    return f"{blanks}{text}" if is_number else f"{text}{blanks}"
+
+
+def _needed(widths: Sequence[int]) -> int:
+    """Width of a table: a line before each column and at the end, and a space on each side of a value."""
+    return sum(widths) + 3 * len(widths) + 1
+
+
+def _cells(text: str) -> int:
+    """Width of a text in a terminal; letters of some scripts are two columns wide, combining marks have no width."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)

@@ -1,4 +1,4 @@
-"""The end of a command that cannot do what it was asked for: one message and an exit code."""
+"""Ends a command that fails: one message on standard error, and an exit code."""
 
 import io
 import os
@@ -17,18 +17,18 @@ from tempkb.settings import at_home
 from tempkb.store.visible import visible
 from tempkb.wording import counted
 
-# What a shell gives a program that a signal has ended: 128 and the number of SIGINT, SIGPIPE.
+# Exit codes of programs that a signal ended: 128 plus the number of SIGINT or SIGPIPE.
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 _LINES = "\n"
 _DAGSTERS_INTERRUPT = "DagsterExecutionInterruptedError"
 
 
 class OutputError(OSError):
-    """Standard output could not be written, whatever became of the files of the home."""
+    """Standard output could not be written; this says nothing about the files of the home."""
 
 
 class _Output(io.FileIO):
-    """The file behind standard output, whose errors are told from those of the home's files."""
+    """The file behind standard output. Its errors have a class of their own, unlike those of the home's files."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -40,68 +40,68 @@ class _Output(io.FileIO):
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    """Print a message to standard error and leave."""
+    """Print a message to standard error and exit."""
     tell(f"tempkb: {message}")
     sys.exit(code)
 
 
 def fail_all(failures: Sequence[str]) -> NoReturn:
-    """Print what went wrong to standard error, a line for each and how many, and leave."""
+    """Print one line for each failure to standard error, then their number, and exit."""
     if len(failures) == 1:
         fail(failures[0])
     for failure in failures:
         tell(f"failed: {failure}")
-    fail(f"{counted(len(failures), 'failure')}, as told above; what is finished stays")
+    fail(f"{counted(len(failures), 'failure')}, see above; what is finished is kept")
 
 
 def warn(message: str) -> None:
-    """Print to standard error what a person should know all the same."""
+    """Print a note to standard error."""
     tell(f"note: {message}")
 
 
 def tell(message: str) -> None:
-    """Print a message to standard error, with its commands as they are typed for this home."""
+    """Print a message to standard error, with its commands in the form in which they are typed for this home."""
     click.echo(visible(at_home(message), keep=_LINES), err=True)
 
 
 def end(error: BaseException) -> None:
-    """Leave with one line if an error is no defect of ours; come back if it is."""
+    """Exit with one line, unless an error is a defect of tempkb; then return."""
     if isinstance(error, TempkbError):
         fail(str(error))
     if isinstance(error, BrokenPipeError):
-        # Whoever read our output, such as head, has enough.
+        # The reader of our output, such as head, has ended.
         _drop_output()
         sys.exit(_PIPE_CLOSED)
     if isinstance(error, OutputError):
         _drop_output()
         fail(
-            f"standard output: could not be written to its end ({error.strerror}), so what it has got is not whole. "
-            "Send it to where there is room, then give the same command again"
+            f"standard output: could not be written completely ({error.strerror}), so the output is not complete. "
+            "Send it to a place with enough room, and type the same command again"
         )
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == _DAGSTERS_INTERRUPT:
-        fail("interrupted; what is finished stays, and the same command goes on from there", _INTERRUPTED)
-    said = in_words(error)
-    if said is not None:
-        fail(said)
+        fail("interrupted; what is finished is kept, and the same command continues from there", _INTERRUPTED)
+    message = in_words(error)
+    if message is not None:
+        fail(message)
 
 
 def _drop_output() -> None:
-    """Send what is left of our output nowhere; Python would complain at the end that it cannot be written."""
+    """Discard the rest of our output; otherwise Python would report at its end that it cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def prepare_streams() -> None:
-    """Make the standard streams ours.
+    """Prepare the standard streams.
 
-    Both write what their encoding lacks as escapes; errors of standard output are told from others; a defect tells
-    where to report it.
+    Characters that their encoding lacks are written as escapes, errors of standard output have a class of their own,
+    and the trace of a defect ends with where to report it.
     """
     out = sys.stdout
     for name in ("stdout", "stderr"):
-        # Python has none where the shell has closed it; nobody reads it then.
+        # Python has no stream if the shell closed it; then nobody reads it.
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for as long as we run
-    # Under PYTHONUNBUFFERED there is no buffer between the text and the file.
+    # With PYTHONUNBUFFERED there is no buffer between the text and the file.
     if isinstance(out, io.TextIOWrapper) and type(getattr(out.buffer, "raw", out.buffer)) is io.FileIO:
         out.flush()
         raw = _Output(out.fileno(), "w", closefd=False)
@@ -115,9 +115,9 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.excepthook = _tell_defect
+    sys.excepthook = _report_defect
 
 
-def _tell_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _report_defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     traceback.print_exception(kind, error, trace)
     click.echo(f"tempkb: {defect()} with the lines above", err=True)

@@ -1,4 +1,4 @@
-"""The screen of `tempkb plan`: what is missing, what would serve it, and what that takes."""
+"""The screen of `tempkb plan`: the missing windows, the dumps that would serve them, and the cost."""
 
 import shutil
 from collections import Counter
@@ -11,7 +11,8 @@ from tempkb.api import open_store
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
-from tempkb.refresh import Due, look_out, missing_windows
+from tempkb.planning.built import missing_windows
+from tempkb.planning.due import Due, look_out
 from tempkb.revisions.costs import Cost, estimate
 from tempkb.screens.console import console, duration, grid, say
 from tempkb.screens.failure import tell
@@ -19,20 +20,20 @@ from tempkb.settings import Home
 from tempkb.windows import Granularity
 from tempkb.wording import counted
 
-# Bytes per second that a download is expected to bring when no limit is set; two connections to a busy public server.
+# Assumed bytes per second of a download without a limit: two connections to a busy public server.
 _FETCHED_PER_SECOND = 20e6
 _WINDOWS_PER_YEAR = {Granularity.WEEK: 52, Granularity.MONTH: 12, Granularity.QUARTER: 4, Granularity.YEAR: 1}
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one dump takes.
+    """The cost of one dump.
 
     Attributes:
-        due: the dump, and for what.
-        fetch_bytes: still to come.
-        n_unknown: files whose size nobody tells.
-        cost: of building its windows; None when it has none.
+        due: the dump, and what it is needed for.
+        fetch_bytes: number of bytes still to download.
+        n_unknown: number of files of unknown size.
+        cost: cost of building its windows; None if it has none.
     """
 
     due: Due
@@ -42,24 +43,24 @@ class Line:
 
 
 def print_plan(*, wikidata: bool) -> None:
-    """Print which windows are missing, the dumps that would serve them, and bytes, disk and time.
+    """Print the missing windows, the dumps that would serve them, and bytes, disk and time.
 
     Args:
-        wikidata: also Wikidata's entities.
+        wikidata: whether Wikidata's entities are included.
 
     Raises:
         SourceError: the disk is too small, or the mirror shows nothing of the wiki.
     """
     store, out = open_store(), console()
     home = store.home
-    outlook = look_out(store, only_told=False, wikidata=wikidata, tell=_say)
+    outlook = look_out(store, only_listed=False, wikidata=wikidata, tell=_say)
     lines = [_line(home, due) for due in outlook.due]
     missing = missing_windows(store, datetime.now(UTC).date())
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
     out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}", highlight=False)
     if not lines and not outlook.nothing:
-        out.print("Every window that a complete dump serves stands; nothing is to be fetched.")
+        out.print("Every window that a complete dump serves is built; there is nothing to fetch.")
     elif lines:
         out.print(
             grid(
@@ -107,12 +108,12 @@ def _line(home: Home, due: Due) -> Line:
 
 
 def _cost(home: Home, due: Due) -> Cost:
-    """What reading the dump takes: all of its history, whichever windows are asked for."""
+    """The cost of reading the dump, which is all of its history, whichever windows are built."""
     sizes: Counter[str] = Counter()
-    told = {file.place: file.size or 0 for file in due.offer.files} if due.offer else {}
+    offered = {file.place: file.size or 0 for file in due.offer.files} if due.offer else {}
     for file in due.dump.history:
         place = file.path.relative_to(home.dumps).as_posix()
-        sizes[_suffix(file.path)] += told[place] if due.offer else file.path.stat().st_size
+        sizes[_suffix(file.path)] += offered[place] if due.offer else file.path.stat().st_size
     per_year = _WINDOWS_PER_YEAR[home.settings.granularity]
     return estimate(sizes, len(due.windows), home.settings.workers, per_year)
 
@@ -142,20 +143,20 @@ def _row(home: Home, line: Line) -> Sequence[object]:
 
 
 def _print_needs(home: Home, lines: Sequence[Line]) -> None:
-    """Print the sum and what it rests on; refuse a disk that is too small."""
+    """Print the total and its assumptions; refuse a disk that is too small."""
     if not lines:
         return
     folder = next(path for path in (home.path, *home.path.parents) if path.exists())
     free = shutil.disk_usage(folder).free
-    # Dumps and tables stay; drafts are there for one dump at a time.
+    # Dumps and tables stay on the disk; drafts exist for one dump at a time.
     takes = takes_room(mirror_of(home), home.dumps)
     staying = sum(line.fetch_bytes * takes + (line.cost.lake_bytes if line.cost else 0) for line in lines)
     needed = staying + max((line.cost.staging_bytes for line in lines if line.cost), default=0)
-    limit = "the limit that is set" if home.settings.bandwidth else "an assumption"
+    limit = "the setting bandwidth" if home.settings.bandwidth else "assumed"
     console().print(
-        f"In all {_size(needed)} of disk, {_size(free)} are free. Fetching is reckoned at {_rate(home) / 1e6:g} MB/s "
-        f"({limit}), building at measured rates on {counted(home.settings.workers, 'worker')}: see docs/scaling.md. "
-        "Sizes inside dumps are guessed from those of the files.",
+        f"In all {_size(needed)} of disk; {_size(free)} are free. Times are for {_rate(home) / 1e6:g} MB/s of download "
+        f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
+        "docs/scaling.md. Sizes inside dumps are estimated from those of the files.",
         highlight=False,
     )
     if needed > free:
@@ -174,7 +175,7 @@ def _rate(home: Home) -> float:
 
 
 def _size(n_bytes: float) -> str:
-    """Return a number of bytes as people like to read it.
+    """Return a number of bytes with a unit.
 
     >>> _size(1_500_000)
     '1.5 MB'

@@ -1,10 +1,9 @@
-"""The screen of `tempkb sql`: a query over the published tables, which only reads."""
+"""The screen of `tempkb sql`: one reading query over the published tables."""
 
 import contextlib
 import csv
 import errno
 import io
-import itertools
 import json
 import math
 import os
@@ -13,35 +12,35 @@ import shlex
 import sys
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import duckdb
-import pyarrow as pa
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
-from tempkb.store.plain import plain_values
+from tempkb.store.answers import BATCH_ROWS, Answer
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
 from tempkb.store.visible import visible
 from tempkb.wording import counted
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _SHOWN_ROWS = 100
-_BATCH_ROWS = 1 << 14
-_TABLES_THERE = "See which tables there are: tempkb tables"
-_ONLY_TABLES = (
-    "tempkb sql reads the published tables of the home and no other files (see which there are: tempkb tables)"
-)
-# What DuckDB says of names that nothing here has.
+_LIST_TABLES = "List the tables: tempkb tables"
+_ONLY_TABLES = "tempkb sql reads the published tables of the home and no other files (list them: tempkb tables)"
+# DuckDB's messages about names that do not exist here.
 _OF_EXTENSION = re.compile(r"it exists in the (\w+) extension")
 _NO_TABLE = re.compile(r"Table with name (.+?) does not exist")
 _NO_FUNCTION = re.compile(r"Table Function with name (\S+) does not exist")
 _DATABASE_AS_TABLE = "Select a table using `table_name="
 _LOOKS_LIKE_A_FILE = re.compile(r"/|\.\w+$")
-# How DuckDB's messages begin, for those errors that are no fault of the query.
+# Beginnings of DuckDB's messages of errors that are not faults of the query, which Arrow raises as its own errors.
 _ERRORS = {
     "Out of Memory Error": duckdb.OutOfMemoryException,
     "IO Error": duckdb.IOException,
@@ -51,52 +50,55 @@ _ERRORS = {
 }
 
 
-# Table, partition, version and name of a Parquet file, at the end of its path.
+# Table, partition, version and file name at the end of a Parquet file's path.
 _PLACE = re.compile(r"/[^'\"]*/(?P<table>[^/'\"]+)/(?P<key>[^/'\"]+)/[^/'\"]+/(?P<file>[^/'\"]+\.parquet)")
-# What DuckDB says of a Parquet file that it does not name.
+# DuckDB's messages about a damaged Parquet file that do not name the file.
 _UNREADABLE = re.compile(
     r"TProtocolException|don.t know what type|Out of buffer|Parquet file|(ZSTD|Snappy) decompression", re.IGNORECASE
 )
 
 
 def run_query(query: str, form: str | None, parquet: Path | None) -> None:
-    """Run a query and print or write its result, which is never whole in memory.
+    """Run a query and print or write its result, batch by batch.
 
     Args:
         query: one SQL statement that reads.
         form: `csv` or `json` to standard output; None prints a table.
-        parquet: write a Parquet file instead.
+        parquet: the path of a Parquet file to write instead.
 
     Raises:
-        SettingsError: the query does not only read, DuckDB refuses it (its words say where), or the Parquet file
-            cannot lie there.
+        SettingsError: the query does something else than read, DuckDB refuses it, or the Parquet file cannot be
+            written there.
     """
     store = open_store()
-    # Under a locale that is not of UTF-8, Python hands over its bytes undecoded.
+    # If the locale is not UTF-8, Python passes the bytes of arguments on without decoding them.
     query = os.fsencode(query).decode("utf-8", "replace")
     if parquet is not None:
         _check_target(store, parquet)
-    with _answer(store, query) as rows:
+    with _asking(store, query) as (connection, statement):
         if parquet is not None:
-            _write_parquet(rows, parquet)
-        elif form == "csv":
-            _write_csv(rows)
+            _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)
+            return
+        answer = Answer(connection, statement)
+        if form == "csv":
+            _write_csv(answer)
         elif form == "json":
-            _write_json(rows)
+            _write_json(answer)
         else:
-            _print(rows)
+            _print(answer)
 
 
 @contextlib.contextmanager
-def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
+def _asking(store: Store, query: str) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+    """Yield a connection and the statement that it may run; DuckDB's errors become messages of ours."""
     path = store.database.path
     with store.database.asking() as connection:
         try:
-            yield connection.sql(check(connection, query)).to_arrow_reader(_BATCH_ROWS)
+            yield connection, check(connection, query)
         except RefusedError as error:
             raise SettingsError(
                 f"the query was refused: {error}. tempkb sql runs one statement that reads (SELECT, FROM, WITH, "
-                "EXPLAIN, DESCRIBE, SHOW, SUMMARIZE); results leave through --csv, --json or --parquet FILE. "
+                "EXPLAIN, DESCRIBE, SHOW, SUMMARIZE); --csv, --json or --parquet FILE write its result. "
                 f"{_own_shell(path)}"
             ) from None
         except duckdb.PermissionException as error:
@@ -105,56 +107,57 @@ def _answer(store: Store, query: str) -> Iterator[pa.RecordBatchReader]:
             ) from None
         except duckdb.OutOfMemoryException as error:
             raise SettingsError(
-                f"the query was given up: {_first_line(error)}; ask for fewer columns or rows, or sort and group less "
-                "at once"
+                f"the query ran out of memory: {_first_line(error)}; select fewer columns or rows, or sort and group "
+                "fewer of them"
             ) from None
         except duckdb.Error as error:
-            if said := _unreadable_file(store, error):
-                raise StoredDamageError(said) from None
+            if damage := _unreadable_file(store, error):
+                raise StoredDamageError(damage) from None
             if isinstance(error, duckdb.IOException | duckdb.FatalException | duckdb.InternalException):
                 raise
             raise SettingsError(f"the query was refused: {_in_our_words(store, error)}") from None
 
 
 def _in_our_words(store: Store, error: duckdb.Error) -> str:
-    """Say what is wrong with a query; of what cannot be had here, why, and where it can."""
-    said = str(error)
-    extension, no_table, no_function = _OF_EXTENSION.search(said), _NO_TABLE.search(said), _NO_FUNCTION.search(said)
+    """Return what is wrong with a query, and, if it needs something that is not available here, where it is."""
+    text = str(error)
+    extension, no_table, no_function = _OF_EXTENSION.search(text), _NO_TABLE.search(text), _NO_FUNCTION.search(text)
     if extension:
         why = f"it needs DuckDB's extension {extension[1]}, and no extension is loaded here"
     elif no_table and _LOOKS_LIKE_A_FILE.search(no_table[1]):
-        why = f"{no_table[1]!r} is no table of the home"
+        why = f"{no_table[1]!r} is not a table of the home"
     elif no_function:
         why = f"there is no table function {no_function[1]} here"
-    elif _DATABASE_AS_TABLE in said:
-        why = "a whole database is no table"
+    elif _DATABASE_AS_TABLE in text:
+        why = "a database is not a table"
     else:
         explained = store.database.explain(error)
-        return f"{explained}\n{_TABLES_THERE}" if no_table and "\n" in explained else explained
+        return f"{explained}\n{_LIST_TABLES}" if no_table and "\n" in explained else explained
     return f"{why}. {_ONLY_TABLES}. {_own_shell(store.database.path)}"
 
 
 def _unreadable_file(store: Store, error: duckdb.Error) -> str:
-    """Say which file of a view DuckDB cannot read; empty if an error is about something else."""
-    said = _first_line(error)
-    place = _PLACE.search(said)
+    """Return which file of a view DuckDB cannot read; empty if an error is about something else."""
+    text = _first_line(error)
+    place = _PLACE.search(text)
     if place is not None and place["table"] in store.tables:
-        words = said.replace(place[0], place["file"])
+        words = text.replace(place[0], place["file"])
         thing, option = f"{place['table']} {place['key']}, {place['file']}", f" --table {place['table']}"
-    elif _UNREADABLE.search(said):
-        words, thing, option = said, "a view over files of the lake", ""
+    elif _UNREADABLE.search(text):
+        words, thing, option = text, "a view over files of the lake", ""
     else:
         return ""
     return (
         f"{thing}: found a file that DuckDB cannot read ({words}); expected what tempkb wrote. Compare it with its "
-        f"sum, which tells what to type then: tempkb verify{option}"
+        f"checksum, and see how to repair it: tempkb verify{option}"
     )
 
 
 def _own_shell(path: Path) -> str:
     line = f"duckdb.connect({str(path)!r}, read_only=True)"
     return (
-        f"For all else open the file in a shell of your own: duckdb -readonly {shlex.quote(str(path))}; Python: {line}"
+        f"For everything else, open the file in DuckDB's shell: duckdb -readonly {shlex.quote(str(path))}; or in "
+        f"Python: {line}"
     )
 
 
@@ -163,7 +166,7 @@ def _first_line(error: duckdb.Error) -> str:
 
 
 def _check_target(store: Store, target: Path) -> None:
-    """Refuse a file for the result that could not be written, or would replace a part of the home."""
+    """Refuse a path for the result that cannot be written, or is a part of the home."""
     folder = target.absolute().parent
     if target.is_dir():
         raise SettingsError(f"--parquet {target}: is a folder; name a file in it, such as {target / 'rows.parquet'}")
@@ -174,15 +177,13 @@ def _check_target(store: Store, target: Path) -> None:
     home, place = store.home, target.resolve()
     own = (home.lake, home.dumps, home.dagster)
     if place == home.database.resolve() or any(place.is_relative_to(one.resolve()) for one in own):
-        raise SettingsError(
-            f"--parquet {target}: lies where the home {home.path} keeps its own files; name another file"
-        )
+        raise SettingsError(f"--parquet {target}: is among the home's own files in {home.path}; name a file elsewhere")
 
 
-def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
+def _write_parquet(rows: "pa.RecordBatchReader", target: Path) -> None:
     import pyarrow.parquet as pq
 
-    _refuse_equal_names(rows, "--parquet")
+    _refuse_equal_names(rows.schema.names, "--parquet")
     draft, n_rows = target.with_name(f".{uuid.uuid4().hex}.draft"), 0
     try:
         with pq.ParquetWriter(draft, rows.schema) as writer:
@@ -191,44 +192,51 @@ def _write_parquet(rows: pa.RecordBatchReader, target: Path) -> None:
                 n_rows += batch.num_rows
         draft.replace(target)
     except OSError as error:
-        # The draft's name would tell nothing.
+        # The message must name the file that the person named, and not the draft.
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(target)) from None
     finally:
         draft.unlink(missing_ok=True)
     click.echo(f"{counted(n_rows, 'row')} written to {visible(str(target))}", err=True)
 
 
-def _write_csv(rows: pa.RecordBatchReader) -> None:
+def _batches(rows: "pa.RecordBatchReader") -> "Iterator[pa.RecordBatch]":
+    """Yield the rows in batches, and raise DuckDB's errors, which Arrow raises as errors of its own."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            batch = rows.read_next_batch()
+        except StopIteration:
+            return
+        except (OSError, pa.ArrowException) as error:
+            kind = str(error).partition(":")[0]
+            raise _ERRORS.get(kind, duckdb.Error)(str(error)) from None
+        yield batch
+
+
+def _write_csv(answer: Answer) -> None:
     _speak_utf8()
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(rows.schema.names)
-    for batch in _batches(rows):
-        writer.writerows([_csv(value) for value in row] for row in _rows(batch))
+    writer.writerow(answer.names)
+    for rows in answer.batches():
+        writer.writerows([_csv(value) for value in row] for row in rows)
 
 
-def _write_json(rows: pa.RecordBatchReader) -> None:
-    _refuse_equal_names(rows, "--json")
+def _write_json(answer: Answer) -> None:
+    _refuse_equal_names(answer.names, "--json")
     _speak_utf8()
-    for batch in _batches(rows):
-        for row in _rows(batch):
-            sys.stdout.write(_json_line(dict(zip(rows.schema.names, row, strict=True))) + "\n")
+    for rows in answer.batches():
+        for row in rows:
+            sys.stdout.write(_json_line(dict(zip(answer.names, row, strict=True))) + "\n")
 
 
-def _print(rows: pa.RecordBatchReader) -> None:
-    """Print the first rows: a line each where that fits, as it does without a terminal, else one column a line."""
-    # Rich takes a third of the time of a query whose rows go into a file or a pipe as CSV.
+def _print(answer: Answer) -> None:
+    """Print the first rows as a table if it fits, as it always does without a terminal, or else one column per line."""
+    # Imported here because --csv, --json and --parquet do not need it.
     from tempkb.screens.console import console, exact, fits, grid, records
 
-    out, names = console(), [visible(name) for name in rows.schema.names]
-    batches = _batches(rows)
-    first: list[tuple[object, ...]] = []
-    n_rows = 0
-    for batch in batches:
-        first += itertools.islice(_rows(batch), _SHOWN_ROWS - len(first))
-        n_rows += batch.num_rows
-        if len(first) == _SHOWN_ROWS:
-            break
-    n_rows += sum(batch.num_rows for batch in batches)
+    out, names = console(), [visible(name) for name in answer.names]
+    first, n_rows = answer.head(_SHOWN_ROWS)
     texts = [[exact(value) for value in row] for row in first]
     if names == ["explain_key", "explain_value"]:
         for _, plan in first:
@@ -243,25 +251,8 @@ def _print(rows: pa.RecordBatchReader) -> None:
     out.print(f"{counted(n_rows, 'row')}{more}", highlight=False)
 
 
-def _batches(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Yield the rows as DuckDB finds them; its errors, which Arrow hides in errors of its own, are DuckDB's again."""
-    while True:
-        try:
-            batch = rows.read_next_batch()
-        except StopIteration:
-            return
-        except (OSError, pa.ArrowException) as error:
-            kind = str(error).partition(":")[0]
-            raise _ERRORS.get(kind, duckdb.Error)(str(error)) from None
-        yield batch
-
-
-def _rows(batch: pa.RecordBatch) -> Iterator[tuple[object, ...]]:
-    return zip(*(plain_values(column) for column in batch.columns), strict=True)
-
-
 def _csv(value: object) -> object:
-    """A value of a CSV cell: empty for null, JSON for lists and structs."""
+    """The value of a CSV cell: empty for null, JSON for lists and structs."""
     if isinstance(value, bytes | list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, default=_json) if not isinstance(value, bytes) else _json(value)
     return value
@@ -275,7 +266,7 @@ def _json_line(row: object) -> str:
 
 
 def _finite(value: object) -> object:
-    """A value with null for the numbers that JSON does not have: NaN and the infinite ones."""
+    """A value with null in place of numbers that JSON does not have: NaN and infinity."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -284,19 +275,19 @@ def _finite(value: object) -> object:
 
 
 def _json(value: object) -> object:
-    """What JSON has no form for: whole decimals, such as sums, are numbers, bytes hexadecimal, all else text."""
+    """A value of a type that JSON does not have: integral decimals as numbers, bytes as hexadecimal, others as text."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else str(value)
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _refuse_equal_names(rows: pa.RecordBatchReader, option: str) -> None:
-    again = [name for name, n in Counter(rows.schema.names).items() if n > 1]
+def _refuse_equal_names(names: Sequence[str], option: str) -> None:
+    again = [name for name, n in Counter(names).items() if n > 1]
     if again:
         raise SettingsError(f"{option}: several columns are named {again[0]!r}; give them names of their own with AS")
 
 
 def _speak_utf8() -> None:
-    """Write data in UTF-8, whatever the terminal speaks, so that it is the same everywhere."""
+    """Make standard output UTF-8, so that data are the same with every terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")

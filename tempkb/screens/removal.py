@@ -8,8 +8,9 @@ import click
 from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
+from tempkb.jobs import forget_partitions, set_aside_in_words
 from tempkb.removal import Removal, of_dump, of_release, of_windows, remove
-from tempkb.run import forget_partitions, set_aside_in_words
+from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
@@ -52,8 +53,8 @@ def remove_what(windows: str, release: str, dump: str, *, force: bool, ask: bool
         for name in removal.releases:
             stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
         # First of all: of a removal that is killed behind this enough is left to type it again.
-        forget_partitions(store.home, "dumps", [dump] if dump else [])
-        forget_partitions(store.home, "releases", removal.releases)
+        releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
+        forget_partitions(store.home, {"dumps": [dump] if dump else [], **releases})
         freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")

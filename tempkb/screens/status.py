@@ -1,13 +1,12 @@
-"""Screens about the home as a whole: its state, and the end of a build."""
+"""The screens of `tempkb status` and of the end of a build."""
 
 import shlex
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
-
-from rich.text import Text
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
-from tempkb.dumps.catalogue import find_dumps, horizon_day
+from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.sitelinks import unlinked_windows
@@ -19,20 +18,19 @@ from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Family, Table
-from tempkb.store.visible import visible
 from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
 from tempkb.wording import counted
 
 if TYPE_CHECKING:
-    from tempkb.run import Summary
+    from tempkb.jobs import Summary
 
 _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 
 def print_status() -> None:
-    """Print what is built, stale and pending, and the dumps there are."""
+    """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store, out = open_store(), console()
     home, settings = store.home, store.home.settings
     say(
@@ -58,12 +56,13 @@ def print_status() -> None:
             title="dumps",
         )
     )
-    stale = {(name, partition) for name, partition in _stale(store)}
-    pending, others, untold = _published(store)
+    versions = {name: store.lake.versions(name) for name in store.tables}
+    stale = set(_stale(store, versions))
+    pending, others, obstacle = _published(store)
     waiting = {(one.table.name, one.partition) for one in pending or []}
     rows = []
     for table in store.tables.values():
-        built = store.lake.partitions(table.name)
+        built = [version.partition for version in versions[table.name]]
         rows.append(
             (
                 table.name,
@@ -77,19 +76,19 @@ def print_status() -> None:
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_damage(store)
     if pending is None:
-        say(f"What is pending cannot be told: {untold}")
+        say(f"It is not known what is pending: {obstacle}")
     if others:
         say(f"tables and views of your own in the DuckDB file, which tempkb leaves alone: {', '.join(others)}")
-    if pending is not None and untold:
-        say(untold)
+    if pending is not None and obstacle:
+        say(obstacle)
     for folder in store.lake.unfinished():
         n_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         say(
-            f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build goes on "
-            "from there; to give it up: tempkb gc"
+            f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build continues "
+            "with them; to remove them: tempkb gc"
         )
-    for said in unreadable_entries(home).values():
-        say(said)
+    for reason in unreadable_entries(home).values():
+        say(reason)
     for name in unfinished_releases(home):
         if is_at_work(home, name):
             say(f"release {name} is being built")
@@ -98,21 +97,21 @@ def print_status() -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    missing = _missing(store)
+    missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
 
 
 def _print_damage(store: Store) -> None:
-    """Name the partitions that are damaged, and those that are missing because they were."""
+    """Print the partitions that are damaged, and those that were set aside because of damage."""
     faults = store.faults()
     for fault in faults:
         command = to_build_again(store.tables[fault.table], fault.partition)
         say(f"damaged: {fault}; build it again: {command}")
     for path in store.database.set_aside_files():
         say(
-            f"set aside, since it was damaged: {path}; tables of your own, if you made any in it, are there only. Once "
-            f"nobody wants it any more: rm {shlex.quote(str(path))}"
+            f"set aside, since it was damaged: {path}; tables of your own, if you made any in it, are only there. When "
+            f"you no longer need it: rm {shlex.quote(str(path))}"
         )
     named = {(fault.table, fault.partition) for fault in faults}
     for name, table in store.tables.items():
@@ -125,7 +124,7 @@ def _print_damage(store: Store) -> None:
 
 
 def print_summary(summary: "Summary") -> None:
-    """Print the end of a build: what there is now, what failed, what to do next."""
+    """Print the end of a build: what is built, what failed, and what to do next."""
     store, out = open_store(), console()
     snapshots = store.lake.versions(STABLE_SNAPSHOTS.name, summary.windows)
     rows = []
@@ -134,41 +133,40 @@ def print_summary(summary: "Summary") -> None:
         if versions:
             rows.append((table.name, len(versions), sum(one.rows for one in versions), sum(_bytes(store, table.name))))
     out.print(grid(("table", "partitions", "rows", "bytes"), rows, title=f"{store.home.path}"))
-    pending, _, untold = _published(store)
-    if pending or untold:
+    pending, _, obstacle = _published(store)
+    if pending or obstacle:
         n = len(store.database.pending() if pending is None else pending)
-        reason = untold or "bring them in: tempkb publish"
+        reason = obstacle or "publish them: tempkb publish"
         say(f"{counted(n, 'partition')} {'is' if n == 1 else 'are'} not in DuckDB yet: {reason}")
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        line = Text.assemble(("failed:", "red"), " ", visible(at_home(failure), keep="\n"))
-        out.print(line, highlight=False, soft_wrap=True)
+        out.print_headed("failed:", f" {at_home(failure)}", style="red", soft_wrap=True)
     if summary.failures:
-        stand = f"; {_standing(len(snapshots), len(summary.windows))}" if summary.windows else ""
-        say(f"{counted(len(summary.failures), 'failure')}{stand}.")
+        built = f"; {_built(len(snapshots), len(summary.windows))}" if summary.windows else ""
+        say(f"{counted(len(summary.failures), 'failure')}{built}.")
         return
-    _print_what_stands(store, summary, len(snapshots))
+    _print_success(store, summary, len(snapshots))
 
 
-def _print_what_stands(store: Store, summary: "Summary", n_snapshots: int) -> None:
-    """Print what stands of what was asked for, and where to go on."""
-    out, asked = console(), len(summary.windows)
+def _print_success(store: Store, summary: "Summary", n_snapshots: int) -> None:
+    """Print which of the requested windows and dumps are built, and what to do next."""
+    out, n_windows = console(), len(summary.windows)
     has_windows = bool(store.lake.partitions(STABLE_SNAPSHOTS.name))
-    if asked:
-        out.print(f"{_standing(n_snapshots, asked)}.")
+    if n_windows:
+        out.print(f"{_built(n_snapshots, n_windows)}.")
     elif has_windows or not summary.entity_dumps:
-        out.print("No window to build: what was asked for stands.")
+        out.print("Nothing to build: all requested windows are built.")
     if summary.entity_dumps:
-        out.print(f"Wikidata stands as {', '.join(summary.entity_dumps)} told it.", highlight=False)
+        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.", highlight=False)
     query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
         query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
     print_next(f'sql "{query}"', "ui")
 
 
-def _standing(n_snapshots: int, asked: int) -> str:
-    return f"{n_snapshots:,} of {counted(asked, 'window')} {'stands' if asked == 1 else 'stand'}"
+def _built(n_snapshots: int, n_windows: int) -> str:
+    return f"{n_snapshots:,} of {counted(n_windows, 'window')} {'is' if n_windows == 1 else 'are'} built"
 
 
 def _bytes(store: Store, table: str) -> list[int]:
@@ -176,30 +174,31 @@ def _bytes(store: Store, table: str) -> list[int]:
 
 
 def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
-    """What is pending, None if it cannot be told; what in the DuckDB file is not ours; what is in the way, in words."""
+    """What is pending (None if not known), tables of others in the DuckDB file, and what prevents publication."""
     database = store.database
     try:
         with database.reading() as connection:
-            blocked = database.in_the_way(connection)
-            told = refusal(database.path, blocked) if blocked else ""
-            return database.pending(connection), database.others(connection), told
+            others = database.others(connection)
+            blocked = database.in_the_way(others)
+            obstacle = refusal(database.path, blocked) if blocked else ""
+            return database.pending(connection), others, obstacle
     except NothingPublishedError:
         return database.pending(), [], ""
     except (LockTimeoutError, DatabaseFileError) as error:
         return None, [], str(error)
 
 
-def _stale(store: Store) -> list[tuple[str, str]]:
-    """Partitions that were written under another declaration, version of the code or setting than today's.
+def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tuple[str, str]]:
+    """Partitions that were written with another declaration, code version or setting than the present ones.
 
-    Also snapshots whose Wikidata items are not those that are known by now.
+    Also snapshots whose Wikidata items are out of date.
     """
     unlinked = {(STABLE_SNAPSHOTS.name, window.key) for window in unlinked_windows(store)}
     return [
         (table.name, version.partition)
         for table in store.tables.values()
-        for version in store.lake.versions(table.name)
-        if version.schema != table.fingerprint
+        for version in versions[table.name]
+        if not version.fits(table)
         or not _is_of(version, table)
         or not _has_settings(store, version)
         or (table.name, version.partition) in unlinked
@@ -207,8 +206,8 @@ def _stale(store: Store) -> list[tuple[str, str]]:
 
 
 def _has_settings(store: Store, version: Version) -> bool:
-    """Was a version made with the settings in force, where its rows depend on more than what the home keeps?"""
-    # Late edits follow from the days of the dumps alone.
+    """Whether a version was made with the present settings, for tables that depend on settings that can change."""
+    # Late edits depend on the dumps' days only.
     if store.tables[version.table].family is Family.ENTITIES and version.table != LATE_EDITS.name:
         return is_made_with(version, settings_of(store.home))
     return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
@@ -219,12 +218,11 @@ def _is_of(version: Version, table: Table) -> bool:
     return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
 
 
-def _missing(store: Store) -> list[str]:
+def _missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> list[str]:
     settings = store.home.settings
-    dumps = [dump for dump in find_dumps(store.home.dumps) if dump.history and not dump.is_named and not dump.flaws]
-    if not dumps:
+    serving = [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
+    if not serving:
         return []
-    horizon = max(horizon_day(dump) for dump in dumps)
-    built = set(store.lake.partitions(STABLE_SNAPSHOTS.name))
+    horizon = max(horizon_day(dump) for dump in serving)
     windows = windows_until(settings.first_window, horizon, settings.granularity)
     return [window_of_key(window.key, settings.granularity).label for window in windows if window.key not in built]

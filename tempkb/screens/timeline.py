@@ -1,11 +1,8 @@
-"""The screen of `tempkb show`: a page's revisions around a cut, and why one text won."""
+"""The screen of `tempkb show`: the revisions of a page around a cut, and why one text won."""
 
 import os
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-
-import pyarrow as pa
-from rich.text import Text
 
 from tempkb.api import open_store, unbuilt_cut
 from tempkb.errors import SettingsError
@@ -15,22 +12,21 @@ from tempkb.screens.console import console, duration, grid
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
-from tempkb.store.visible import visible
 from tempkb.windows import Window, parse_day
 from tempkb.wording import counted
 
-_AFTER = 3  # revisions shown after the cut
-_TEXT = 600  # characters of the text shown
+_AFTER = 3  # number of revisions shown after the cut
+_TEXT = 600  # number of characters shown of the text
 
 
 def print_timeline(title: str, day: str | None) -> None:
-    """Print the timeline of the page that bore `title` at the cut `day`, by default the newest cut.
+    """Print the timeline of the page that had `title` at the cut `day`, by default the newest cut.
 
     Raises:
-        SettingsError: if the cut is not built, or no page bore the title then.
+        SettingsError: the cut is not built, or no page had the title at that cut.
     """
     store, out = open_store(), console()
-    # Under a locale that is not of UTF-8, Python hands over its bytes undecoded.
+    # If the locale is not UTF-8, Python passes the bytes of arguments on without decoding them.
     title = os.fsencode(title).decode("utf-8", "replace")
     window = _window(store, day)
     begin = datetime.combine(window.cut, datetime.min.time(), UTC) - timedelta(days=store.home.settings.lookback_days)
@@ -39,9 +35,7 @@ def print_timeline(title: str, day: str | None) -> None:
         _print_head(winner, window.label)
         log = _log(store, winner["page_id"])
         out.print(
-            grid(
-                ("", "revision", "saved", "by", "bytes", "text", "stood inside", "note"), _rows(log, winner, begin, cut)
-            )
+            grid(("", "revision", "saved", "by", "bytes", "text", "visible", "note"), _rows(log, winner, begin, cut))
         )
         out.print(_why(winner, store.home.settings.lookback_days), highlight=False)
         text = _text(store, winner)
@@ -61,18 +55,17 @@ def _window(store: Store, day: str | None) -> Window:
 
 
 def _winners(store: Store, key: str, title: str) -> list[dict[str, Any]]:
-    rows = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
-    if not rows.num_rows:
+    found = _select(store, STABLE_SNAPSHOTS.name, [key], "title = $title", {"title": title})
+    if not found:
         like = _select(store, STABLE_SNAPSHOTS.name, [key], "title ILIKE $title || '%'", {"title": title})
-        close = ", ".join(like["title"].to_pylist()[:5]) or "none"
-        raise SettingsError(f"no page bore the title {title!r} at that cut; titles that begin so: {close}")
-    found: list[dict[str, Any]] = rows.to_pylist()
+        close = ", ".join(row["title"] for row in like[:5]) or "none"
+        raise SettingsError(f"no page had the title {title!r} at that cut; titles that begin like this: {close}")
     return found
 
 
 def _log(store: Store, page_id: int) -> list[dict[str, Any]]:
     rows = _select(store, REVISION_LOG.name, None, "page_id = $page", {"page": page_id})
-    return sorted(rows.to_pylist(), key=lambda row: (row["revision_timestamp"], row["revision_id"]))
+    return sorted(rows, key=lambda row: (row["revision_timestamp"], row["revision_id"]))
 
 
 def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cut: datetime) -> list[list[object]]:
@@ -83,9 +76,9 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
         row = log[at]
         start = max(row["revision_timestamp"], begin)
         end = min(log[at + 1]["revision_timestamp"] if at + 1 < len(log) else cut, cut)
-        stood = max(int((end - start).total_seconds()), 0) if row["revision_timestamp"] < cut else 0
+        visible_for = max(int((end - start).total_seconds()), 0) if row["revision_timestamp"] < cut else 0
         same = row["text_sha1"] is not None and row["text_sha1"] == winner["text_sha1"]
-        note = "after the cut: not known then" if row["revision_timestamp"] >= cut else ""
+        note = "after the cut, so not used" if row["revision_timestamp"] >= cut else ""
         note = "suppressed" if row["is_suppressed"] else note
         mark = "=>" if row["revision_id"] == winner["revision_id"] else ("=" if same and not note else "")
         text = (row["text_sha1"] or "")[:8]
@@ -97,7 +90,7 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
                 row["contributor"],
                 row["text_bytes"],
                 text,
-                duration(stood) if stood else "",
+                duration(visible_for) if visible_for else "",
                 note,
             ]
         )
@@ -107,25 +100,23 @@ def _rows(log: list[dict[str, Any]], winner: dict[str, Any], begin: datetime, cu
 def _print_head(winner: dict[str, Any], label: str) -> None:
     article = f", article since {winner['article_since']:%Y-%m-%d}" if winner["article_since"] else ", never an article"
     item = f", item {winner['entity_id']}" if winner["entity_id"] else ""
-    head = Text(visible(winner["title"]), style="bold")
-    head.append(
+    console().print_headed(
+        winner["title"],
         f" (page {winner['page_id']}, namespace {winner['namespace']}{item}{article}) "
         f"at the cut {winner['cut']}, the end of {label}",
-        style="not bold",
     )
-    console().print(head)
 
 
 def _why(winner: dict[str, Any], lookback_days: int) -> str:
     why = (
-        f"Revision {winner['revision_id']} won: its text stood {duration(winner['standing_seconds'])} of the "
+        f"Revision {winner['revision_id']} won: its text was visible for {duration(winner['standing_seconds'])} of the "
         f"{counted(lookback_days, 'day')} before the cut ({winner['standing_share']:.0%}), longer than any other."
     )
     if winner["n_revisions_in_interval"] == 0:
         days = counted(lookback_days, "day")
         why = f"Revision {winner['revision_id']} won: nothing was saved in the {days} before the cut."
     if winner["is_blank"]:
-        why += " It is blank: nothing else stood."
+        why += " It is blank: no other text was visible."
     if winner["redirect_title"]:
         why += f" It redirects to {winner['redirect_title']!r}."
     return why
@@ -134,13 +125,18 @@ def _why(winner: dict[str, Any], lookback_days: int) -> str:
 def _text(store: Store, winner: dict[str, Any]) -> str | None:
     values = {"page": winner["page_id"], "revision": winner["revision_id"]}
     rows = _select(store, PAGE_WIKITEXTS.name, None, "page_id = $page AND revision_id = $revision", values)
-    return rows["wikitext"][0].as_py() if rows.num_rows else None
+    return rows[0]["wikitext"] if rows else None
 
 
-def _select(store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]) -> pa.Table:
+def _select(
+    store: Store, table: str, partitions: list[str] | None, where: str, values: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Rows of a table by column name, read by DuckDB, because importing Arrow takes longer than the whole screen."""
     files = store.lake.files(table, partitions)
     if not files:
-        return store.declaration(table).schema.empty_table()
+        return []
     with asking() as memory:
         query = f"SELECT * FROM read_parquet($files, union_by_name = true) WHERE {where}"
-        return memory.sql(query, params={"files": file_names(files), **values}).to_arrow_table()
+        found = memory.execute(query, {"files": file_names(files), **values})
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

@@ -1,4 +1,4 @@
-"""The screens of `tempkb publish` and `tempkb gc`: what was brought in, what was removed, what is damaged."""
+"""The screens of `tempkb publish` and `tempkb gc`: what was published or removed, and what is damaged."""
 
 import shlex
 
@@ -6,18 +6,18 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import to_build_again
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
-from tempkb.run import set_aside_in_words
+from tempkb.jobs import set_aside_in_words
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.wording import counted
 
-_PATIENCE = 60.0  # seconds for which a person who publishes may be kept waiting by readers
+_PATIENCE = 60.0  # seconds for which readers may delay a publication
 
 
 def publish_all() -> None:
-    """Bring the DuckDB file up to the lake, and say what was brought in.
+    """Publish what is pending to the DuckDB file, and print how much that was.
 
     Raises:
         SettingsError: there is no home.
@@ -33,11 +33,11 @@ def publish_all() -> None:
     if publication.reason:
         left = publication.left
         fail(f"{counted(left, 'partition')} {'is' if left == 1 else 'are'} still pending: {publication.reason}")
-    say(f"Brought in: {publication.done:,}. Nothing is pending.")
+    say(f"Published: {counted(publication.done, 'partition')}. Nothing is pending.")
 
 
 def collect_garbage() -> None:
-    """Remove what nothing shows any more, and say how much that was.
+    """Remove folders of the lake that are no longer used, and print how many.
 
     Raises:
         SettingsError: there is no home.
@@ -53,13 +53,13 @@ def collect_garbage() -> None:
         n_bytes = sum(path.stat().st_size for folder in aside for path in folder.rglob("*") if path.is_file())
         say(
             f"{counted(len(aside), 'damaged version')} {'stays' if len(aside) == 1 else 'stay'} set aside "
-            f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. They are never removed by "
-            f"tempkb; once nobody wants to look into them any more: rm -r {shlex.quote(str(aside[0].parents[2]))}"
+            f"({counted(n_bytes, 'byte')}); why.json in each says what is wrong with it. tempkb never removes them; "
+            f"when you no longer need them: rm -r {shlex.quote(str(aside[0].parents[2]))}"
         )
 
 
 def _existing(patience: Patience | None = None) -> Store:
-    """Open the home, unless it is still to be made."""
+    """Open the home; refuse one that does not exist."""
     store = open_store(patience)
     if not store.home.path.exists():
         raise SettingsError(
@@ -70,13 +70,13 @@ def _existing(patience: Patience | None = None) -> Store:
 
 
 def _set_aside(store: Store) -> None:
-    """Set damaged partitions aside and say so."""
+    """Set damaged partitions aside and print them."""
     for line in set_aside_in_words(store.set_aside_damaged()):
         tell(line)
 
 
 def _tell_lost(store: Store) -> None:
-    """Name the partitions that are missing since they were damaged, and what builds them again."""
+    """Print the partitions that are missing because they were damaged, with the command that builds them again."""
     for name, table in store.tables.items():
         for partition in store.lake.lost(name):
             again = to_build_again(table, partition)

@@ -1,4 +1,4 @@
-"""The screen of `tempkb verify`: a line for each fault and what to type, then what was read."""
+"""The screen of `tempkb verify`: one line for each fault, with the command to type, and then what was read."""
 
 import contextlib
 import shlex
@@ -40,18 +40,18 @@ from tempkb.store.verification import Verified, bytes_of, verify_lake
 from tempkb.windows import parse_day
 from tempkb.wording import counted
 
-_SHOWN = 5  # windows that a line names
+_SHOWN = 5  # number of windows that a line names
 
 
 def print_verification(tables: Sequence[str], since: str) -> None:
-    """Verify the home, or a part of its lake, and print what was found; leave with exit code 1 if there is any fault.
+    """Verify the home, or a part of its lake, and print what was found; exit with code 1 if there is a fault.
 
     Args:
-        tables: names of tables; empty for all, and for dumps and releases as well.
-        since: day from which on pointers were written; empty for all.
+        tables: names of tables; empty for all, and then also for dumps and releases.
+        since: only partitions whose pointers were written on or after this day; empty for all.
 
     Raises:
-        SettingsError: there is no such table, or the day is none.
+        SettingsError: there is no such table, or `since` is not a day.
     """
     began, store = time.monotonic(), open_store()
     day = parse_day(since) if since else None
@@ -60,7 +60,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             raise SettingsError(f"--table {name}: no such table; known: {', '.join(store.tables)}")
     chosen = list(tables) or list(store.tables)
     unfinished = _unfinished(store)
-    # What a release that is not finished lacks is one fault: that it is not finished.
+    # A release that is not finished is one fault, so its missing partitions are not reported one by one.
     passed = {place for places in unfinished.values() for place in places}
     with progress.on_terminal():
         verified = _verify_lake(store, chosen, day)
@@ -87,9 +87,9 @@ def _print_end(verified: Verified, dumps: VerifiedDumps, n_faults: int, seconds:
     if verified.uncovered:
         were = "was" if verified.uncovered == 1 else "were"
         say(
-            f"not covered: {counted(verified.uncovered, 'partition')} {were} written by an earlier tempkb, which noted "
-            "no sums of pointers and side files; these were not compared. Building them again notes them: "
-            "tempkb build --rebuild"
+            f"not covered: {counted(verified.uncovered, 'partition')} {were} written by an earlier tempkb, without "
+            "checksums of pointers and side files, so these could not be compared. To write the checksums, build them "
+            "again: tempkb build --rebuild"
         )
     n_files, n_bytes = verified.files + dumps.files, verified.bytes + dumps.bytes
     rate = n_bytes / 1e6 / max(seconds, 1e-9)
@@ -103,7 +103,7 @@ def _verify_lake(store: Store, tables: Sequence[str], since: date | None) -> Ver
 
 
 def _unfinished(store: Store) -> dict[str, list[tuple[str, str]]]:
-    """Releases that are not finished, with the tables and partitions that they have, have lost or held before."""
+    """Releases that are not finished, with the tables and partitions that they have, have lost, or had before."""
     return {
         name: sorted(
             {(table.name, key) for table in store.tables.values() for key in _keys_of_release(store.lake, table, name)}
@@ -120,7 +120,7 @@ def _keys_of_release(lake: Lake, table: Table, name: str) -> list[str]:
 
 
 def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]]:
-    """Texts that snapshots name and that are not there, by quarter and window; they are noted, to be read again."""
+    """Missing texts of snapshots, by quarter and window; they are noted, so that the next build reads them."""
     if not {STABLE_SNAPSHOTS.name, PAGE_WIKITEXTS.name} <= verified.whole.keys():
         return {}
     with tempfile.TemporaryDirectory() as folder:
@@ -130,10 +130,10 @@ def _lacking_texts(store: Store, verified: Verified) -> dict[str, dict[str, int]
             verified.whole.get(REVISION_LOG.name, ()),
             Path(folder),
         )
-    # Of a quarter that is damaged or was set aside nothing can be there.
+    # Quarters that are damaged or set aside are reported by themselves, so their texts are not counted here.
     gone = {key for key in store.lake.lost(PAGE_WIKITEXTS.name) if store.lake.current(PAGE_WIKITEXTS.name, key) is None}
     lacking = {quarter: windows for quarter, windows in lacking.items() if quarter not in gone}
-    # Whoever may not write here is told all the same.
+    # A person without permission to write gets the report all the same.
     with contextlib.suppress(OSError):
         for quarter, windows in lacking.items():
             store.lake.owe(PAGE_WIKITEXTS.name, quarter, windows)
@@ -154,7 +154,7 @@ def _first_few(counts: Mapping[str, int]) -> str:
 
 
 def _lost(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
-    """Partitions that were set aside earlier and are not built again yet, but for those that are passed over."""
+    """Partitions that were set aside earlier and are not built again yet, without those in `passed`."""
     return [
         f"{table} {key}: {_what_is_left(store, table, key)}. {_how(store, table, key)}"
         for table in tables
@@ -181,7 +181,7 @@ def _verify_database(
         return [f"the DuckDB file was not compared: {error}"]
     except TempkbError as error:
         return [str(error)]
-    # Of what is damaged or set aside the lake has nothing to compare with, and it is named already.
+    # For partitions that are damaged or set aside the lake has nothing to compare, and they are reported already.
     named = {f"{table} {key}" for table, key in passed}
     named |= {f"{table} {key}" for table in tables for key in store.lake.lost(table)}
     return [
@@ -193,7 +193,7 @@ def _verify_database(
 
 
 def _by_cause(found: Sequence[Difference]) -> list[list[Difference]]:
-    """Put partitions of a table together that are pending for the same reason, as all of a view of a moved home are."""
+    """Group partitions of a table that are pending for the same reason, as all are after a home was moved."""
     groups: dict[tuple[str, ...], list[Difference]] = {}
     for one in found:
         what = one.thing.partition(" ")[0] if one.is_pending else one.thing
@@ -210,11 +210,11 @@ def _together(alike: Sequence[Difference]) -> str:
 
 def _mend_database(store: Store, difference: Difference) -> str:
     if difference.is_pending:
-        return "Bring it up to the lake: tempkb publish"
+        return "Publish it: tempkb publish"
     path = store.database.path
     aside = path.with_name(f"{path.name}.damaged")
     return (
-        f"Make the file anew from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish; "
+        f"Make the file again from the lake: mv {shlex.quote(str(path))} {shlex.quote(str(aside))} && tempkb publish; "
         f"tables of your own are then in {aside.name} only"
     )
 
@@ -222,7 +222,7 @@ def _mend_database(store: Store, difference: Difference) -> str:
 def _verify_releases(
     store: Store, unfinished: Mapping[str, Sequence[tuple[str, str]]], passed: Set[tuple[str, str]]
 ) -> list[str]:
-    """Entries of the register that cannot be read, releases that are not finished, and what others lack."""
+    """Entries of the register that cannot be read, releases that are not finished, and missing partitions of others."""
     named = passed | {(table, key) for table in store.tables for key in store.lake.lost(table)}
     lines = []
     for name in release_names(store.home):
@@ -232,7 +232,7 @@ def _verify_releases(
             lines.append(str(error))
             continue
         if name in unfinished:
-            # Of one that is being built nobody knows yet how it ends.
+            # A release that is being built is not a fault.
             if not is_at_work(store.home, name):
                 lines.append(_not_finished(store.lake, name, unfinished[name]))
             continue
@@ -249,7 +249,7 @@ def _not_finished(lake: Lake, name: str, places: Sequence[tuple[str, str]]) -> s
     n_built = sum(lake.current(table, key) is not None for table, key in places)
     lack = ", ".join(f"{table} {key}" for table, key in places if lake.current(table, key) is None)
     return (
-        f"release {name}: found it not finished, since a run of it was killed: {counted(n_built, 'partition')} of it "
+        f"release {name}: not finished, since a run of it was killed: {counted(n_built, 'partition')} of it "
         f"{'is' if n_built == 1 else 'are'} built{f', and {lack} lost' if lack else ''}; expected all of it. "
         f"Finish it: tempkb release finish {name}"
     )
@@ -282,7 +282,7 @@ def _mend(store: Store, fault: Fault) -> str:
 
 
 def _how(store: Store, table: str, partition: str) -> str:
-    """What to type so that a partition is built again."""
+    """The command that builds a partition again."""
     return f"Build it again: {to_build_again(store.tables[table], partition)}"
 
 

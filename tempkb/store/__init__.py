@@ -1,1 +1,1 @@
-"""Where tables live: a lake of Parquet files for the machines, a DuckDB file for the people."""
+"""Storage of tables: a lake of Parquet files for programs, and a DuckDB file for people."""

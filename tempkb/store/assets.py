@@ -1,4 +1,4 @@
-"""What the assets of all rooms share: columns in their definitions, and rows and pictures in their metadata."""
+"""What the assets of all rooms share: columns in their definitions, rows and pictures in their metadata."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,17 @@ from tempkb.store.materialise import CELL, cells_of, first_rows
 from tempkb.store.tables import Table
 
 _SCHEMA = "dagster/column_schema"
-# Dagster takes what is said of a column for Markdown; without a backslash before it, `<wiki>` would be an unknown tag.
+# Dagster renders the description of a column as Markdown; without a backslash, `<wiki>` would be an unknown tag.
 _MARKS = re.compile(r"[\\`*_\[\]<>]")
 
 
 def spec_of(
     table: Table, description: str, deps: Sequence[str | dg.AssetDep] = (), *, skippable: bool = False
 ) -> dg.AssetSpec:
-    """Return the spec of the asset that writes a table; what all assets have in common is added to all at once.
+    """Return the spec of the asset that writes a table, with what all assets have in common.
 
     Args:
-        table: whose name is the asset's key.
+        table: its name is the asset's key.
         description: one or two sentences, with the key.
         deps: what it is made from.
         skippable: may a step leave it out?
@@ -31,14 +31,14 @@ def spec_of(
 
 
 def with_columns(spec: dg.AssetSpec, table: Table) -> dg.AssetSpec:
-    """Give an asset the columns of the table it writes, so that Dagster shows them before anything was built."""
+    """Give an asset the columns of its table, so that Dagster shows them before anything is built."""
     return spec.merge_attributes(
         metadata={_SCHEMA: schema_of(table), "dagster/table_name": f"tempkb.main.{table.name}"}
     )
 
 
 def schema_of(table: Table) -> dg.TableSchema:
-    """Return a declared table's columns as Dagster describes tables: DuckDB's types, our meanings."""
+    """Return a table's columns in Dagster's form, with DuckDB's types and our meanings."""
     in_key = dg.TableColumnConstraints(nullable=False)
     columns = [
         dg.TableColumn(
@@ -53,7 +53,7 @@ def schema_of(table: Table) -> dg.TableSchema:
 
 
 def sample_of(version: Version) -> dg.MetadataValue:
-    """Return the first ten rows of a version, as Dagster shows tables; what is the same in all of them comes last."""
+    """Return the first ten rows of a version as a table in Dagster; columns with one value come last."""
     rows = first_rows(version)
     cells = cells_of(rows)
     same = {name for name in rows.column_names if len(cells) > 1 and len({row[name] for row in cells}) == 1}
@@ -61,11 +61,11 @@ def sample_of(version: Version) -> dg.MetadataValue:
 
 
 def table_of(rows: pa.Table, cell: int = CELL) -> dg.MetadataValue:
-    """Return a small table as Dagster shows tables: at once, and no cell is taken for Markdown or HTML.
+    """Return a small table that Dagster shows at once, in which no cell is rendered as Markdown or HTML.
 
     Args:
         rows: shown in full; values are texts, so that no browser rounds a long number.
-        cell: characters of a cell; longer ones are cut.
+        cell: characters per cell; longer ones are cut.
     """
     records = [dg.TableRecord(row) for row in cells_of(rows, cell)]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in rows.column_names]))

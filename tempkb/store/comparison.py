@@ -1,4 +1,4 @@
-"""Comparing the DuckDB file with the lake: which versions it shows, their rows, and the files that its views name."""
+"""Compares the DuckDB file with the lake: the versions that it shows, their rows, and the files that its views name."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,19 +14,19 @@ from tempkb.store.quoting import file_names, identifier, literal
 from tempkb.store.tables import SIDE_TABLES, Table
 
 _FILES = re.compile(r"'((?:[^']|'')*\.parquet)'")
-# Independent of the order of rows; as exact as 64 bits a row are.
+# Independent of the order of rows, and as exact as 64 bits per row allow.
 _HASH = "count(*), sum(CAST(hash({columns}) AS HUGEINT))"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something that the DuckDB file shows otherwise than the lake.
+    """A difference between the DuckDB file and the lake.
 
     Attributes:
         thing: table and partition, or a view.
-        found: what is there, in words.
-        expected: what should be, in words.
-        is_pending: will the next publication bring it in by itself?
+        found: what the DuckDB file has, in words.
+        expected: what it should have, in words.
+        is_pending: does the next publication correct it?
     """
 
     thing: str
@@ -38,12 +38,12 @@ class Difference:
 def compare(
     database: Database, tables: Mapping[str, Table], whole: Mapping[str, Sequence[Version]]
 ) -> list[Difference]:
-    """Return where the DuckDB file is not what it should be.
+    """Return where the DuckDB file differs from the lake.
 
     Args:
-        database: the published side; its file is there.
-        tables: declarations of those that are compared.
-        whole: versions of the lake whose files were found whole, by table; others are not compared.
+        database: the published side; its file exists.
+        tables: declarations of the tables to compare.
+        whole: versions of the lake whose files are known to be good, by table; others are not compared.
 
     Raises:
         DamagedDatabaseError: DuckDB cannot read the file.
@@ -58,7 +58,7 @@ def compare(
             for (name, partition), one in pending.items():
                 if name == table.name:
                     found.append(_not_shown(one, shown.get((name, partition), ("", None))[0]))
-            # What was replaced and published since it was read in the lake is not what is shown.
+            # What was replaced and published since the lake was read is not what is shown.
             versions = [
                 one
                 for one in whole.get(table.name, ())
@@ -77,12 +77,12 @@ def _of_table(
     is_view: bool,
     pending: set[tuple[str, str]],
 ) -> list[Difference]:
-    """Compare what is not pending; a build may replace partitions in the lake meanwhile, which is no difference."""
+    """Compare what is not pending. A build may replace partitions in the lake meanwhile; this is not a difference."""
     while True:
         settled = [one for one in versions if (table.name, one.partition) not in pending]
         found: list[Difference] = []
         if is_view:
-            # A view is made anew with the first partition that is brought in.
+            # A view is made again with the first partition that is published.
             found += [] if table.name in {name for name, _ in pending} else _of_view(connection, database, table)
         elif settled:
             found += _of_rows(connection, table, settled)
@@ -102,14 +102,14 @@ def _not_shown(one: Pending, shown: str) -> Difference:
     found = f"version {shown}" if shown else "no rows"
     expected = f"version {one.version.version}"
     if found == expected:
-        found = "the table as it was declared or lay before, or the manifest of an earlier writing of equal rows"
-        expected = "the table as it is declared and lies now, and the manifest that the lake has"
+        found = "the table as it was declared or located before, or the manifest of an earlier writing of equal rows"
+        expected = "the table as it is declared and located now, and the manifest that the lake has"
     return Difference(thing, found, expected, is_pending=True)
 
 
 def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: Table) -> Iterator[Difference]:
     query = "SELECT sql FROM duckdb_views() WHERE view_name = ?"
-    named = {path for (said,) in connection.execute(query, [table.name]).fetchall() for path in _FILES.findall(said)}
+    named = {path for (sql,) in connection.execute(query, [table.name]).fetchall() for path in _FILES.findall(sql)}
     wanted = {literal(name)[1:-1] for name in file_names(database.files_of_view(table))}
     if named != wanted:
         yield Difference(
@@ -120,12 +120,12 @@ def _of_view(connection: duckdb.DuckDBPyConnection, database: Database, table: T
 
 
 def _of_rows(connection: duckdb.DuckDBPyConnection, table: Table, versions: Sequence[Version]) -> Iterator[Difference]:
-    """Compare counts and sums of hashes of the rows, a partition at a time in one pass over either side."""
+    """Compare counts and sums of hashes of the rows of each partition, in one pass over either side."""
     typed = ", ".join(f"CAST({identifier(column.name)} AS {column.sql_type})" for column in table.columns)
     query = (
         f"SELECT lake_partition, {_HASH.format(columns=typed)} FROM {identifier(table.name)} GROUP BY lake_partition"
     )
-    shown = {key: (n, told) for key, n, told in connection.execute(query).fetchall()}
+    shown = {key: (n, hashes) for key, n, hashes in connection.execute(query).fetchall()}
     for version in versions:
         found, expected = shown.get(version.partition, (0, None)), _hash_of(connection, table, version)
         if found != expected:
@@ -141,17 +141,17 @@ def _hash_of(connection: duckdb.DuckDBPyConnection, table: Table, version: Versi
     paths = file_names(version.places())
     described = connection.execute("DESCRIBE SELECT * FROM read_parquet(?)", [paths[0]]).fetchall()
     held = {row[0] for row in described}
-    # Files of an earlier declaration lack the columns that came since; these read as null.
+    # Files of an earlier declaration lack later columns; these read as null.
     values = (identifier(one.name) if one.name in held else "NULL" for one in table.columns)
     typed = ", ".join(f"CAST({value} AS {one.sql_type})" for value, one in zip(values, table.columns, strict=True))
-    n, told = connection.execute(
+    n, hashes = connection.execute(
         f"SELECT {_HASH.format(columns=typed)} FROM read_parquet(?, union_by_name = true)", [paths]
     ).fetchall()[0]
-    return n, told
+    return n, hashes
 
 
 def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]) -> Iterator[Difference]:
-    """Compare the rows of exclusions and manifest that belong to versions of a table."""
+    """Compare the rows of `exclusions` and `manifest` that belong to versions of a table."""
     if not versions:
         return
     for side in SIDE_TABLES:
@@ -173,7 +173,7 @@ def _of_sides(connection: duckdb.DuckDBPyConnection, versions: Sequence[Version]
 
 
 def _read_the_rest(connection: duckdb.DuckDBPyConnection, ours: set[str]) -> None:
-    """Read the tables that somebody else made in the file: DuckDB compares the sums of all blocks that it reads."""
+    """Read the user's own tables in the file: DuckDB verifies the checksum of each block that it reads."""
     query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
     for schema, name in connection.execute(query).fetchall():
         if name not in ours:

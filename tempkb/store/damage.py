@@ -1,7 +1,7 @@
-"""What is wrong with stored files: faults, sums of files, and the notes that a partition is damaged or lost.
+"""Faults of stored files, checksums of files, and the notes that a partition is damaged or lost.
 
 Bits flip on disks and copies break off. Sizes are compared whenever a version
-is looked up, sums before its files are read, once in a process.
+is looked up, checksums before its files are read, once per process.
 """
 
 import contextlib
@@ -18,26 +18,26 @@ from tempkb.errors import StoredDamageError
 MARK = "damaged"
 """Note of a partition whose current version was found damaged: it counts as absent."""
 LOST = "lost"
-"""Note of a partition that was set aside and is to be built again."""
+"""Note of a partition that was set aside and must be built again."""
 OWED = "owed"
-"""Notes of a lost partition that several builds fill: an empty file for each that has not filled it again yet."""
+"""Notes of a lost partition that several builds fill: an empty file for each build that has not filled it again yet."""
 HELD = "held"
-"""Copies of the pointers: a partition with a copy and without a pointer was not removed, but has lost it."""
+"""Copies of the pointers: a partition with a copy but no pointer was not removed; its pointer was lost."""
 POINTER = "CURRENT"
 NOTES = "_notes"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A file of the lake that is not as it was written.
+    """A file of the lake that was changed since it was written.
 
     Attributes:
-        table: whose.
-        partition: which of its partitions.
+        table: the table.
+        partition: the partition.
         file: name in the version's folder, or `CURRENT`.
-        found: what is there, in words.
-        expected: what should be, in words.
-        version: that the pointer names; empty when the pointer itself cannot be read.
+        found: what was found, in words.
+        expected: what was expected, in words.
+        version: the one that the pointer names; empty if the pointer itself cannot be read.
     """
 
     table: str
@@ -56,8 +56,8 @@ class Mended:
     """What was done about a fault.
 
     Attributes:
-        fault: that was found.
-        is_pointed: was the pointer written again from its copy? Else the partition was set aside, to be built again.
+        fault: the fault.
+        is_pointed: was the pointer written again from its copy? Otherwise the partition was set aside for a new build.
     """
 
     fault: Fault
@@ -70,16 +70,16 @@ class Mended:
         return f"damaged, and set aside: {self.fault}"
 
 
-# Sums of files that this process has read, with the state of the file that they hold for.
+# Checksums of files that this process has read, with the state of the file for which they hold.
 _SUMS: dict[Path, tuple[tuple[int, int, int], str]] = {}
 
 
 def sum_of(path: Path, *, anew: bool = False) -> str:
-    """Return the sha256 of a file in hexadecimal; the file is read once in a process while it stays as it is.
+    """Return the sha256 of a file in hexadecimal; an unchanged file is read once per process.
 
     Args:
         path: the file.
-        anew: read it whatever is known of it.
+        anew: read it in any case.
     """
     state = path.stat()
     seen = (state.st_size, state.st_mtime_ns, state.st_ino)
@@ -92,8 +92,8 @@ def sum_of(path: Path, *, anew: bool = False) -> str:
     return digest
 
 
-def size_fault(path: Path, size: int) -> tuple[str, str] | None:
-    """Compare a file's size with what was noted; return what is found and what was expected if it differs."""
+def size_fault(path: Path | str, size: int) -> tuple[str, str] | None:
+    """Compare a file's size with the noted one; return what was found and what was expected if it differs."""
     try:
         found = os.stat(path).st_size  # noqa: PTH116 - called for each file of each partition, where it costs half
     except FileNotFoundError:
@@ -102,17 +102,17 @@ def size_fault(path: Path, size: int) -> tuple[str, str] | None:
 
 
 def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tuple[str, str] | None:
-    """Compare a file's size and sum with what was noted; return what is found and what was expected if they differ.
+    """Compare a file's size and checksum with the noted ones; return what was found and expected if they differ.
 
     Raises:
-        OSError: the system does not let us read the file now, which says nothing about the file.
+        OSError: the system does not let us read the file now, which does not mean that it is damaged.
     """
     if fault := size_fault(path, size):
         return fault
     try:
         found = sum_of(path, anew=anew)
     except OSError as error:
-        # Too many open files or a missing right pass; a disk that cannot read its block is damage.
+        # Too many open files, or a missing permission. A disk that cannot read its block is damage.
         if error.errno not in (errno.EIO, errno.ENOENT):
             raise
         return f"a file that cannot be read ({error.strerror})", f"sha256 {digest[:16]}…"
@@ -120,18 +120,18 @@ def sum_fault(path: Path, size: int, digest: str, *, anew: bool = False) -> tupl
 
 
 def carry_sum(old: Path, new: Path) -> None:
-    """Keep what is known of a file that was moved."""
+    """Keep the known checksum of a file that was moved."""
     if (known := _SUMS.pop(old, None)) is not None:
         _SUMS[new] = known
 
 
 def write_note(path: Path, fault: Fault) -> None:
-    """Write a fault down, whole or not at all."""
+    """Write a note of a fault in one step."""
     replace_whole(path, json.dumps(asdict(fault), ensure_ascii=False).encode() + b"\n")
 
 
 def replace_whole(path: Path, data: bytes) -> None:
-    """Write a small file, whole or not at all; its folder is made where it is missing."""
+    """Write a small file in one step; make its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
     draft.write_bytes(data)
@@ -139,10 +139,10 @@ def replace_whole(path: Path, data: bytes) -> None:
 
 
 def read_note(path: Path) -> Fault | None:
-    """Return the fault that was written down; None if none was. An unreadable note is a fault too."""
+    """Return the noted fault; None if there is no note. An unreadable note is a fault, too."""
     try:
-        said: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        return Fault(**{key: str(value) for key, value in said.items()})
+        note: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return Fault(**{key: str(value) for key, value in note.items()})
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, AttributeError):
@@ -150,17 +150,17 @@ def read_note(path: Path) -> Fault | None:
 
 
 def note_path(root: Path, kind: str, table: str, partition: str) -> Path:
-    """Where a lake keeps a note (`MARK`, `LOST`, `OWED` or `HELD`) about a partition."""
-    return root / NOTES / kind / table / partition
+    """Return the path of a note (`MARK`, `LOST`, `OWED` or `HELD`) about a partition."""
+    return root.joinpath(NOTES, kind, table, partition)
 
 
 def refuse(folder: Path, fault: Fault) -> StoredDamageError:
-    """Note a fault of the version in a folder, if that is current, and return the error to raise."""
-    # Whoever may not write here still learns of it; those who may will find it by themselves.
+    """Note a fault of the version in a folder, if it is the current one, and return the error to raise."""
+    # A user who may not write here still gets the error; others will find the fault by themselves.
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        # A reader may hold a version, or its manifest, that was replaced and collected meanwhile: that is no damage.
-        said = (folder.parent / POINTER).read_text("utf-8")
-        if f'"{fault.version}"' in said and (f'"{fault.file}"' in said or '"sides"' not in said):
+        # A reader may hold a version, or its manifest, that was replaced and collected in the meantime: not damage.
+        pointer = (folder.parent / POINTER).read_text("utf-8")
+        if f'"{fault.version}"' in pointer and (f'"{fault.file}"' in pointer or '"sides"' not in pointer):
             write_note(note_path(folder.parents[2], MARK, fault.table, fault.partition), fault)
-    said = "The partition counts as absent until it is built again; what to type: tempkb status"
-    return StoredDamageError(f"{fault}. {said}")
+    advice = "The partition counts as absent until it is built again; for the command to type: tempkb status"
+    return StoredDamageError(f"{fault}. {advice}")

@@ -1,9 +1,9 @@
 """The DuckDB file that people query, kept equal to the lake.
 
-One writer locks a DuckDB file against everybody, so we hold it only for one
+A writer locks a DuckDB file against everybody else, so we hold it only for one
 short transaction per partition, under a lock file of our own. What is pending
-is never stored: whatever `CURRENT` in the lake differs from the table
-`published` is brought in by the next commit or by `tempkb publish`.
+is never stored: wherever `CURRENT` in the lake differs from the table
+`published`, the next commit or `tempkb publish` brings the partition in.
 """
 
 import contextlib
@@ -32,30 +32,30 @@ CREATE TABLE IF NOT EXISTS published (
     sides VARCHAR, PRIMARY KEY (table_name, partition)
 );
 ALTER TABLE published ADD COLUMN IF NOT EXISTS sides VARCHAR;
-COMMENT ON TABLE published IS 'Which version of each partition this file shows.';
-COMMENT ON COLUMN published.table_name IS 'table the partition belongs to';
+COMMENT ON TABLE published IS 'The version of each partition that this file shows.';
+COMMENT ON COLUMN published.table_name IS 'table to which the partition belongs';
 COMMENT ON COLUMN published.partition IS 'partition key';
 COMMENT ON COLUMN published.version IS 'content hash of the version shown';
 COMMENT ON COLUMN published.rows IS 'rows of the partition';
-COMMENT ON COLUMN published.published_at IS 'when the version was brought in';
-COMMENT ON COLUMN published.sides IS 'hash of the exclusions and the manifest that are shown with the version';
+COMMENT ON COLUMN published.published_at IS 'when the version was published';
+COMMENT ON COLUMN published.sides IS 'hash of the exclusions and the manifest of the version';
 CREATE TABLE IF NOT EXISTS declared (table_name VARCHAR PRIMARY KEY, form VARCHAR, fingerprint VARCHAR);
-COMMENT ON TABLE declared IS 'Under which declaration each table was made.';
+COMMENT ON TABLE declared IS 'The declaration under which each table and view was made.';
 COMMENT ON COLUMN declared.table_name IS 'table or view';
-COMMENT ON COLUMN declared.form IS 'table, view over the files of the lake, or question to other tables';
+COMMENT ON COLUMN declared.form IS 'table, view (over files of the lake), or question (a view over other tables)';
 COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes';
 """
 
 _BOOK_NAMES = ("published", "declared")
-# What a DuckDB file has in bytes 8 to 11. Anything else is not given to DuckDB, which would fetch an extension for it.
+# Bytes 8 to 11 of every DuckDB file. DuckDB would fetch an extension for other files, so it does not get them.
 _MAGIC = b"DUCK"
 
-# Raised when the same files would be shown otherwise; all tables are then brought in anew. 2: lists are, too.
+# Raised when the same files are to be shown differently; all tables are then published again. 2: lists are, too.
 _BROUGHT_IN = "2"
 
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
-# What DuckDB says of a block or a write-ahead log whose sum is another, and of a file that ends early. A lock, a
-# missing right, a disk's error and the format of a newer DuckDB are none of these.
+# DuckDB's messages about a block or a write-ahead log with a wrong checksum, and about a file that ends early. A lock,
+# a missing permission, a disk's error and the format of a newer DuckDB have other messages.
 _CORRUPT = re.compile(r"corrupt (database|wal) file|failure while replaying wal", re.IGNORECASE)
 _SHORT = "could not read enough bytes"
 _BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
@@ -63,14 +63,14 @@ _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
 
 
 class DatabaseFileError(TempkbError):
-    """The file at the database's place cannot be opened, or something in it is in the way."""
+    """The file at the database's path cannot be opened, or a user's table in it has a name that tempkb needs."""
 
 
 class DamagedDatabaseError(DatabaseFileError):
     """Parts of the file are not as DuckDB wrote them.
 
     Attributes:
-        found: which file, and what is wrong with it.
+        found: the file, and what is wrong with it.
     """
 
     def __init__(self, found: str) -> None:
@@ -82,12 +82,12 @@ class DamagedDatabaseError(DatabaseFileError):
 
 
 class NothingPublishedError(DatabaseFileError):
-    """There is no file yet, or one without anything of ours in it."""
+    """There is no file yet, or it holds nothing of tempkb's."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A partition whose shown version is not the lake's; `version` is None when it was removed."""
+    """A partition whose published version is not the lake's; `version` is None if it was removed."""
 
     table: Table
     partition: str
@@ -96,14 +96,14 @@ class Pending:
 
 @dataclass(frozen=True)
 class Publication:
-    """What a call to `publish` did, and what it had to leave for later.
+    """Result of `publish`.
 
     Attributes:
-        done: partitions that were brought in or taken out.
+        done: partitions that were published or removed.
         left: partitions that are still pending.
-        reason: why.
+        reason: why they are.
         damaged: partitions that were found damaged in the lake, in words; they count as absent.
-        set_aside: what is to be said of a damaged DuckDB file that was moved away; empty when none was.
+        set_aside: message about a damaged DuckDB file that was moved away; empty if there was none.
     """
 
     done: int
@@ -117,11 +117,11 @@ class Database:
     """The published side of a home.
 
     Args:
-        path: the `.duckdb` file; its lock file lies beside it.
+        path: the `.duckdb` file; its lock file is beside it.
         lake: where partitions come from.
         tables: all declarations, by name.
         max_rows: a table with more rows becomes a view over the lake's files.
-        views: named questions to the tables; each may use those before it.
+        views: named views over the tables; each may use those before it.
     """
 
     def __init__(
@@ -132,20 +132,20 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file read-only, waiting out short commits of others.
+        """Open the file read-only; wait for short commits of others.
 
         Raises:
-            NothingPublishedError: if nothing was published yet.
-            DatabaseFileError: if the file is no DuckDB file, or cannot be read.
-            LockTimeoutError: if a writer keeps the file too long.
+            NothingPublishedError: nothing has been published yet.
+            DatabaseFileError: the file is not a DuckDB file, or cannot be read.
+            LockTimeoutError: a writer keeps the file for too long.
         """
         if not _is_begun(self.path):
             raise (
                 self._nothing_published()
                 if self._holds_anything()
                 else NothingPublishedError(
-                    f"{self.path} does not exist yet; build something first: tempkb build (nothing is published before "
-                    "the first table of a build is done)"
+                    f"{self.path} does not exist yet; build something first: tempkb build (the first "
+                    "tables are published when a step of the build is done)"
                 )
             )
         with _connected(self.path, patience or Patience(), read_only=True) as connection:
@@ -163,43 +163,44 @@ class Database:
         )
 
     def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        """Names of the tables and views in the file that are not ours, sorted; of other schemas with the schema."""
-        ours = {*_forms(connection), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
+        """Return the names of the user's own tables and views, sorted; with the schema if it is not the main one."""
+        relations = _relations(connection)
+        ours = {*_forms(connection, relations), *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
         return sorted(
             name if schema == "main" else f"{schema}.{name}"
-            for schema, name, is_explained in _relations(connection)
+            for schema, name, is_explained in relations
             if not (schema == "main" and is_explained and name in ours)
         )
 
-    def in_the_way(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        """Those of the others that have the name of a table or view of ours, which is therefore not published."""
+    def in_the_way(self, others: Iterable[str]) -> list[str]:
+        """Return the user's tables and views with the name of one of ours, which therefore cannot be published."""
         names = {*self._tables, *(view.name for view in self._views)}
-        return [name for name in self.others(connection) if name.lower() in names]
+        return [name for name in others if name.lower() in names]
 
     def explain(self, error: duckdb.Error) -> str:
-        """Say what DuckDB has against a query; a table of ours that is not published yet is told as that."""
-        said = str(error)
-        absent = _ABSENT.match(said)
+        """Return DuckDB's message about a query; if a table of ours is not published yet, say so instead."""
+        message = str(error)
+        absent = _ABSENT.match(message)
         if absent and absent[1].lower() in {*self._tables, *(view.name for view in self._views)}:
             return (
                 f"nothing of {absent[1]} is published yet; wait for the build that runs, or see what is built: "
                 "tempkb status"
             )
-        # The nearest name may be one of DuckDB's own, which is no help to anybody.
-        return _SUGGESTED.sub("", said) if absent else said
+        # The nearest name may be one of DuckDB's own tables, which is no help.
+        return _SUGGESTED.sub("", message) if absent else message
 
     @contextlib.contextmanager
     def asking(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file for queries of people, which reach nothing but the file and the lake; see `reading`."""
+        """Open the file for queries of users, which can reach only the file and the lake; see `reading`."""
         with self.reading(patience) as connection:
             close_off(connection, self._lake.root)
             yield connection
 
     def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:
-        """Compare the lake's `CURRENT` files with what is shown, in a fixed order.
+        """Compare the lake's `CURRENT` files with what is published, in a fixed order.
 
         Args:
-            connection: an open connection to the file; None compares with nothing shown.
+            connection: an open connection to the file; None: nothing is published.
         """
         shown = shown_in(connection) if connection else {}
         forms = _forms(connection) if connection else {}
@@ -210,16 +211,16 @@ class Database:
             known = {partition for name, partition in shown if name == table.name}
             for partition in sorted(versions.keys() | known):
                 version = versions.get(partition)
-                told = (version.version, version.sum_of_sides()) if version is not None else None
-                # Equal rows that were written anew, from other files perhaps, keep their version.
-                if changed or told is None or shown.get((table.name, partition)) != told:
+                current = (version.version, version.sum_of_sides()) if version is not None else None
+                # Equal rows that were written again, perhaps from other files, keep their version.
+                if changed or current is None or shown.get((table.name, partition)) != current:
                     result.append(Pending(table, partition, version))
         return result
 
     def publish(self, patience: Patience) -> Publication:
-        """Bring in all that is pending, a partition a transaction, as far as patience allows.
+        """Publish everything that is pending, one transaction per partition, as far as patience allows.
 
-        A file that is damaged is moved away, and a new one takes its place.
+        A damaged file is moved away, and a new one takes its place.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -227,8 +228,8 @@ class Database:
                 try:
                     return self._publish(patience)
                 except DamagedDatabaseError as error:
-                    said = self._set_aside(error)
-                return replace(self._publish(patience), set_aside=said)
+                    message = self._set_aside(error)
+                return replace(self._publish(patience), set_aside=message)
         except DamagedDatabaseError as error:
             return Publication(0, len(self.pending()), str(error))
         except (LockTimeoutError, DatabaseFileError) as error:
@@ -236,7 +237,7 @@ class Database:
 
     def _publish(self, patience: Patience) -> Publication:
         with self._updating(patience) as connection:
-            blocked = self.in_the_way(connection)
+            blocked = self.in_the_way(self.others(connection))
             names = {name.lower() for name in blocked}
             pending = self.pending(connection)
             possible = [one for one in pending if one.table.name not in names]
@@ -256,7 +257,7 @@ class Database:
         return sorted(one for one in self.path.parent.glob(f"{self.path.name}.damaged-*") if one.suffix != ".wal")
 
     def _set_aside(self, error: DamagedDatabaseError) -> str:
-        """Move the file away, and its log with it, under the lock; say so."""
+        """Move the file and its write-ahead log away, under the lock; return a message about it."""
         place = next(
             one
             for n in itertools.count(1)
@@ -264,7 +265,7 @@ class Database:
         )
         log = self.path.with_name(f"{self.path.name}.wal")
         if log.exists():
-            # First, or DuckDB would replay it into the new file.
+            # The log first, or DuckDB would replay it into the new file.
             log.rename(place.with_name(f"{place.name}.wal"))
         self.path.rename(place)
         _note_of(self.path).unlink(missing_ok=True)
@@ -272,22 +273,22 @@ class Database:
 
     @contextlib.contextmanager
     def _updating(self, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file for writing, with its books; the caller holds the lock."""
+        """Open the file for writing, with its bookkeeping tables; the caller holds the lock."""
         if not _is_begun(self.path):
             self._begin(patience)
-        # Before anything is written to the file, which would then be another than the one of the note.
+        # Before anything is written to the file: afterwards it would differ from the one that the note describes.
         damage = _noted_damage(self.path)
         with _connected(self.path, patience, read_only=False) as connection:
             if damage:
                 raise DamagedDatabaseError(damage)
-            # A file that an analyst has made before us has none, one of an earlier tempkb may lack a later one.
+            # A file that an analyst made before us has no such tables; that of an earlier tempkb may lack some.
             with _transaction(connection):
                 self._has_books(connection)
                 _make_books(connection)
             yield connection
 
     def _begin(self, patience: Patience) -> None:
-        """Make the file aside, with its books, and move it in: whoever finds it there can read it."""
+        """Make the file elsewhere, with its bookkeeping tables, and move it in, so that nobody sees half a file."""
         draft = self.path.with_name(self.path.name + ".draft")
         draft.unlink(missing_ok=True)
         draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
@@ -297,7 +298,7 @@ class Database:
             draft.replace(self.path)
             return
         try:
-            # Unlike a rename, a link never replaces a file that an analyst has made in this very moment.
+            # Unlike a rename, a link never replaces a file that an analyst makes in this very moment.
             self.path.hardlink_to(draft)
         except FileExistsError:
             pass
@@ -305,10 +306,10 @@ class Database:
             draft.unlink()
 
     def _has_books(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Does the file say what it shows?
+        """Does the file have the bookkeeping tables, which say what it shows?
 
         Raises:
-            DatabaseFileError: a table or view of somebody else has the name of one in which that is kept.
+            DatabaseFileError: a user's table or view has the name of one of them.
         """
         names = {*_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
         relations = _relations(connection)
@@ -319,7 +320,7 @@ class Database:
         return set(_BOOK_NAMES) <= there.keys()
 
     def _count_pending(self) -> int:
-        """Count what is pending while another program has the file; all there is if it cannot even be read."""
+        """Count the pending partitions while another program has the file open; all of them if it cannot be read."""
         try:
             with self.reading(Patience(0)) as connection:
                 return len(self.pending(connection))
@@ -327,7 +328,7 @@ class Database:
             return len(self.pending())
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
-        """Return (table, partition, version) of all that is shown; empty when nothing was published yet."""
+        """Return (table, partition, version) of everything published; empty if nothing has been."""
         try:
             with self.reading() as connection:
                 return {
@@ -337,23 +338,18 @@ class Database:
             return set()
 
     def files_of_view(self, table: Table) -> list[Path]:
-        """Return the files that the view of a table is to name: those of the versions that the lake has."""
+        """Return the files that the view of a table must name: those of the lake's versions."""
         return [path for version in self._lake.versions(table.name) for path in version.places()]
 
-    def form_of(self, table: Table, versions: Iterable[Version]) -> str:
-        """Is the table a `table` or a `view` in DuckDB?"""
-        return self._form(table, versions)[0]
-
     def _form(self, table: Table, versions: Iterable[Version]) -> tuple[str, str]:
-        rows = sum(version.rows for version in versions)
-        form = "view" if table.persist == "view" or rows > self._max_rows else "table"
-        # A view names absolute paths, so a home that was moved needs its views made anew.
+        form = table.form(sum(version.rows for version in versions), self._max_rows)
+        # A view names absolute paths, so the views of a home that was moved must be made again.
         return form, f"{table.fingerprint} {_BROUGHT_IN}" + (f" {self._lake.root}" if form == "view" else "")
 
     def _bring_in(
         self, connection: duckdb.DuckDBPyConnection, table: Table, pending: Sequence[Pending], damaged: list[str]
     ) -> None:
-        """Bring in the pending partitions of one table: rows a partition a transaction, a view all at once."""
+        """Publish the pending partitions of one table: rows in one transaction per partition, a view all at once."""
         form, _ = self._form(table, self._lake.versions(table.name))
         pending = [_whole_or_absent(one, damaged, sums=form == "table") for one in pending]
         versions = self._lake.versions(table.name)
@@ -376,18 +372,18 @@ class Database:
                 self._keep_books(connection, one, is_booked=one.partition in booked)
 
     def _make_named_views(self, connection: duckdb.DuckDBPyConnection, blocked: Collection[str]) -> None:
-        """Make the named questions that can be asked by now, and anew when one of their tables has changed its form.
+        """Make the named views whose tables exist, and again those of which a table has changed its form.
 
         Args:
             connection: to the file.
-            blocked: names that somebody else's tables or views have.
+            blocked: names of the user's own tables and views.
         """
         forms = _forms(connection)
         for view in self._views:
             if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
-            told = "\n".join([view.meaning, view.query, *(" ".join(forms[name]) for name in view.needs)])
-            form = ("question", hashlib.sha256(told.encode()).hexdigest()[:16])
+            declared = "\n".join([view.meaning, view.query, *(" ".join(forms[name]) for name in view.needs)])
+            form = ("question", hashlib.sha256(declared.encode()).hexdigest()[:16])
             if forms.get(view.name) == form:
                 continue
             with _transaction(connection):
@@ -416,7 +412,7 @@ class Database:
 
 
 def set_aside_in_words(place: Path) -> str:
-    """Say where a damaged file lies now."""
+    """Return a message that says where a damaged file is now."""
     return (
         f"The damaged DuckDB file was set aside as {place}, and the tables were published anew from the lake; tables "
         "of your own, if you made any, are in that file only"
@@ -424,7 +420,7 @@ def set_aside_in_words(place: Path) -> str:
 
 
 def refusal(path: Path, names: Sequence[str]) -> str:
-    """Say that tables or views of an analyst have names that tempkb needs, and what to do."""
+    """Return the message that tables or views of an analyst have names that tempkb needs."""
     return (
         f"{path} holds {', '.join(names)}, which tempkb did not make and leaves as it is; tempkb publishes under the "
         "same name, so rename or drop it, then: tempkb publish"
@@ -438,10 +434,10 @@ def _make_books(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _is_begun(path: Path) -> bool:
-    """Is there a DuckDB file? An empty file is none yet.
+    """Is there a DuckDB file? An empty file does not count.
 
     Raises:
-        DatabaseFileError: something else lies there, or it cannot be read.
+        DatabaseFileError: there is something else, or it cannot be read.
     """
     try:
         with path.open("rb") as handle:
@@ -459,7 +455,7 @@ def _is_begun(path: Path) -> bool:
 
 
 def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
-    """Tables and views as (schema, name, has it a comment?). Each of ours was given one as it was made."""
+    """Return tables and views as (schema, name, has it a comment?). Each of ours gets a comment when it is made."""
     return connection.execute(
         "SELECT schema_name, table_name, comment IS NOT NULL FROM duckdb_tables() "
         "WHERE database_name = current_database() AND NOT internal UNION ALL "
@@ -469,7 +465,7 @@ def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bo
 
 
 def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending:
-    """A partition that is to be brought in, or, if it is damaged, its absence; the damage is noted and told."""
+    """Return a partition to publish or, if it is damaged, its removal; the damage is noted and reported."""
     fault = one.version.first_fault(sums=sums) if one.version is not None else None
     if one.version is None or fault is None:
         return one
@@ -480,16 +476,17 @@ def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending
 def _booked(connection: duckdb.DuckDBPyConnection, table: Table) -> set[str]:
     """Partitions of a table of which the file holds anything; of others nothing need be deleted, which is slow."""
     query = (
-        "SELECT partition FROM published WHERE table_name = ? UNION SELECT partition FROM manifest WHERE table_name = ? "
-        "UNION SELECT partition FROM exclusions WHERE recorded_in = ?"
+        "SELECT partition FROM published WHERE table_name = $table "
+        "UNION SELECT partition FROM manifest WHERE table_name = $table "
+        "UNION SELECT partition FROM exclusions WHERE recorded_in = $table"
     )
-    return {partition for (partition,) in connection.execute(query, [table.name] * 3).fetchall()}
+    return {partition for (partition,) in connection.execute(query, {"table": table.name}).fetchall()}
 
 
 def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
     name = identifier(one.table.name)
     if is_booked:
-        # Rows of a partition are found by their row's own partition key, which the lake's files do not hold.
+        # Rows of a partition are found by a column with the partition's key, which the lake's files do not have.
         connection.execute(f"DELETE FROM {name} WHERE lake_partition = ?", [one.partition])
     if one.version is not None:
         connection.execute(
@@ -500,7 +497,7 @@ def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending, *, is_boo
 
 
 def _known_columns(connection: duckdb.DuckDBPyConnection, one: Pending) -> str:
-    """Columns of the files that the declaration still has; a file of an older declaration may lack some."""
+    """Return the columns of the files that the declaration still has; older files may lack some."""
     assert one.version is not None  # noqa: S101 - the caller checked; for the type checker
     query = "DESCRIBE SELECT * FROM read_parquet(?)"
     held = {row[0] for row in connection.execute(query, file_names(one.version.paths()[:1])).fetchall()}
@@ -523,7 +520,7 @@ def _make_view(connection: duckdb.DuckDBPyConnection, table: Table, paths: Seque
         query = "SELECT column_name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = ?"
         for (name,) in connection.execute(query, [table.name]).fetchall():
             absent.pop(name, None)
-        # Files of an earlier declaration lack the columns that came since; these read as null.
+        # Files of an earlier declaration lack later columns; these read as null.
         made = f"SELECT *, {', '.join(absent.values())} FROM {source}" if absent else ""
     else:
         made = f"SELECT {', '.join(absent.values())} WHERE false"
@@ -551,16 +548,19 @@ def _comment(connection: duckdb.DuckDBPyConnection, table: Table, kind: str) -> 
 
 
 def shown_in(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], tuple[str, str | None]]:
-    """Version and side files of each partition that is shown; a file of an earlier tempkb does not tell the latter."""
+    """Return version and hash of side files of each published partition; an earlier tempkb did not note the latter."""
     books = connection.sql("FROM published")
     sides = "sides" if "sides" in books.columns else "NULL"
     rows = books.project(f"table_name, partition, version, {sides}").fetchall()
-    return {(table, partition): (version, told) for table, partition, version, told in rows}
+    return {(table, partition): (version, sides) for table, partition, version, sides in rows}
 
 
-def _forms(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
-    """How each table and view of ours was made; one that an analyst has dropped or replaced is not among them."""
-    there = {name for schema, name, is_explained in _relations(connection) if schema == "main" and is_explained}
+def _forms(
+    connection: duckdb.DuckDBPyConnection, relations: Sequence[tuple[str, str, bool]] | None = None
+) -> dict[str, tuple[str, str]]:
+    """Return how each table and view of ours was made, without those that an analyst has dropped or replaced."""
+    relations = _relations(connection) if relations is None else relations
+    there = {name for schema, name, is_explained in relations if schema == "main" and is_explained}
     rows = connection.execute("SELECT table_name, form, fingerprint FROM declared").fetchall()
     return {table: (form, fingerprint) for table, form, fingerprint in rows if table in there}
 
@@ -604,37 +604,37 @@ def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[d
 
 
 def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
-    """Say why a file cannot be opened; what the system refuses says nothing about the file."""
+    """Return the error of a file that cannot be opened; a refusal by the system does not mean damage."""
     if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
         return DatabaseFileError(f"{path} cannot be opened: {_first_line(error)}")
     return _damaged(path, error) if _is_damage(path, error) else DatabaseFileError(_unreadable(path, error))
 
 
 def _is_damage(path: Path, error: duckdb.Error) -> bool:
-    """Is an error about the DuckDB file itself? A Parquet file of a view may end early, too."""
-    said = str(error)
-    return bool(_CORRUPT.search(said)) or (_SHORT in said.lower() and path.name in said)
+    """Is an error about the DuckDB file itself, and not about a Parquet file of a view?"""
+    message = str(error)
+    return bool(_CORRUPT.search(message)) or (_SHORT in message.lower() and path.name in message)
 
 
 def _damaged(path: Path, error: duckdb.Error) -> DamagedDatabaseError:
-    """Note that a file was found damaged, for the next publication, and return the error to raise."""
-    said = f"{path}: found a damaged file ({_first_line(error)})"
-    # Whoever may not write here still learns of it.
+    """Note, for the next publication, that a file is damaged, and return the error to raise."""
+    message = f"{path}: found a damaged file ({_first_line(error)})"
+    # A user who may not write here still gets the error.
     with contextlib.suppress(OSError):
-        replace_whole(_note_of(path), json.dumps([said, _state_of(path)]).encode())
-    return DamagedDatabaseError(said)
+        replace_whole(_note_of(path), json.dumps([message, _state_of(path)]).encode())
+    return DamagedDatabaseError(message)
 
 
 def _noted_damage(path: Path) -> str:
-    """What was noted of damage to a file that is still as it was then; empty if nothing was.
+    """Return what was noted about damage to a file that has not changed since; empty if nothing was.
 
     A reader may have met a block that a publication does not touch.
     """
     try:
-        said, state = json.loads(_note_of(path).read_bytes())
+        message, state = json.loads(_note_of(path).read_bytes())
     except (FileNotFoundError, ValueError):
         return ""
-    return str(said) if state == _state_of(path) else ""
+    return str(message) if state == _state_of(path) else ""
 
 
 def _note_of(path: Path) -> Path:
@@ -642,7 +642,7 @@ def _note_of(path: Path) -> Path:
 
 
 def _state_of(path: Path) -> list[int]:
-    """Tells a file from a later one in its place, and from itself after something was written to it."""
+    """Return values that differ for a later file in the same place, and after something was written to this one."""
     state = path.stat()
     return [state.st_ino, state.st_size, state.st_mtime_ns]
 
@@ -650,8 +650,8 @@ def _state_of(path: Path) -> list[int]:
 def _unreadable(path: Path, error: duckdb.Error) -> str:
     aside = path.with_name(f"{path.name}.damaged")
     return (
-        f"{path}: found a file that this DuckDB does not read ({_first_line(error)}); expected the published tables. "
-        f"tempkb leaves it as it is. To have them made again from the lake: mv {shlex.quote(str(path))} "
+        f"{path}: found a file that this version of DuckDB cannot read ({_first_line(error)}); expected the published "
+        f"tables. tempkb leaves it as it is. To make them again from the lake: mv {shlex.quote(str(path))} "
         f"{shlex.quote(str(aside))} && tempkb publish; tables of your own are then in {aside.name} only"
     )
 

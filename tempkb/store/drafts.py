@@ -1,6 +1,6 @@
-"""Drafts: a partition being written, validated before anybody can see it.
+"""Drafts: partitions that are being written, and validated before they become visible.
 
-Rows arrive in key order and go to Parquet in row groups of a fixed number of
+Rows arrive in key order and are written to Parquet in row groups of a fixed number of
 rows, so that equal rows give equal bytes however they were batched.
 """
 
@@ -11,9 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-import pyarrow as pa
-
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
@@ -23,6 +20,8 @@ from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 _ROWS_PER_FILE = 1 << 22
@@ -30,25 +29,25 @@ _ROWS_PER_FILE = 1 << 22
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a partition was made from and with: the rows of its manifest.
+    """What a partition was made from and with; it becomes the rows of its manifest.
 
-    `inputs` maps a file or table name to its sha256 or version.
+    `inputs` maps the name of a file or table to its sha256 or version.
     """
 
     inputs: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def settings_json(self) -> str:
-        """The settings as the manifest keeps them."""
+        """The settings as JSON for the manifest."""
         return json.dumps(dict(self.settings), sort_keys=True, default=str)
 
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Rows seen but not kept, for one reason.
+    """Rows that were seen but not kept, for one reason.
 
-    `table_name` is the table they would have gone to, when that is not the one
-    in whose version they are written down.
+    `table_name` is the table to which they belong, if it is not the one with whose
+    version they are recorded.
     """
 
     reason: str
@@ -58,10 +57,10 @@ class Exclusion:
 
 
 class Draft:
-    """Writes one partition; nothing counts until `commit`.
+    """Writes one partition; nothing is visible until `commit`.
 
     Args:
-        lake: where the partition will live.
+        lake: where the partition will be.
         table: its declaration.
         partition: slug key.
         folder: an empty folder on the lake's file system.
@@ -78,8 +77,8 @@ class Draft:
         self._last_key: pa.Table | None = None
         self.rows = 0
 
-    def write(self, data: pa.Table | pa.RecordBatch) -> None:
-        """Append rows that follow, in key order, those already written.
+    def write(self, data: "pa.Table | pa.RecordBatch") -> None:
+        """Append rows that follow the previous ones in key order.
 
         Raises:
             ContractError: wrong columns, a null or repeated key, or rows out of key order.
@@ -95,10 +94,10 @@ class Draft:
             self._flush(self.table.row_group_rows)
 
     def commit(self, provenance: Provenance, exclusions: Iterable[Exclusion] = ()) -> Version:
-        """Validate all that was written and make it the partition's current version.
+        """Validate everything that was written and make it the partition's current version.
 
         Raises:
-            ContractError: if a rule of the table is broken; the old version stays.
+            ContractError: a rule of the table is broken; the old version is kept.
         """
         self._flush(self._n_waiting)
         self._open_writer()
@@ -110,6 +109,8 @@ class Draft:
         return self._lake.swap(self.table, self.partition, self._folder, files, sides)
 
     def _flush(self, rows: int) -> None:
+        import pyarrow as pa
+
         if not rows:
             return
         waiting = pa.concat_tables(self._waiting)
@@ -141,7 +142,8 @@ class Draft:
             self._writer.close()
             self._writer = None
 
-    def _check_keys(self, table: pa.Table) -> None:
+    def _check_keys(self, table: "pa.Table") -> None:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         keys = table.select(list(self.table.key)).combine_chunks()
@@ -212,13 +214,14 @@ class Draft:
 
 
 @cache
-def _memory() -> duckdb.DuckDBPyConnection:
-    """One connection for all drafts: opening one costs more than checking a partition."""
+def _memory() -> "duckdb.DuckDBPyConnection":
+    """Return one connection for all drafts, since opening one costs more than checking a partition."""
     return in_memory(threads=1)
 
 
-def _ascending(keys: pa.Table) -> pa.ChunkedArray:
+def _ascending(keys: "pa.Table") -> "pa.ChunkedArray":
     """For each row but the last: is the next row's key greater, column by column?"""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
     n = keys.num_rows - 1

@@ -1,22 +1,22 @@
 """The lake: immutable version folders and one pointer file per partition.
 
-    lake/<table>/<partition>/CURRENT              which version counts: files, side files, sha256, rows
+    lake/<table>/<partition>/CURRENT              the pointer: current version, files, side files, sha256, rows
     lake/<table>/<partition>/<version>/part-*.parquet
     lake/<table>/<partition>/<version>/exclusions.jsonl, manifest.jsonl
-    lake/_staging/<run>/...                       drafts; a lock file tells whether their run lives
-    lake/_damaged/<table>/<partition>/...         what was found damaged and set aside; nothing reads it
-    lake/_notes/held/<table>/<partition>          a copy of the pointer; it goes only when the partition is removed
+    lake/_staging/<run>/...                       drafts; a lock file shows whether their run is alive
+    lake/_damaged/<table>/<partition>/...         damaged versions that were set aside; nothing reads them
+    lake/_notes/held/<table>/<partition>          a copy of the pointer, deleted only when the partition is removed
 
 `<version>` is a hash of the content, so writing equal rows again changes
-nothing. Only `CURRENT` is ever replaced, by `os.replace`: a partition is whole
+nothing. Only `CURRENT` is ever replaced, by `os.replace`: a partition is complete
 or absent at every instant, for any number of writers and readers. Readers ask
-the lake for explicit file lists and never glob.
+the lake for explicit lists of files and never glob.
 
-A partition whose pointer or files are not as they were written counts as
-absent: sizes tell whenever it is looked up, sums before its files are read. So
-does one whose pointer is gone though the copy of it is still there: nobody
-removed it on purpose. The pointer is then written again from the copy, if all
-files of that version are whole.
+A partition whose pointer or files were changed since they were written counts as
+absent: sizes are compared whenever it is looked up, checksums before its files are
+read. So does a partition whose pointer is missing though its copy exists: nobody
+removed it on purpose. The pointer is then written again from the copy if all
+files of that version are good.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ from tempkb.store.locks import Patience, locked, try_lock
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
-_LOOK = 2.0  # seconds for which others may hold a folder of drafts just to see whether its run lives
+_LOOK = 2.0  # seconds for which another process may hold a folder of drafts to check whether its run is alive
 RESUMABLE = "resumable-"
 _SLUG = re.compile(r"[a-z0-9_][a-z0-9._-]*")
 _DAMAGED = "_damaged"
@@ -66,7 +66,7 @@ _WHY = "why.json"
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a version: its name in the version folder and what is in it."""
+    """One Parquet file of a version: its name in the version folder, size, checksum and rows."""
 
     name: str
     sha256: str
@@ -84,11 +84,15 @@ class SideFile:
     bytes: int
 
 
+# Whether versions with the first fingerprint fit the declaration with the second one.
+_FITS: dict[tuple[str, str], bool] = {}
+
+
 @dataclass(frozen=True)
 class Version:
-    """What `CURRENT` says about a partition.
+    """The version of a partition that `CURRENT` names.
 
-    `sides` is None when a tempkb wrote it that noted no sums of side files yet.
+    `sides` is None if an earlier tempkb wrote it, which noted no checksums of side files.
     """
 
     table: str
@@ -101,10 +105,10 @@ class Version:
     sides: tuple[SideFile, ...] | None = None
 
     def paths(self) -> list[Path]:
-        """Absolute paths of the data files, in key order, for a reader to open: their sums are compared first.
+        """Return the absolute paths of the data files, in key order, for reading; verifies their checksums first.
 
         Raises:
-            StoredDamageError: a file is not as it was written; the partition counts as absent from now on.
+            StoredDamageError: a file was changed since it was written; the partition counts as absent from now on.
         """
         for file in self.files:
             if fault := sum_fault(self.folder / file.name, file.bytes, file.sha256):
@@ -112,37 +116,57 @@ class Version:
         return self.places()
 
     def places(self) -> list[Path]:
-        """Absolute paths of the data files, in key order, for naming them only."""
+        """Return the absolute paths of the data files, in key order, without verifying them."""
         return [self.folder / file.name for file in self.files]
 
-    def side_rows(self, name: str) -> list[dict[str, Any]]:
-        """Rows of the side file `exclusions` or `manifest`, in the order of the table's columns.
+    def fits(self, table: Table) -> bool:
+        """Does the version have the columns of a declaration, in name, type and order? Meanings may differ.
 
         Raises:
-            StoredDamageError: the file is not as it was written; the partition counts as absent from now on.
+            StoredDamageError: the file that shows it was changed since it was written.
         """
-        # A manifest lies inside the folder that its content helps to name, so it cannot hold the name itself.
+        if self.schema == table.fingerprint:
+            return True
+        # Versions with equal fingerprints have equal columns, so one file is read for all of them.
+        known = self.schema, table.fingerprint
+        if known not in _FITS:
+            # Imported here because it brings Arrow, which commands that only read do without.
+            from tempkb.store.parquet import parquet_schema
+
+            file = self.files[0]
+            if fault := sum_fault(self.folder / file.name, file.bytes, file.sha256):
+                raise refuse(self.folder, self.fault(file.name, *fault))
+            _FITS[known] = parquet_schema(self.folder / file.name).equals(table.schema)
+        return _FITS[known]
+
+    def side_rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of the side file `exclusions` or `manifest`, in the order of the table's columns.
+
+        Raises:
+            StoredDamageError: the file was changed since it was written; the partition counts as absent from now on.
+        """
+        # The name of a version's folder depends on the content of its manifest, which so cannot contain the name.
         return [row | ({"version": self.version} if "version" in row else {}) for row in self._side_rows(name)]
 
     def n_bytes(self) -> int:
-        """Length of all files together, side files among them."""
+        """Return the size of all files, side files included."""
         return sum(file.bytes for file in self.files) + sum(side.bytes for side in self.sides or ())
 
     def sum_of_sides(self) -> str:
-        """Tell exclusions and manifest from those of another writing of equal rows; empty when no sums were noted."""
-        told = sorted((side.table, side.sha256) for side in self.sides or ())
-        return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16] if self.sides is not None else ""
+        """Return a hash of exclusions and manifest, which may differ for equal rows; empty if none was noted."""
+        checksums = sorted((side.table, side.sha256) for side in self.sides or ())
+        return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()[:16] if self.sides is not None else ""
 
     def fault(self, file: str, found: str, expected: str) -> Fault:
-        """What is wrong with one of the files."""
+        """Return a fault of one of the files."""
         return Fault(self.table, self.partition, file, found, expected, self.version)
 
     def first_fault(self, *, sums: bool, anew: bool = False) -> Fault | None:
-        """Return what is wrong with the first of the files that is not as it was written; None if all are.
+        """Return the fault of the first changed file; None if all files are as they were written.
 
         Args:
-            sums: compare sums of data files as well; those of side files are compared in any case.
-            anew: read also files whose sums this process knows.
+            sums: compare checksums of data files as well; those of side files are always compared.
+            anew: also read files whose checksums this process already knows.
         """
         for file in self.files:
             path = self.folder / file.name
@@ -155,10 +179,11 @@ class Version:
         return None
 
     def size_fault(self) -> Fault | None:
-        """Return what is wrong with the first file whose size is not the one that was noted; None if all are."""
+        """Return the fault of the first file whose size is not the noted one; None if all sizes are right."""
+        folder = str(self.folder)
         sizes = [(file.name, file.bytes) for file in self.files]
         for name, size in (*sizes, *((side.name, side.bytes) for side in self.sides or ())):
-            if found := size_fault(self.folder / name, size):
+            if found := size_fault(f"{folder}/{name}", size):
                 return self.fault(name, *found)
         return None
 
@@ -180,11 +205,11 @@ class Version:
 
 @dataclass
 class Resumable:
-    """A folder of drafts that outlives a run that fails.
+    """A folder of drafts that is kept if its run fails.
 
     Attributes:
-        folder: where they are.
-        is_finished: set once nothing of it is needed any more.
+        folder: the folder.
+        is_finished: set once nothing in it is needed any more.
     """
 
     folder: Path
@@ -201,19 +226,19 @@ class Lake:
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
         self._swap_lock = self.root / ".swap"
-        # What each pointer said when it was last read, and its bytes.
+        # The version of each pointer when it was last read, and the pointer's bytes.
         self._pointers: dict[tuple[str, str], tuple[bytes, Version]] = {}
 
     def current(self, table: str, partition: str) -> Version | None:
-        """Return the version that counts, or None when the partition was never built, was removed, or is damaged."""
+        """Return the current version; None if the partition was never built, was removed, or is damaged."""
         version, fault = self.examine(table, partition)
         return version if fault is None else None
 
     def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
-        """Return what the pointer of a partition says, as far as it can be read, and what is wrong with it.
+        """Return the version that a partition's pointer names, as far as it can be read, and its fault, if any.
 
-        The pointer's own sum and the sizes of all files are compared, and what was noted of damage counts. A pointer
-        that is gone though nobody has removed the partition is a fault, too.
+        Compares the pointer's own checksum and the sizes of all files, and reads the notes of damage. A pointer
+        that is missing though nobody removed the partition is a fault, too.
         """
         folder = self._folder(table, partition)
         while True:
@@ -222,7 +247,7 @@ class Lake:
             except FileNotFoundError:
                 held = self._held(table, partition)
                 if held is not None and (folder / POINTER).exists():
-                    # It was removed and built again meanwhile.
+                    # It was removed and built again in the meantime.
                     continue
                 return None, held
             known, version = self._pointers.get((table, partition), (b"", None))
@@ -239,10 +264,10 @@ class Lake:
                     fault = version.size_fault()
             if fault is None or _is_still(folder / POINTER, written):
                 return version, fault
-            # It was replaced meanwhile, and the version that it named may be gone.
+            # It was replaced in the meantime, and the version that it named may be deleted.
 
     def faults(self, table: str) -> list[Fault]:
-        """Return what is wrong with damaged partitions of a table, sorted by key: pointers, sizes and side files."""
+        """Return the faults of a table's damaged partitions in pointers, sizes and side files, sorted by key."""
         found = []
         for key in self.keys(table):
             version, fault = self.examine(table, key)
@@ -253,7 +278,7 @@ class Lake:
         return found
 
     def lost(self, table: str) -> list[str]:
-        """Return the keys of partitions that were found damaged and are not wholly built again yet, sorted."""
+        """Return the keys of partitions that were found damaged and are not completely built again yet, sorted."""
         noted = {
             path.name
             for kind in (LOST, MARK)
@@ -266,12 +291,12 @@ class Lake:
         return sorted(owed | gone | {key for key in noted if self.current(table, key) is None})
 
     def owe(self, table: str, partition: str, keys: Iterable[str]) -> None:
-        """Note what is to be added to a lost partition: until all of it is settled, the partition counts as lost.
+        """Note what must be added to a lost partition; it counts as lost until all of this is settled.
 
         Args:
-            table: whose.
-            partition: which of its partitions.
-            keys: slugs of those that filled it, such as windows.
+            table: the table.
+            partition: the partition.
+            keys: slugs of the builds that filled it, such as windows.
         """
         folder = note_path(self.root, OWED, table, partition)
         folder.mkdir(parents=True, exist_ok=True)
@@ -280,24 +305,25 @@ class Lake:
         _sync(folder)
 
     def owed(self, table: str, partition: str) -> set[str]:
-        """Return what is still to be added to a partition that was lost; see `owe`."""
+        """Return what must still be added to a lost partition; see `owe`."""
         return {path.name for path in note_path(self.root, OWED, table, partition).glob("*")}
 
     def settle(self, table: str, partition: str, keys: Iterable[str]) -> None:
-        """Take back what was noted by `owe`, as far as it was added."""
+        """Remove the notes of `owe` for what was added."""
         for key in keys:
             (note_path(self.root, OWED, table, partition) / key).unlink(missing_ok=True)
 
     def lost_version(self, table: str, partition: str) -> str:
-        """Return the version that a lost partition had; empty when its pointer could not be read."""
+        """Return the version that a lost partition had; empty if its pointer could not be read."""
         noted = [read_note(note_path(self.root, kind, table, partition)) for kind in (LOST, MARK)]
         noted.append(self._held(table, partition))
         return next((note.version for note in noted if note is not None), "")
 
     def keys(self, table: str) -> list[str]:
-        """Keys of the partitions that have a pointer, whole or not, or have lost it; sorted."""
+        """Return the keys of partitions that have a pointer, damaged or not, or have lost it; sorted."""
         folder = self.root / table
-        there = {entry.name for entry in folder.iterdir() if (entry / POINTER).exists()} if folder.exists() else set()
+        names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - thousands of names, and only these
+        there = {name for name in names if os.path.exists(f"{folder}/{name}/{POINTER}")}  # noqa: PTH110 - see above
         return sorted(there | self._held_keys(table))
 
     def partitions(self, table: str) -> list[str]:
@@ -305,7 +331,7 @@ class Lake:
         return [key for key in self.keys(table) if self.current(table, key) is not None]
 
     def versions(self, table: str, partitions: Sequence[str] | None = None) -> list[Version]:
-        """Return the current versions of `partitions` (default: all that are built), sorted by key."""
+        """Return the current versions of `partitions` (default: all built ones), sorted by key."""
         keys = self.keys(table) if partitions is None else sorted(partitions)
         return [version for key in keys if (version := self.current(table, key)) is not None]
 
@@ -314,9 +340,9 @@ class Lake:
         return [path for version in self.versions(table, partitions) for path in version.paths()]
 
     def remove(self, table: str, partition: str) -> None:
-        """Forget a partition, also what is noted of damage to it; its files stay until `collect_garbage`."""
+        """Forget a partition and the notes of damage to it; its files are kept until `collect_garbage`."""
         with locked(self._swap_lock):
-            # The copy first: a pointer without one stands, a copy without a pointer would bring the partition back.
+            # The copy first: a pointer without a copy is valid, a copy without a pointer would restore the partition.
             self._forget_note(HELD, table, partition)
             (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
         self._forget_note(MARK, table, partition)
@@ -324,12 +350,12 @@ class Lake:
         self.settle(table, partition, self.owed(table, partition))
 
     def lose_again(self, table: str, partition: str, version: str) -> None:
-        """Forget a partition that was built in place of one that is lost to damage; that one stays lost.
+        """Forget a partition that was built in place of one that was lost to damage; that one counts as lost again.
 
         Args:
-            table: whose.
-            partition: which of its partitions.
-            version: that was lost.
+            table: the table.
+            partition: the partition.
+            version: the lost one.
         """
         with locked(self._swap_lock):
             fault = Fault(table, partition, POINTER, "no version", f"version {version or 'unknown'}", version)
@@ -339,12 +365,12 @@ class Lake:
             (self._folder(table, partition) / POINTER).unlink(missing_ok=True)
 
     def mend(self, fault: Fault) -> Mended | None:
-        """Write a lost or damaged pointer again, or move a damaged partition out of the way, to be built again.
+        """Write a lost or damaged pointer again, or set a damaged partition aside, so that it is built again.
 
-        Nothing of it is thrown away.
+        No file is deleted.
 
         Args:
-            fault: what is wrong with it.
+            fault: the fault.
 
         Returns:
             what was done; None if the partition was replaced or repaired in the meantime.
@@ -361,7 +387,7 @@ class Lake:
             return Mended(found, is_pointed)
 
     def _point_again(self, table: str, partition: str) -> bool:
-        """Make the version current of which the copy of the pointer tells, if each of its files has its sum."""
+        """Make the version in the pointer's copy current, if the checksums of all its files are right."""
         version = self._held_version(table, partition)
         if version is None or version.first_fault(sums=True) is not None:
             return False
@@ -369,7 +395,7 @@ class Lake:
         return True
 
     def _set_aside(self, fault: Fault, version: Version | None) -> None:
-        """Move a version that is damaged, or, if nobody can say which it was, all versions out of the way."""
+        """Move a damaged version aside or, if it is unknown which one was current, all versions."""
         folder = self._folder(fault.table, fault.partition)
         moved = [version.folder] if version is not None else sorted(folder.glob("*/"))
         write_note(note_path(self.root, LOST, fault.table, fault.partition), fault)
@@ -379,11 +405,11 @@ class Lake:
             for path in there:
                 path.rename(target / path.name)
         self._forget_note(MARK, fault.table, fault.partition)
-        # Last: where we are killed before, it keeps what lies without a pointer from the garbage collector.
+        # Last: if we are killed before, the copy keeps the files without a pointer from the garbage collector.
         self._forget_note(HELD, fault.table, fault.partition)
 
     def keep_pointers(self, table: str) -> None:
-        """Copy the pointers of partitions whose copies lack: an earlier tempkb, or a kill, has left them so."""
+        """Copy the pointers of partitions without a copy, which an earlier tempkb or a kill left behind."""
         copied = self._held_keys(table)
         if all(key in copied for key in self.keys(table)):
             return
@@ -397,13 +423,13 @@ class Lake:
         replace_whole(note_path(self.root, HELD, table, partition), written)
 
     def _held_keys(self, table: str) -> set[str]:
-        """Keys of partitions that have a copy of their pointer: what was pointed to, and removed by nobody."""
+        """Return the keys of partitions that have a copy of their pointer, so were built and not removed."""
         folder = self.root / NOTES / HELD / table
         names = os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 - thousands of names, and only these
         return {name for name in names if not name.endswith(".draft")}
 
     def _held(self, table: str, partition: str) -> Fault | None:
-        """What to say of a partition without a pointer; None if it was never built, or was removed."""
+        """Return the fault of a partition without a pointer; None if it was never built, or was removed."""
         path = note_path(self.root, HELD, table, partition)
         if not path.exists():
             return None
@@ -412,7 +438,7 @@ class Lake:
         return Fault(table, partition, POINTER, "no such file", f"the pointer to version {name or 'unknown'}", name)
 
     def _held_version(self, table: str, partition: str) -> Version | None:
-        """What the copy of a pointer says, if it can be read."""
+        """Return the version in the copy of a pointer, if it can be read."""
         try:
             written = note_path(self.root, HELD, table, partition).read_bytes()
         except FileNotFoundError:
@@ -420,7 +446,7 @@ class Lake:
         return _read_pointer(written, table, partition, self._folder(table, partition))[0]
 
     def _make_place_aside(self, fault: Fault, name: str) -> Path:
-        """Make a folder for what is damaged, which says why it is there."""
+        """Make a folder for damaged files, with a note of the reason."""
         place = self.root / _DAMAGED / fault.table / fault.partition
         place.mkdir(parents=True, exist_ok=True)
         target = next(path for n in itertools.count(1) if not (path := place / f"{name}-{n}").exists())
@@ -429,23 +455,23 @@ class Lake:
         return target
 
     def confirm(self, version: Version) -> None:
-        """Take back what was noted of damage to a version whose files were found whole."""
+        """Remove the notes of damage to a version whose files were found good."""
         if read_note(note_path(self.root, MARK, version.table, version.partition)) is not None:
             self._forget_note(MARK, version.table, version.partition)
 
     def set_aside_folders(self) -> list[Path]:
-        """Return the folders of what was set aside, sorted by table and partition."""
+        """Return the folders of damaged files that were set aside, sorted by table and partition."""
         return sorted((self.root / _DAMAGED).glob("*/*/*"))
 
     @contextlib.contextmanager
     def partition_lock(self, table: str, partition: str) -> Iterator[None]:
-        """Hold a partition for a read-modify-write."""
+        """Hold the lock of a partition for a read-modify-write."""
         with locked(self._folder(table, partition) / ".lock"):
             yield
 
     @contextlib.contextmanager
     def staging(self, run: str | None = None) -> Iterator[Path]:
-        """Give a folder for drafts that is removed at the end, or by the garbage collector if we are killed."""
+        """Give a folder for drafts that is deleted at the end, or by the garbage collector if we are killed."""
         folder = self.root / "_staging" / (run or uuid.uuid4().hex)
         folder.mkdir(parents=True)
         with (folder / ".alive").open("w") as alive:
@@ -457,13 +483,13 @@ class Lake:
 
     @contextlib.contextmanager
     def resumable(self, run: str) -> Iterator["Resumable"]:
-        """Give a folder for drafts that a later run of the same name takes up, unless this one is finished.
+        """Give a folder for drafts with which a later run of the same name continues, unless this run finishes.
 
         Args:
-            run: slug that names all that the drafts depend on.
+            run: slug that names everything on which the drafts depend.
 
         Raises:
-            ContractError: another process works in it.
+            ContractError: another process uses it.
         """
         folder = self.root / "_staging" / run
         with _hold(folder):
@@ -473,7 +499,7 @@ class Lake:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def unfinished(self) -> list[Path]:
-        """Return the folders of runs that have ended without finishing; a run of the same name goes on with one."""
+        """Return the folders of runs that ended without finishing; a run of the same name continues with them."""
         return [
             folder for folder in self._staging_folders() if folder.name.startswith(RESUMABLE) and not _is_alive(folder)
         ]
@@ -498,10 +524,10 @@ class Lake:
             _sync(path)
         rows = sum(file.rows for file in files)
         version = Version(table.name, partition, name, rows, table.fingerprint, tuple(files), folder / name, described)
-        # The lock keeps the garbage collector from a folder that is in place but not yet pointed to.
+        # The lock protects a folder that is in place but not yet pointed to from the garbage collector.
         with locked(self._swap_lock):
             current, fault = self.examine(table.name, partition)
-            # A version without a pointer need not go anywhere for another to come.
+            # A version without a pointer need not be moved for another one.
             if fault is not None and (folder / POINTER).exists():
                 self._set_aside(fault, current)
             version = self._move_into_place(draft, version)
@@ -509,25 +535,25 @@ class Lake:
         return version
 
     def restore(self, version: Version) -> None:
-        """Make an earlier version of a partition, whose files are still there, the current one again.
+        """Make an earlier version of a partition, whose files still exist, the current one again.
 
         Raises:
-            StoredDamageError: the files are gone, or are not as they were written.
+            StoredDamageError: the files are missing, or were changed since they were written.
         """
         with locked(self._swap_lock):
             fault = version.first_fault(sums=True)
             if fault is not None:
-                raise StoredDamageError(f"{fault}. The earlier version cannot be put back; build it again")
+                raise StoredDamageError(f"{fault}. The earlier version cannot be restored; build it again")
             self._point_to(version)
 
     def collect_garbage(self, keep: set[tuple[str, str, str]]) -> list[Path]:
-        """Remove versions that are neither current nor in `keep`, and drafts of dead runs.
+        """Delete versions that are neither current nor in `keep`, and drafts of dead runs.
 
         Args:
             keep: (table, partition, version) that DuckDB still shows.
 
         Returns:
-            the folders that were removed.
+            the folders that were deleted.
         """
         kept: dict[tuple[str, str], set[str]] = {}
         for name, key, version in keep:
@@ -543,14 +569,14 @@ class Lake:
     def _remove_old_versions(self, table: str, partition: Path, shown: set[str]) -> list[Path]:
         current, fault = self.examine(table, partition.name)
         if fault is not None:
-            # Nobody can say what of it may go, or it is all that is left of a partition that was not removed.
+            # It is unknown which version may be deleted, or it is all that is left of a partition that was not removed.
             return []
         kept = shown | ({current.version} if current is not None else set())
         if current is not None:
             _remove_old_sides(current)
         old = [path for path in sorted(partition.iterdir()) if path.is_dir() and path.name not in kept]
         for folder in old:
-            # Out of the way in one step first: a removal that is killed must not leave half a version behind.
+            # First moved aside in one step: a deletion that is killed must not leave half a version behind.
             with self.staging() as bin_folder:
                 folder.rename(bin_folder / folder.name)
         return old
@@ -565,10 +591,10 @@ class Lake:
         return sorted(folder.iterdir()) if folder.exists() else []
 
     def _move_into_place(self, draft: Path, version: Version) -> Version:
-        """Rename a draft to its version folder; return what the pointer is to say.
+        """Rename a draft to its version folder; return the version to which the pointer must point.
 
-        If equal content is there already, the draft is not needed but for its manifest, which is put beside the one
-        that is there. If what is there is damaged, it is set aside and the draft takes its place.
+        If equal content exists there already, only the draft's manifest is needed, which is put beside the existing
+        one. If the existing files are damaged, they are set aside and the draft takes their place.
         """
         folder = version.folder
         if folder.is_dir():
@@ -579,7 +605,7 @@ class Lake:
                 )
                 shutil.rmtree(draft)
                 return version
-            # Left by somebody who was killed while removing it, or damaged since it was written.
+            # Left by a process that was killed while deleting it, or damaged since it was written.
             folder.rename(self._make_place_aside(fault, folder.name) / folder.name)
         draft.rename(folder)
         for name in (*(file.name for file in version.files), *(side.name for side in version.sides or ())):
@@ -587,11 +613,11 @@ class Lake:
         return version
 
     def _point_to(self, version: Version) -> None:
-        """Make a version the current one, under the swap lock; what was noted of damage holds no longer."""
-        # Before the pointer moves: an equal version may have been damaged, and be whole by now.
+        """Make a version the current one, under the swap lock, and remove the notes of damage."""
+        # Before the pointer moves: an equal version may have been damaged, and be good by now.
         self._forget_note(MARK, version.table, version.partition)
         if (version.folder.parent / POINTER).exists():
-            # Whoever is killed in between leaves no copy rather than an old one, which must never count again.
+            # A process that is killed in between leaves no copy rather than an old one, which must never count again.
             self._forget_note(HELD, version.table, version.partition)
         _replace_pointer(version)
         self._copy_pointer(version.table, version.partition)
@@ -604,16 +630,17 @@ class Lake:
         for slug in (table, partition):
             if not _SLUG.fullmatch(slug):
                 raise ContractError(f"{slug!r} cannot name a table or partition; allowed: a-z, 0-9, '.', '_' and '-'")
-        return self.root / table / partition
+        # Joined at once: status asks for each partition several times, where every join of paths is felt.
+        return self.root.joinpath(table, partition)
 
 
 def describe_file(path: Path, rows: int) -> DataFile:
-    """Hash and measure one written Parquet file of so many rows."""
+    """Return name, size, checksum and rows of a Parquet file that was written."""
     return DataFile(path.name, sum_of(path), path.stat().st_size, rows)
 
 
 def write_side_file(folder: Path, table: Table, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write the rows of a side table beside a version's data, one JSON object a line, and return the path.
+    """Write the rows of a side table beside a version's data, one JSON object per line, and return the path.
 
     Without rows there is no file.
     """
@@ -635,9 +662,9 @@ def _describe_side(path: Path) -> SideFile:
 
 
 def _adopt_side(draft: Path, folder: Path, side: SideFile) -> SideFile:
-    """Bring a side file of a draft into the folder of an equal version, under a name that no other content has.
+    """Move a side file of a draft into the folder of an equal version, under a name that no other content has.
 
-    The file that lies there stays: until the pointer has moved, it is the one that counts.
+    The existing file is kept: until the pointer has moved, it is the valid one.
     """
     held = folder / side.name
     if held.is_file() and sum_of(held, anew=True) == side.sha256:
@@ -659,7 +686,7 @@ def _remove_old_sides(version: Version) -> None:
 
 
 def _replace_pointer(version: Version) -> None:
-    said: dict[str, Any] = {
+    content: dict[str, Any] = {
         "table": version.table,
         "partition": version.partition,
         "version": version.version,
@@ -668,8 +695,8 @@ def _replace_pointer(version: Version) -> None:
         "files": [asdict(file) for file in version.files],
     }
     if version.sides is not None:
-        said["sides"] = [asdict(side) for side in version.sides]
-    body = json.dumps(said, indent=1).encode()
+        content["sides"] = [asdict(side) for side in version.sides]
+    body = json.dumps(content, indent=1).encode()
     folder = version.folder.parent
     pointer = folder / f"{POINTER}.draft"
     pointer.write_bytes(body.removesuffix(b"\n}") + _last_line(body))
@@ -679,7 +706,7 @@ def _replace_pointer(version: Version) -> None:
 
 
 def _last_line(body: bytes) -> bytes:
-    """The line at the end of a pointer that says the sum of what it would be without that line."""
+    """Return the last line of a pointer, with the checksum of the pointer without this line."""
     return b',\n "sum": "' + hashlib.sha256(body).hexdigest().encode() + b'"\n}\n'
 
 
@@ -687,30 +714,37 @@ _LAST_LINE_BYTES = len(_last_line(b""))
 
 
 def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> tuple[Version | None, Fault | None]:
-    """Read a pointer; what its own sum does not cover is taken only if it can be meant."""
+    """Read a pointer; one without a checksum is accepted only if its values make sense."""
 
     def bad(found: str) -> tuple[None, Fault]:
         return None, Fault(table, partition, POINTER, found, "what tempkb has written there")
 
     try:
-        said = json.loads(written)
+        content = json.loads(written)
     except ValueError:
-        return bad("an empty file" if not written.strip() else "no JSON")
+        return bad("an empty file" if not written.strip() else "invalid JSON")
     try:
-        # Pointers of earlier versions have neither a sum nor side files.
-        if "sum" in said or "sides" in said:
+        # Pointers of earlier versions of tempkb have neither a checksum nor side files.
+        if "sum" in content or "sides" in content:
             body, line = written[:-_LAST_LINE_BYTES] + b"\n}", written[-_LAST_LINE_BYTES:]
             if line != _last_line(body):
-                return bad(f"{len(written):,} bytes that do not have the sum that they name")
-        files = tuple(DataFile(**file) for file in said["files"])
-        sides = tuple(SideFile(**side) for side in said["sides"]) if "sides" in said else None
+                return bad(f"{len(written):,} bytes that do not match their checksum")
+        files = tuple(DataFile(**file) for file in content["files"])
+        sides = tuple(SideFile(**side) for side in content["sides"]) if "sides" in content else None
         version = Version(
-            table, partition, said["version"], said["rows"], said["schema"], files, folder / said["version"], sides
+            table,
+            partition,
+            content["version"],
+            content["rows"],
+            content["schema"],
+            files,
+            folder / content["version"],
+            sides,
         )
     except (TypeError, KeyError, AttributeError):
         return bad("JSON of another shape")
-    if (said.get("table"), said.get("partition")) != (table, partition):
-        return bad(f"the pointer of {said.get('table')} {said.get('partition')}")
+    if (content.get("table"), content.get("partition")) != (table, partition):
+        return bad(f"the pointer of {content.get('table')} {content.get('partition')}")
     names = [version.version, *(file.name for file in files), *(side.name for side in sides or ())]
     for name in names:
         if not isinstance(name, str) or not _SLUG.fullmatch(name):
@@ -722,7 +756,7 @@ def _read_pointer(written: bytes, table: str, partition: str, folder: Path) -> t
 
 
 def _is_still(pointer: Path, written: bytes) -> bool:
-    """Does a pointer hold what was read from it a moment ago?"""
+    """Does a pointer still have the content that was just read?"""
     try:
         return pointer.read_bytes() == written
     except FileNotFoundError:
@@ -739,7 +773,7 @@ def _sync(path: Path) -> None:
 
 def _mark_alive(alive: TextIO) -> None:
     if not try_lock(alive.fileno()):
-        raise ContractError(f"staging folder {alive.name} belongs to a run that is still going")
+        raise ContractError(f"staging folder {alive.name} belongs to a run that is still active")
 
 
 def _is_alive(folder: Path) -> bool:
@@ -747,12 +781,12 @@ def _is_alive(folder: Path) -> bool:
         with (folder / ".alive").open("r+") as handle:
             return not try_lock(handle.fileno())
     except FileNotFoundError:
-        # Made a moment ago and not yet locked, or left without its lock file long ago.
+        # Just made and not yet locked, or left without its lock file long ago.
         return time.time() - folder.stat().st_mtime < _MOMENT
 
 
 def _remove_dead(folder: Path) -> bool:
-    """Remove the drafts of a run that is dead, under its lock, so that nobody takes them up meanwhile."""
+    """Delete the drafts of a dead run under its lock, so that no other run continues with them meanwhile."""
     try:
         with (folder / ".alive").open("r+") as handle:
             if not try_lock(handle.fileno()):
@@ -767,10 +801,10 @@ def _remove_dead(folder: Path) -> bool:
 
 
 def _hold(folder: Path) -> TextIO:
-    """Take a folder of drafts, made where it is missing, until the file that is returned is closed.
+    """Hold a folder of drafts, made if it is missing, until the returned file is closed.
 
     Raises:
-        ContractError: another process holds it for longer than a look at it takes.
+        ContractError: another process holds it for longer than a check takes.
     """
     patience = Patience(_LOOK)
     while True:
@@ -783,10 +817,10 @@ def _hold(folder: Path) -> TextIO:
             if not patience.wait():
                 alive.close()
                 raise ContractError(
-                    f"staging folder {folder.name} belongs to a run that is still going: another program builds the "
+                    f"staging folder {folder.name} belongs to a run that is still active: another program builds the "
                     "same; wait for it"
                 )
-        # The garbage collector may have removed the folder while we waited for it.
+        # The garbage collector may have deleted the folder while we waited for it.
         if _is_same(folder / ".alive", alive):
             return alive
         alive.close()

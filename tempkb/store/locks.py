@@ -14,18 +14,18 @@ from tempkb.errors import TempkbError
 
 
 class LockTimeoutError(TempkbError):
-    """Somebody else kept a lock for longer than we were willing to wait."""
+    """Another process kept a lock for longer than our patience."""
 
 
 @dataclass
 class Patience:
-    """Seconds that one run may spend waiting for locks, all its waits together."""
+    """Seconds that one run may spend waiting for locks in all."""
 
     seconds: float = 10.0
     _random: random.Random = field(default_factory=lambda: random.Random(os.getpid()))  # noqa: S311 - jitter only
 
     def wait(self) -> bool:
-        """Sleep a short, jittered while; False when no patience is left."""
+        """Sleep for a short, jittered time; False if no patience is left."""
         if self.seconds <= 0:
             return False
         nap = min(self.seconds, self._random.uniform(0.02, 0.2))
@@ -36,17 +36,17 @@ class Patience:
 
 @contextlib.contextmanager
 def locked(path: Path, patience: Patience | None = None) -> Iterator[None]:
-    """Hold an exclusive lock on `path` for the length of the block.
+    """Hold an exclusive lock on `path` inside the block.
 
-    The kernel drops the lock when its holder dies, so a killed process never
+    The kernel releases the lock when its holder dies, so a killed process never
     blocks the next.
 
     Args:
-        path: lock file, made when absent and never removed.
-        patience: how long to wait in all; None waits as long as it takes.
+        path: lock file, made if absent and never removed.
+        patience: how long to wait in all; None waits without limit.
 
     Raises:
-        LockTimeoutError: if `patience` ran out.
+        LockTimeoutError: `patience` ran out.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as handle:
@@ -61,10 +61,10 @@ def locked(path: Path, patience: Patience | None = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def alive_mark(folder: Path) -> Iterator[str]:
-    """Give a name by which others can tell whether this process still lives, for the length of the block.
+    """Give a name by which others can find out whether this process is alive, inside the block.
 
     Args:
-        folder: where the marks of all lie.
+        folder: of the marks of all processes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     mark = uuid.uuid4().hex
@@ -77,7 +77,7 @@ def alive_mark(folder: Path) -> Iterator[str]:
 
 
 def is_alive(folder: Path, mark: str) -> bool:
-    """Does the process that made a mark still live? Of one that does not the mark is removed."""
+    """Is the process that made a mark alive? If not, the mark is removed."""
     path = folder / mark
     try:
         with path.open("r+") as handle:
@@ -90,7 +90,7 @@ def is_alive(folder: Path, mark: str) -> bool:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the lock on an open file if it is free; False if somebody holds it."""
+    """Take the lock on an open file if it is free; False if another process holds it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

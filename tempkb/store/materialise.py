@@ -1,4 +1,4 @@
-"""What every asset reports about a table it has written: rows, a sample, publication. No Dagster here."""
+"""What every asset reports about a table that it has written: rows, a sample, publication. No Dagster here."""
 
 import re
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from tempkb.store.visible import visible
 _SAMPLE_ROWS = 10
 CELL = 60
 """Characters of a cell of a sample; longer ones are cut."""
-# Signs that mean something inside a line of Markdown, as Dagster's UI and GitHub read it.
+# Characters with a meaning inside a line of Markdown, as in Dagster's UI and on GitHub.
 _SIGNS = re.compile(r"[\\`*\[\]<>&|~$]")
-# Inside a word, as in the names of columns, an underscore is one.
+# An underscore inside a word, as in names of columns, has none.
 _EDGE_OF_WORD = re.compile(r"(?<![^\W_])_++|_++(?![^\W_])")
 _ADDRESS = re.compile(r"://|\bwww\.|@|\bmailto:|\bxmpp:", re.IGNORECASE)
 
@@ -29,7 +29,7 @@ def first_rows(version: Version) -> pa.Table:
 
 
 def cells_of(table: pa.Table, cell: int = CELL) -> list[dict[str, str | None]]:
-    """Return the rows of a small table as texts, cells longer than `cell` cut; what is null stays so."""
+    """Return the rows of a small table as texts, cut to `cell` characters; null stays null."""
     return [
         {name: None if value is None else _cut(visible(str(value)), cell) for name, value in row.items()}
         for row in plain_rows(table)
@@ -37,14 +37,14 @@ def cells_of(table: pa.Table, cell: int = CELL) -> list[dict[str, str | None]]:
 
 
 def markdown(table: pa.Table, cell: int = CELL) -> str:
-    """Return a small table in Markdown, cells longer than `cell` cut."""
+    """Return a small table in Markdown, with cells cut to `cell` characters."""
     lines = ["| " + " | ".join(map(escaped, table.column_names)) + " |", "|" + " --- |" * table.num_columns]
     lines += ["| " + " | ".join(_cell(value, cell) for value in row.values()) + " |" for row in plain_rows(table)]
     return "\n".join(lines)
 
 
 def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
-    """Return what is worth telling of a version that was just written."""
+    """Return the metadata of a version that was just written."""
     facts: dict[str, Any] = {
         "dagster/row_count": version.rows,
         "version": version.version,
@@ -57,7 +57,7 @@ def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
 
 
 def facts_of_windows(versions: Sequence[Version], publication: Publication) -> dict[str, Any]:
-    """Return what is worth telling of versions that are the windows of one release."""
+    """Return the metadata of versions that are the windows of one release."""
     return {
         "dagster/row_count": sum(one.rows for one in versions),
         "windows": len(versions),
@@ -66,11 +66,11 @@ def facts_of_windows(versions: Sequence[Version], publication: Publication) -> d
 
 
 def escaped(text: str) -> str:
-    r"""Return a text that Markdown shows as it is, in a cell of a table.
+    r"""Return a text escaped so that Markdown shows it unchanged, in a cell of a table.
 
-    Titles and sentences are of anybody's making: a browser must not fetch an
-    image or offer a link because one of them says so. What renderers take for an
-    address without any sign around it cannot be escaped, so it becomes code.
+    Titles and sentences come from anybody: a browser must not fetch an image or
+    offer a link because one of them contains it. What renderers take for an address
+    without any sign around it cannot be escaped, so it becomes code.
 
     >>> print(escaped("![x](http) <b>_a_b | 5*2"))
     !\[x\](http) \<b\>\_a_b \| 5\*2

@@ -4,21 +4,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from tempkb.store.quoting import identifier, literal, parquet
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
 
 _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
-def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    """Open an in-memory DuckDB, in UTC and quiet.
+def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
+    """Open an in-memory DuckDB, in UTC and without progress bars.
 
     Args:
-        threads: how many to use; None leaves it to DuckDB.
+        threads: number of threads; None: DuckDB's default.
     """
+    import duckdb
+
     connection = duckdb.connect()
     connection.execute(_QUIET)
     if threads is not None:
@@ -26,11 +30,11 @@ def in_memory(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def asking() -> duckdb.DuckDBPyConnection:
-    """Open a connection for a question or two: a fortieth of the time that `in_memory` takes.
+def asking() -> "duckdb.DuckDBPyConnection":
+    """Open a connection for one or two queries, in a fortieth of the time of `in_memory`.
 
-    All of a process share one DuckDB. Temporary views and registered tables are a connection's own; functions and
-    settings would be everybody's, so whoever needs those takes `in_memory`.
+    All of a process share one DuckDB. Temporary views and registered tables belong to one connection; functions and
+    settings would be shared by all, so callers that need those use `in_memory`.
     """
     connection = _shared().cursor()
     connection.execute(_QUIET)
@@ -38,33 +42,33 @@ def asking() -> duckdb.DuckDBPyConnection:
 
 
 @cache
-def _shared() -> duckdb.DuckDBPyConnection:
+def _shared() -> "duckdb.DuckDBPyConnection":
     return in_memory()
 
 
 @contextmanager
-def spilling_to(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection that moves to `folder` what does not fit in memory."""
+def spilling_to(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Give a connection that writes to `folder` what does not fit in memory."""
     with in_memory() as connection:
         connection.execute(f"SET temp_directory = {literal(folder)}; SET preserve_insertion_order = false")
         yield connection
 
 
 def view_files(
-    connection: duckdb.DuckDBPyConnection,
+    connection: "duckdb.DuckDBPyConnection",
     name: str,
     paths: Sequence[Path],
-    schema: pa.Schema | None = None,
+    schema: "pa.Schema | None" = None,
     narrowed: str = "",
 ) -> None:
-    """Make a view over Parquet files, in place of one of that name; without files a table of `schema` without rows.
+    """Make a view over Parquet files, replacing one of that name; without files, an empty table with `schema`.
 
     Args:
         connection: that gets the view.
         name: of the view.
         paths: the files.
-        schema: of the table that stands in for no files.
-        narrowed: SQL that selects from `rows`, which are those of the files; empty: all of them.
+        schema: of the empty table that replaces missing files.
+        narrowed: SQL that selects from `rows`, the rows of the files; empty: all of them.
     """
     connection.unregister(name)
     connection.execute(f"DROP VIEW IF EXISTS {identifier(name)}")

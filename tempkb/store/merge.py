@@ -1,7 +1,7 @@
-"""Merge sorted runs of rows into one sorted stream, with bounded memory.
+"""Merges sorted runs of rows into one sorted stream, with bounded memory.
 
 Each run yields Arrow tables in key order. A run is opened when its first key is
-due and let go when it is used up; of every open run one table is held. So the
+due and closed when it is used up; one table is held of every open run. So the
 time grows with the rows, and the memory with the runs that overlap at one key,
 however many runs there are.
 """
@@ -18,14 +18,14 @@ Key = tuple[int | str, ...]
 # A key and the number of a run, so that no two runs are ever at the same place.
 _Place = tuple[Key, int]
 
-# Small pieces are passed on together, up to so many rows or bytes, because whoever takes them pays for each table.
+# Small pieces are passed on together, up to this many rows or bytes, because each table costs its receiver time.
 _ROWS = 1 << 12
 _BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
 class SortedRun:
-    """Rows in key order that are not read before they are due.
+    """Rows in key order that are read only when they are due.
 
     Attributes:
         first: key of the first row, or one that comes before it.
@@ -37,34 +37,34 @@ class SortedRun:
 
 
 def merge_sorted(runs: Iterable[SortedRun], key: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of all runs in the order of `key`; of rows with equal keys those of an earlier run come first.
+    """Yield the rows of all runs in the order of `key`; among equal keys, rows of an earlier run come first.
+
+    Runs that follow one another without overlap (files of increasing page ranges)
+    are passed through without sorting.
 
     Args:
         runs: each in key order by itself.
         key: columns of integers or strings, without nulls, that order the rows.
-
-    Runs that follow one another without overlap (files of rising page ranges)
-    are passed through without sorting.
     """
     return _gathered(_Merge(runs, key).pieces())
 
 
 class _Merge:
-    """Runs that wait, in the order in which they are due, and the table that is held of each run that is open."""
+    """The waiting runs, in the order in which they are due, and the held table of each open run."""
 
     def __init__(self, runs: Iterable[SortedRun], key: Sequence[str]) -> None:
         self._key = key
         numbered = [((run.first, number), run) for number, run in enumerate(runs)]
         self._waiting = sorted(numbered, key=lambda one: one[0], reverse=True)
         self._held: dict[int, tuple[pa.Table, Iterator[pa.Table]]] = {}
-        # Heaps of the places of the first and of the last row of each table that is held.
+        # Heaps of the places of the first and of the last row of each held table.
         self._firsts: list[_Place] = []
         self._lasts: list[_Place] = []
-        # What is left of the run whose table ended last.
+        # The rest of the run whose table ended last.
         self._ended: Iterator[pa.Table] = iter(())
 
     def pieces(self) -> Iterator[pa.Table]:
-        """Yield stretches of rows in key order; each takes all rows up to the least last row that is held."""
+        """Yield pieces of rows in key order; each has all rows up to the smallest last row of the held tables."""
         while self._waiting or self._lasts:
             if self._waiting and (not self._lasts or self._waiting[-1][0] <= self._lasts[0]):
                 (_, number), run = self._waiting.pop()
@@ -75,7 +75,7 @@ class _Merge:
             while self._firsts and self._firsts[0] <= bound:
                 _, number = heappop(self._firsts)
                 ready.append((number, self._take(number, bound)))
-            # Not before all others are taken: the run's next table may begin with the key at which this one ended.
+            # Only after all others are taken: the run's next table may begin with the key at which this one ended.
             self._hold_next(bound[1], self._ended)
             if len(ready) > 1:
                 # In the order of their runs, which a stable sort keeps among equal keys.
@@ -93,7 +93,7 @@ class _Merge:
                 return
 
     def _take(self, number: int, bound: _Place) -> pa.Table:
-        """The rows of a table that is held up to the bound; the rest of it is held then."""
+        """Return the rows of a held table up to the bound, and hold the rest."""
         table, tables = self._held.pop(number)
         if number == bound[1]:
             heappop(self._lasts)
@@ -111,7 +111,7 @@ def _key_at(table: pa.Table, row: int, key: Sequence[str]) -> Key:
 
 
 def _count_up_to(table: pa.Table, bound: _Place, number: int, key: Sequence[str]) -> int:
-    """Number of leading rows of a run's table whose place is at most `bound`, by bisection."""
+    """Return the number of leading rows of a run's table whose place is at most `bound`, by bisection."""
     low, high = 0, table.num_rows
     while low < high:
         middle = (low + high) // 2
@@ -123,7 +123,7 @@ def _count_up_to(table: pa.Table, bound: _Place, number: int, key: Sequence[str]
 
 
 def _gathered(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Put small pieces together, as copies, so that the files they are mapped from are let go."""
+    """Join small pieces, as copies, so that the files from which they are mapped are closed."""
     waiting: list[pa.Table] = []
     rows = size = 0
     for piece in pieces:
@@ -140,13 +140,13 @@ def _gathered(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def union_by_key(
     old: Iterator[pa.Table], new: Iterator[pa.Table], key: Sequence[str], prefer: str
 ) -> Iterator[pa.Table]:
-    """Yield old union new in key order, each key once.
+    """Yield the union of old and new rows in key order, each key once.
 
     Args:
-        old: rows that stand, in key order, no key twice.
-        new: rows that come, likewise.
-        key: columns that name a row.
-        prefer: `old` or `new`, whose row is kept where both have the key.
+        old: existing rows, in key order, each key once.
+        new: new rows, in the same form.
+        key: columns that identify a row.
+        prefer: `old` or `new`, whose row is kept if both have the key.
     """
     import pyarrow.compute as pc
 
@@ -161,7 +161,7 @@ def union_by_key(
 
 
 def _begun(tables: Iterator[pa.Table], key: Sequence[str]) -> Iterator[SortedRun]:
-    """A run of tables whose first key nobody has noted, unless they have no rows."""
+    """Make a run of tables from their first key, unless they have no rows."""
     for table in tables:
         if table.num_rows:
             yield SortedRun(_key_at(table, 0, key), lambda: itertools.chain([table], tables))  # noqa: B023 - one run

@@ -1,27 +1,33 @@
-"""Parquet files with a check sum in each page, which our readers compare. Files without them are read as well.
+"""Parquet files with a checksum in each page, which our readers verify. Files without them are read as well.
 
-DuckDB (2.0.0) ignores these sums, so what it reads has its files' own sums compared first (`Version.paths`).
+DuckDB (2.0.0) ignores these checksums, so those of whole files are verified before it reads them (`Version.paths`).
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-# Imported by those who read or write a file: commands that only look need it not, and it takes long.
+# Imported by functions that read or write a file: commands that only look do not need it, and it takes long.
 if TYPE_CHECKING:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
 
 def open_parquet(path: Path) -> "pq.ParquetFile":
-    """Open a file whose pages are held to their sums as they are read."""
+    """Open a file whose pages are verified against their checksums when they are read."""
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
-def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> pa.Table:
+def parquet_schema(path: Path) -> "pa.Schema":
+    """Return the Arrow schema of a file."""
+    import pyarrow.parquet as pq
+
+    return pq.read_schema(path)
+
+
+def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> "pa.Table":
     """Return all rows of one file or several."""
     import pyarrow.parquet as pq
 
@@ -29,8 +35,8 @@ def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = N
     return pq.read_table(listed, columns=columns, page_checksum_verification=True)
 
 
-def parquet_writer(path: Path, schema: pa.Schema, **options: Any) -> "pq.ParquetWriter":
-    """Open a file to write, with a sum in each page.
+def parquet_writer(path: Path, schema: "pa.Schema", **options: Any) -> "pq.ParquetWriter":
+    """Open a file for writing, with a checksum in each page.
 
     Args:
         path: of the file.

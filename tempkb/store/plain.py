@@ -1,4 +1,4 @@
-"""Rows for people: days before year 1 and after 9999, which Python's dates cannot hold, become text, however nested."""
+"""Rows for people: days before year 1 and after 9999, which Python's dates cannot hold, become text at any depth."""
 
 import re
 from itertools import pairwise
@@ -17,8 +17,8 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 def plain_rows(rows: Rows) -> list[dict[str, Any]]:
     """Return rows as Python values.
 
-    A column, or a field of structs in lists, with a day or an instant beyond Python's
-    dates is text throughout, in ISO 8601: 27 BCE is -0026, as astronomers count.
+    A column, or a field of structs in lists, with a day or an instant outside Python's
+    range is text throughout, in ISO 8601: 27 BCE is -0026, as in astronomy.
     """
     columns = [plain_values(rows.column(at)) for at in range(rows.num_columns)]
     names = rows.schema.names
@@ -55,7 +55,7 @@ def _values(array: pa.Array) -> list[Any]:
 
 
 def _holds_days(kind: pa.DataType) -> bool:
-    """Are there dates or instants in values of a type, at any depth?"""
+    """Does a type hold dates or instants, at any depth?"""
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return True
     return pa.types.is_nested(kind) and any(_holds_days(kind.field(at).type) for at in range(kind.num_fields))
@@ -70,7 +70,7 @@ def _is_beyond(array: pa.Array) -> bool:
 
 
 def _numbers(array: pa.Array) -> "np.ndarray[Any, np.dtype[Any]]":
-    """The days or instants that are there, as stored. Arrow's own functions take longer to import than a query."""
+    """Return the stored numbers of days or instants, without nulls and without Arrow's functions: they load slowly."""
     valid, stored = array.buffers()
     kind, span = (
         np.int32 if pa.types.is_date32(array.type) else np.int64,
@@ -91,7 +91,7 @@ def _units_of_day(kind: pa.DataType) -> int:
 
 
 def _texts(array: pa.Array) -> list[str | None]:
-    """Days as `-0026-01-14`, instants as `-0026-01-14 00:00:00`; UTC where they have a zone."""
+    """Return days as `-0026-01-14` and instants as `-0026-01-14 00:00:00`, in UTC if they have a zone."""
     is_day, a_day = pa.types.is_date(array.type), _units_of_day(array.type)
     numbers = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64()).to_pylist()
     if is_day:

@@ -1,6 +1,7 @@
-"""Promises of tables to one another: queries that return what breaks them, asked of the lake."""
+"""Promises of tables to one another: queries over the lake that return the rows which break them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -9,6 +10,108 @@ import pyarrow as pa
 from tempkb.store.memory import asking, in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The subject of a check of a promise.
+
+    Attributes:
+        partitions: keys of partitions of the promise's table; None: all.
+        facts: metadata from the step that has just written the promise's table, by name; empty if there is none.
+    """
+
+    partitions: Collection[str] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of checking a promise.
+
+    Attributes:
+        passed: is it kept?
+        facts: metadata for people, by name.
+        is_warning: is a breach only a warning?
+    """
+
+    passed: bool
+    facts: Mapping[str, Any]
+    is_warning: bool = False
+
+
+Finder = Callable[[Store, Subject], Iterable[tuple[Any, ...]] | None]
+"""Returns the rows that break a promise about a subject; None if there is nothing to compare."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A promise of a table.
+
+    Attributes:
+        name: also the name of the asset check.
+        meaning: one sentence for people.
+        about: table with which the check is shown.
+        query: SQL that returns the rows that break it.
+        tables: by the names that the query uses.
+        is_warning: is a breach only a warning?
+        finds: replaces the query if SQL cannot express the promise.
+        shown: returns a row that breaks it in words.
+    """
+
+    name: str
+    meaning: str
+    about: Table
+    query: str = ""
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    is_warning: bool = False
+    finds: Finder | None = None
+    shown: Callable[[tuple[Any, ...]], str] = str
+
+    def judged(self, store: Store, subject: Subject) -> Verdict:
+        """Check the promise; the metadata has the number of rows that break it, and some of them.
+
+        Args:
+            store: where the tables are.
+            subject: of the check.
+        """
+        rows = self.broken(store, subject)
+        if rows is None:
+            return Verdict(True, {"compared": 0}, self.is_warning)
+        return self.verdict(rows, self.is_warning)
+
+    def verdict(self, rows: Sequence[tuple[Any, ...]], is_warning: bool, **seen: Any) -> Verdict:
+        """Return the result that follows from the rows that break the promise.
+
+        Args:
+            rows: the rows that break it.
+            is_warning: is a breach only a warning?
+            seen: further metadata for people, by name.
+        """
+        examples = [self.shown(row) for row in rows[:_EXAMPLES]] or ["none"]
+        return Verdict(not rows, {"broken": len(rows), "examples": examples, **seen}, is_warning)
+
+    def broken(self, store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
+        """Return the rows that break the promise; None if there is nothing to compare.
+
+        Of tables partitioned like the promise's own, only the subject's partitions are read; the others are read whole.
+
+        Args:
+            store: where the tables are.
+            subject: of the check.
+        """
+        if self.finds is not None:
+            found = self.finds(store, subject)
+            return None if found is None else list(found)
+
+        def partitions(table: Table) -> list[str] | None:
+            if subject.partitions is None or table.partitioned_by != self.about.partitioned_by:
+                return None
+            return [key for key in store.lake.partitions(table.name) if key in subject.partitions]
+
+        return broken(store, self.query, self.tables, partitions)
 
 
 def broken(
@@ -20,17 +123,17 @@ def broken(
     prepare: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
     narrowed: Mapping[str, str] | None = None,
 ) -> list[tuple[Any, ...]]:
-    """Return the rows that break a promise; nothing when a table is not there yet.
+    """Return the rows that break a promise; none if a table does not exist yet.
 
     Args:
         store: where the tables are.
-        query: SQL that returns what is broken.
+        query: SQL that returns the broken rows.
         tables: by the names that the query uses.
-        partitions: which of a table's partitions are looked at; None for all.
-        given: rows that take the place of a table's, by the names that the query uses.
-        prepare: gives the connection functions that the query needs.
-        narrowed: by the names that the query uses, SQL that selects from `rows`, which are all of the table, those
-            that the query sees.
+        partitions: the partitions of a table to check; None: all.
+        given: rows that replace a table's, by the names that the query uses.
+        prepare: registers functions that the query needs on the connection.
+        narrowed: SQL that selects from `rows`, all rows of a table, those that the query sees; by the names that the
+            query uses.
     """
     given = given or {}
     files = {
@@ -38,7 +141,7 @@ def broken(
     }
     if not all(files.values()):
         return []
-    # Functions would be everybody's in the DuckDB that all questions share.
+    # Functions would be shared by all users of the process's one DuckDB.
     with asking() if prepare is None else in_memory() as connection:
         if prepare is not None:
             prepare(connection)

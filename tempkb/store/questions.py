@@ -1,4 +1,4 @@
-"""Questions of people to the DuckDB file: which statements run, and what they can reach."""
+"""Queries of users to the DuckDB file: which statements run, and what they can reach."""
 
 import re
 from pathlib import Path
@@ -10,22 +10,22 @@ from tempkb.store.quoting import file_name, literal
 
 _READS = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
 _FIRST_WORDS = ("pivot", "select", "from", "with", "(", "((")
-# What DuckDB says of a WITH that writes; nested in another query, none may.
+# DuckDB's message about a WITH that writes; inside another query none may.
 _WRITES_INSIDE = "must be at the top level"
 _LINE = re.compile(r"^LINE (\d+):", re.MULTILINE)
 
 
 class RefusedError(SettingsError):
-    """A statement does something else than read published tables."""
+    """A statement does something other than reading published tables."""
 
 
 def close_off(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
-    """Let a connection reach nothing but its own file and the lake, and lock that.
+    """Let a connection reach only its own file and the lake, and lock this setting.
 
-    Views read Parquet files of the lake by absolute names. DuckDB looks both at
-    the name as it is written, with its quoted signs, and at the file found, so
-    both forms are allowed. A folder that is allowed can be written to, which is
-    why `check` is needed as well.
+    Views read Parquet files of the lake by absolute names. DuckDB checks both the
+    name as it is written, with its quoted signs, and the name of the file found, so
+    both forms are allowed. An allowed folder can be written to, so `check` is
+    needed as well.
     """
     folders = ", ".join(literal(folder) for folder in dict.fromkeys((str(lake), file_name(lake))))
     connection.execute(
@@ -36,11 +36,11 @@ def close_off(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
 
 
 def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
-    """Return the one statement of a query, if it only reads.
+    """Return the single statement of a query, if it only reads.
 
-    The kind of a statement does not tell: `WITH x AS (COPY ... TO 'file') FROM x`
-    is a SELECT to DuckDB. So it is bound, not run, as part of another SELECT,
-    where DuckDB allows nothing that writes.
+    The kind of a statement does not show this: `WITH x AS (COPY ... TO 'file') FROM x`
+    is a SELECT to DuckDB. So it is bound, without running it, as part of another
+    SELECT, where DuckDB allows nothing that writes.
 
     Raises:
         RefusedError: there is not exactly one statement, or it may write.
@@ -49,7 +49,7 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise RefusedError(
-            f"the query holds {len(statements)} statements; expected one" if statements else "the query is empty"
+            f"the query has {len(statements)} statements; expected one" if statements else "the query is empty"
         )
     (statement,) = statements
     read = _explained(statement.query) if _words(statement.query)[0][0] == "explain" else statement.query
@@ -57,21 +57,27 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
     if kind not in _READS or (kind == duckdb.StatementType.MULTI and not _is_plain_pivot(read)):
         raise _refusal(statement.query)
     try:
-        connection.execute(f"EXPLAIN SELECT * FROM (\n{_bare(read)}\n)")
+        connection.execute(f"EXPLAIN SELECT * FROM (\n{bare(read)}\n)")
     except duckdb.Error as error:
         if _WRITES_INSIDE in str(error):
             raise _refusal(statement.query, ": its WITH writes") from None
-        # The line that DuckDB points at is one further down than where the person wrote it.
-        said = _LINE.sub(lambda line: f"LINE {max(int(line[1]) - 1, 1)}:", str(error))
-        raise type(error)(said) from None
+        # DuckDB counts one line more than the user wrote.
+        message = _LINE.sub(lambda line: f"LINE {max(int(line[1]) - 1, 1)}:", str(error))
+        raise type(error)(message) from None
     return statement.query
 
 
+def bare(query: str) -> str:
+    """Return a statement without its semicolon, as it can be part of another."""
+    words = _words(query)
+    return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
+
+
 def _explained(query: str) -> str:
-    """The statement that an EXPLAIN is about."""
+    """Return the statement that an EXPLAIN explains."""
     words = [*_words(query), ("", len(query.encode()))]
     at = 2 if words[1][0] == "analyze" else 1
-    # Options in parentheses; a query in parentheses begins with a word that reads, or another parenthesis.
+    # Options are in parentheses; a query in parentheses begins with a word that reads, or another parenthesis.
     if words[at][0].startswith("(") and words[at + 1][0] in ("analyze", "format"):
         while not words[at][0].startswith(")") and at < len(words) - 2:
             at += 1
@@ -80,7 +86,7 @@ def _explained(query: str) -> str:
 
 
 def _is_plain_pivot(query: str) -> bool:
-    """Does a query of several statements, as a PIVOT without its values is one to DuckDB, do nothing but that?
+    """Is a query of several statements only a PIVOT without its values, which DuckDB parses as several?
 
     The first of them runs when the query is only bound, and with it a COPY in its WITH.
     """
@@ -88,14 +94,8 @@ def _is_plain_pivot(query: str) -> bool:
     return words[0] in _FIRST_WORDS and "copy" not in words
 
 
-def _bare(query: str) -> str:
-    """A statement without its semicolon."""
-    words = _words(query)
-    return query.encode()[: words[-1][1]].decode() if words[-1][0] == ";" else query
-
-
 def _words(query: str) -> list[tuple[str, int]]:
-    """The tokens of a query without its comments, in small letters, each with the byte at which it begins."""
+    """Return the tokens of a query without its comments, in lower case, each with the byte at which it begins."""
     text, tokens = query.encode(), duckdb.tokenize(query)
     ends = [start for start, _ in tokens[1:]] + [len(text)]
     return [

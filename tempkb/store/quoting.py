@@ -1,4 +1,4 @@
-"""Values, names and files in SQL: the one place where they are quoted."""
+"""Values, names and files in SQL; no other module quotes them."""
 
 import re
 from collections.abc import Iterable
@@ -26,10 +26,10 @@ def identifier(name: str) -> str:
 
 
 def file_name(path: Path) -> str:
-    """Return a path for DuckDB to read exactly that file.
+    """Return a path in the form in which DuckDB reads exactly that file.
 
-    DuckDB takes names of files to read for patterns: without this, the files
-    of a home `data/[x]` would be looked for in `data/x`.
+    DuckDB takes the names of files for patterns: without this, it would look for
+    the files of a home `data/[x]` in `data/x`.
 
     >>> file_name(Path("data/[x]/part-0.parquet"))
     'data/[[]x]/part-0.parquet'

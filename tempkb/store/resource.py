@@ -1,4 +1,4 @@
-"""The one door between Dagster and the disk: a `Store` per run."""
+"""Dagster's resource for a home: one `Store` per run."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Table, View
 
-# Waits for the DuckDB file that one run may spend in all; what is left pending the next commit brings in.
+# Seconds that one run may wait for the DuckDB file in all; the next commit publishes what is left.
 PATIENCE_SECONDS = 10.0
 
 

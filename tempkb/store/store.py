@@ -1,34 +1,37 @@
-"""The one object through which rooms write and read tables of a home."""
+"""The object through which rooms write and read the tables of a home."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-
-import duckdb
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
-from tempkb.store.database import Database, Publication
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
 from tempkb.store.memory import asking, view_files
-from tempkb.store.merge import union_by_key
 from tempkb.store.parquet import open_parquet
 from tempkb.store.quoting import file_names, identifier
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, SIDE_TABLES, Table, View, by_name
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+    from tempkb.store.database import Database, Publication
 
 
 class Store:
     """A home's lake and its DuckDB file, under one set of declarations.
 
     Args:
-        home: whose tables these are.
+        home: the home of the tables.
         tables: all declarations of the platform.
-        patience: what one run may spend waiting for the DuckDB file.
-        views: named questions to the tables; each may use those before it.
+        patience: how long one run may wait for the DuckDB file.
+        views: named views over the tables; each may use those before it.
     """
 
     def __init__(
@@ -38,34 +41,41 @@ class Store:
         self.tables: Mapping[str, Table] = by_name(tables)
         self.lake = Lake(home.lake)
         self.views: Mapping[str, View] = by_name(views)
-        self.database = Database(home.database, self.lake, self.tables, home.settings.duckdb_max_rows, views)
         self._patience = patience or Patience()
 
+    @cached_property
+    def database(self) -> "Database":
+        """The DuckDB file; DuckDB is imported with it, which those who only look at the lake do without."""
+        from tempkb.store.database import Database
+
+        views = tuple(self.views.values())
+        return Database(self.home.database, self.lake, self.tables, self.home.settings.duckdb_max_rows, views)
+
     def claim(self, wiki: str) -> None:
-        """Make the home one of `wiki`, for good, if it is not yet."""
+        """Make the home permanently one of `wiki`, if it is not yet."""
         self.home = self.home.claim(wiki)
 
     def write(
         self,
         table: Table,
         partition: str,
-        rows: Iterable[pa.Table],
+        rows: "Iterable[pa.Table]",
         provenance: Provenance,
         exclusions: Iterable[Exclusion] = (),
         staging: Path | None = None,
     ) -> Version:
-        """Replace a partition by `rows`, which come in key order.
+        """Replace a partition with `rows`, which are in key order.
 
         Args:
             table: the declaration.
             partition: slug key.
             rows: tables or batches of the declared schema.
             provenance: what goes into the manifest.
-            exclusions: what was seen but not kept.
-            staging: a folder that `lake.staging` gave; None takes a new one.
+            exclusions: rows that were seen but not kept.
+            staging: a folder from `lake.staging`; None makes a new one.
 
         Raises:
-            ContractError: if the rows break the table's promises; the old version stays.
+            ContractError: the rows break the table's promises; the old version is kept.
         """
         if staging is None:
             with self.lake.staging() as folder:
@@ -79,22 +89,22 @@ class Store:
         self,
         table: Table,
         partition: str,
-        rows: Iterator[pa.Table],
+        rows: "Iterator[pa.Table]",
         provenance: Provenance,
         *,
         prefer: str = "old",
         exclusions: Sequence[Exclusion] = (),
         staging: Path | None = None,
     ) -> Version:
-        """Replace a partition by the union of what it holds and `rows`, by key, under the partition's lock.
+        """Replace a partition with the union of its rows and `rows`, by key, under the partition's lock.
 
         Args:
             table: the declaration.
             partition: slug key.
-            rows: in key order, no key twice.
+            rows: in key order, each key once.
             provenance: of the new rows; inputs of the old ones are kept beside them.
-            prefer: `old` or `new`, whose row stays where both have the key.
-            exclusions: what was left out of the new rows; added to what was left out of the old ones.
+            prefer: `old` or `new`, whose row is kept if both have the key.
+            exclusions: of the new rows; they are added to those of the old ones.
             staging: as for `write`.
         """
         with self.lake.partition_lock(table.name, partition):
@@ -102,12 +112,15 @@ class Store:
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
             inputs = self._inputs_of(current) | dict(provenance.inputs)
+            # Arrow comes with it, which those who only read do without.
+            from tempkb.store.merge import union_by_key
+
             both = Provenance(inputs, provenance.settings)
             merged = union_by_key(read_files(current.paths()), rows, table.key, prefer)
             return self.write(table, partition, merged, both, self._summed(current, exclusions), staging)
 
-    def forget(self, table: Table, partition: str, column: str, values: pa.Array, provenance: Provenance) -> bool:
-        """Take the rows out of a partition whose `column` is among `values`; False if there are none."""
+    def forget(self, table: Table, partition: str, column: str, values: "pa.Array", provenance: Provenance) -> bool:
+        """Remove the rows from a partition whose `column` is among `values`; False if there are none."""
         import pyarrow.compute as pc
 
         with self.lake.partition_lock(table.name, partition):
@@ -123,44 +136,46 @@ class Store:
             return found
 
     def faults(self) -> list[Fault]:
-        """Return what is wrong with damaged partitions, as pointers, sizes, side files and earlier readers tell."""
+        """Return the faults of damaged partitions found in pointers, sizes and side files or by earlier readers."""
         return [fault for name in self.tables for fault in self.lake.faults(name)]
 
     def set_aside_damaged(self) -> list[Mended]:
-        """Set damaged partitions aside, so that they are built again, and say what was done about each.
+        """Set damaged partitions aside, so that they are built again, and return what was done about each.
 
-        Pointers that are gone are written again where that suffices.
+        A missing pointer is written again if that is enough.
         """
         mended = [done for fault in self.faults() if (done := self.lake.mend(fault)) is not None]
         for done in mended:
             if not done.is_pointed and self.tables[done.fault.table].tells_of_a_run:
-                # Nothing can build it again, so nothing may wait for it.
+                # Nothing can build it again, so nothing must wait for it.
                 self.lake.remove(done.fault.table, done.fault.partition)
         for name in self.tables:
             self.lake.keep_pointers(name)
         return mended
 
-    def publish(self) -> Publication:
-        """Bring the DuckDB file up to the lake, as far as the run's patience allows."""
+    def publish(self) -> "Publication":
+        """Publish what is pending in the lake to the DuckDB file, as far as the run's patience allows."""
         return self.database.publish(self._patience)
 
-    def read(self, table: str, **equal: object) -> pa.Table:
-        """Return the rows of a table from the lake, by partition and key, optionally those where columns equal values.
+    def read(self, table: str, **equal: object) -> "pa.Table":
+        """Return the rows of a table from the lake, by partition and key; optionally only those with given values.
 
         Args:
             table: name of a declared table, or `exclusions` or `manifest`.
             equal: column name -> value, such as `cut="2021-01-01"`.
 
         Raises:
-            SettingsError: if there is no such table, column or comparable value.
+            SettingsError: there is no such table or column, or a value does not fit its column.
         """
         if table in self.views:
             return self._answer(self.views[table], equal)
+        import duckdb
+
         declared = self.declaration(table)
         for name in equal:
-            if name not in declared.schema.names:
+            if name not in declared.column_names():
                 raise SettingsError(
-                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.schema.names)}"
+                    f"table {table!r} has no column {name!r}; it has: {', '.join(declared.column_names())}"
                 )
         if declared in SIDE_TABLES:
             return self._side_rows(declared, equal)
@@ -172,7 +187,7 @@ class Store:
             or "true"
         )
         order = ", ".join(map(identifier, dict.fromkeys([*declared.partition_columns, *declared.key])))
-        columns = ", ".join(map(identifier, declared.schema.names))
+        columns = ", ".join(map(identifier, declared.column_names()))
         with asking() as memory:
             query = f"SELECT {columns} FROM read_parquet($paths, union_by_name = true) WHERE {where} ORDER BY {order}"
             try:
@@ -185,7 +200,7 @@ class Store:
         """Return the declaration of `table`.
 
         Raises:
-            SettingsError: if there is no such table; the message lists those that exist.
+            SettingsError: there is no such table; the message lists those that exist.
         """
         known = {**self.tables, **by_name(SIDE_TABLES)}
         if table not in known:
@@ -193,13 +208,13 @@ class Store:
         return known[table]
 
     def collect_garbage(self) -> list[Path]:
-        """Publish what is pending, then remove all versions and drafts that nothing shows any more."""
+        """Publish what is pending, then remove all versions and drafts that nothing uses any more."""
         self.publish()
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 
-    def _answer(self, view: View, equal: Mapping[str, object]) -> pa.Table:
-        """The rows of a named question, asked of the lake's files."""
+    def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
+        """Return the rows of a view, queried from the lake's files."""
         with asking() as memory:
             self._view_needs(memory, view)
             query = f"SELECT * FROM ({view.query})"
@@ -213,7 +228,7 @@ class Store:
             )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
-    def _view_needs(self, memory: duckdb.DuckDBPyConnection, view: View) -> None:
+    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", view: View) -> None:
         for name in view.needs:
             if name in self.views:
                 self._view_needs(memory, self.views[name])
@@ -221,14 +236,16 @@ class Store:
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)
 
-    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> pa.Table:
+    def _side_rows(self, side: Table, equal: Mapping[str, object]) -> "pa.Table":
+        import pyarrow as pa
+
         versions = [version for name in self.tables for version in self.lake.versions(name)]
         rows = [row for version in versions for row in version.side_rows(side.name)]
         kept = [row for row in rows if all(row[name] == value for name, value in equal.items())]
         return pa.Table.from_pylist(sorted(kept, key=lambda row: [row[name] for name in side.key]), side.schema)
 
     def _summed(self, version: Version, new: Sequence[Exclusion]) -> list[Exclusion]:
-        """What was left out of a version and of new rows, by reason; the older example stays."""
+        """Add up the exclusions of a version and of new rows, by reason; the older example is kept."""
         summed: dict[tuple[str, str], Exclusion] = {}
         old = [
             Exclusion(row["reason"], row["n"], row["example"], row["table_name"])
@@ -246,7 +263,7 @@ class Store:
         return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
-def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":
     """Yield the row groups of Parquet files one after another."""
     for path in paths:
         with open_parquet(path) as file:

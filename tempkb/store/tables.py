@@ -1,7 +1,7 @@
-"""What a table promises: its columns, its key, its rules. Pure declarations.
+"""Declarations of tables: columns, key, rules. Pure.
 
-Rooms declare their tables with these classes in their own `tables.py`; what
-does not belong here is reading, writing or any table of a room.
+Rooms declare their tables with these classes in their own `tables.py`. Reading,
+writing and the tables of rooms are elsewhere.
 """
 
 import hashlib
@@ -9,55 +9,59 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Literal, TypeVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
-from tempkb.store.quoting import identifier
+from tempkb.store.types import INT64, STRING, ColumnType
 
-INSTANT = pa.timestamp("us", tz="UTC")
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Persist = Literal["table", "view"]
 
 
 class Family(Enum):
-    """What a table is made for; which job builds it, and what may be asked of it, follow from this."""
+    """What a table's partitions are made for; this decides which job builds it and which commands may select it."""
 
     DUMP = "dump"
-    """A dump as it lies there: its files, and the pages of its own day."""
+    """A dump: its files, and the pages of its day."""
     ENTITIES = "entities"
-    """What a dump of Wikidata's entities says."""
+    """The content of a dump of Wikidata's entities."""
     WINDOW = "window"
-    """A window of the home, read from a history or following from what was read."""
+    """A window of the home, read from a history or derived from such tables."""
     RELEASE = "release"
     """A release of a benchmark."""
     SIDE = "side"
-    """Written beside each version of any table; nobody builds it by itself."""
+    """Written beside each version of any table; never built by itself."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type and, in a sentence, what it means.
+    """One column: its type and its meaning in a sentence.
 
-    A bulk column holds long texts: neither a dictionary nor its smallest and
-    largest values would help a reader.
+    A bulk column holds long texts, for which neither a dictionary nor the smallest
+    and largest value would help a reader.
     """
 
     name: str
-    type: pa.DataType
+    type: ColumnType
     meaning: str
     is_bulk: bool = False
 
     @property
     def sql_type(self) -> str:
         """DuckDB's name for the column's type."""
-        return _sql_type(self.type)
+        return self.type.sql
+
+    @property
+    def arrow(self) -> "pa.DataType":
+        """The column's type in Arrow."""
+        return self.type.arrow
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A promise about each row: `broken_when` is an SQL condition that no row may meet."""
+    """A promise about each row: `broken_when` is an SQL condition that no row may satisfy."""
 
     name: str
     meaning: str
@@ -72,15 +76,15 @@ class Table:
         name: plural noun; also the Dagster asset key and the DuckDB name.
         meaning: one sentence for people.
         columns: in file order.
-        key: columns that name a row; files are in this order and no value repeats.
+        key: columns that identify a row; files are in this order and no value repeats.
         family: what it is made for.
         partitioned_by: what one partition holds, in words (`window`, `dump`, `quarter of the revision`).
-        partition_columns: columns that are the same in all rows of a partition and tell partitions apart.
+        partition_columns: columns with one value in all rows of a partition, which differs between partitions.
         persist: `table` copies rows into DuckDB, `view` lets DuckDB read the lake's files.
-        rules: what must hold of each row.
+        rules: what must be true of each row.
         row_group_rows: rows of one Parquet row group; small for bulk text.
-        code_version: raised when the same input would give other rows; what was built under another is stale.
-        tells_of_a_run: its rows say what one run did, so a partition that is lost stays lost.
+        code_version: raised when the same input would give other rows; partitions with another version are stale.
+        tells_of_a_run: its rows describe one run, so a lost partition cannot be built again.
     """
 
     name: str
@@ -97,26 +101,34 @@ class Table:
     tells_of_a_run: bool = False
 
     @cached_property
-    def schema(self) -> pa.Schema:
+    def schema(self) -> "pa.Schema":
         """The Arrow schema of every file of this table."""
-        return pa.schema([(column.name, column.type) for column in self.columns])
+        import pyarrow as pa
+
+        return pa.schema([(column.name, column.arrow) for column in self.columns])
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when anything changes that a published table shows: names, types, meanings, persistence."""
-        told = [self.meaning, self.persist, *(f"{c.name}:{c.type}:{c.meaning}" for c in self.columns)]
-        return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+        """A hash of everything that a published table shows: names, types, meanings, persistence."""
+        parts = [self.meaning, self.persist, *(f"{c.name}:{c.type}:{c.meaning}" for c in self.columns)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+    def form(self, n_rows: int, max_rows: int) -> Persist:
+        """Is the table with so many rows a `table` or a `view` in DuckDB, which takes at most `max_rows` of one?"""
+        return "view" if self.persist == "view" or n_rows > max_rows else "table"
 
     def column_names(self) -> list[str]:
         """Names of the columns in file order."""
         return [column.name for column in self.columns]
 
-    def conform(self, data: pa.Table | pa.RecordBatch) -> pa.Table:
+    def conform(self, data: "pa.Table | pa.RecordBatch") -> "pa.Table":
         """Return `data` with exactly this schema.
 
         Raises:
-            ContractError: if a column is missing, superfluous or of another type.
+            ContractError: a column is missing, superfluous or of another type.
         """
+        import pyarrow as pa
+
         table = pa.Table.from_batches([data]) if isinstance(data, pa.RecordBatch) else data
         wanted, found = set(self.schema.names), set(table.schema.names)
         if wanted != found:
@@ -135,13 +147,13 @@ class Table:
 
 @dataclass(frozen=True)
 class View:
-    """A question to declared tables that is worth a name; DuckDB answers it whenever it is asked.
+    """A named query over declared tables, which DuckDB evaluates whenever it is used.
 
     Attributes:
         name: plural noun, unlike that of any table.
         meaning: one sentence for people.
         query: SQL over the tables by their names.
-        needs: those tables; the view is there once all of them are.
+        needs: those tables; the view exists once all of them do.
     """
 
     name: str
@@ -154,12 +166,12 @@ EXCLUSIONS = Table(
     name="exclusions",
     meaning="Rows that were seen but not kept, counted by reason.",
     columns=(
-        Column("table_name", pa.string(), "table the rows would have gone to"),
-        Column("partition", pa.string(), "partition of that table"),
-        Column("reason", pa.string(), "why they were left out, a short name"),
-        Column("n", pa.int64(), "how many"),
-        Column("example", pa.string(), "one of them, in words"),
-        Column("recorded_in", pa.string(), "table whose partition the count was written down with"),
+        Column("table_name", STRING, "table to which the rows would have been written"),
+        Column("partition", STRING, "partition of that table"),
+        Column("reason", STRING, "short name of the reason why they were left out"),
+        Column("n", INT64, "number of rows"),
+        Column("example", STRING, "an example, in words"),
+        Column("recorded_in", STRING, "table with whose partition the count was recorded"),
     ),
     key=("table_name", "partition", "reason", "recorded_in"),
     family=Family.SIDE,
@@ -169,16 +181,16 @@ EXCLUSIONS = Table(
 
 MANIFEST = Table(
     name="manifest",
-    meaning="What each partition was made from, with what, and what came out: one row per input or output file.",
+    meaning="Inputs, settings and outputs of each partition: one row per input or output file.",
     columns=(
-        Column("table_name", pa.string(), "table the partition belongs to"),
-        Column("partition", pa.string(), "partition key"),
-        Column("version", pa.string(), "content hash that names the version folder"),
-        Column("role", pa.string(), "input (was read) or output (is in the lake)"),
-        Column("name", pa.string(), "file or table that was read or written"),
-        Column("sha256", pa.string(), "hash of its bytes; for an input table its version"),
-        Column("settings", pa.string(), "settings in force, as JSON"),
-        Column("code_version", pa.string(), "tempkb version and the asset's code version"),
+        Column("table_name", STRING, "table to which the partition belongs"),
+        Column("partition", STRING, "partition key"),
+        Column("version", STRING, "content hash that names the version folder"),
+        Column("role", STRING, "input (a file or table that was read) or output (a file in the lake)"),
+        Column("name", STRING, "name of the file or table"),
+        Column("sha256", STRING, "SHA-256 of the file; for an input table its version"),
+        Column("settings", STRING, "settings of the build, as JSON"),
+        Column("code_version", STRING, "version of tempkb and code version of the table"),
     ),
     key=("table_name", "partition", "role", "name"),
     family=Family.SIDE,
@@ -193,34 +205,10 @@ _Declared = TypeVar("_Declared", Table, View)
 
 
 def by_name(tables: Sequence[_Declared]) -> dict[str, _Declared]:
-    """Index declarations by name; two of one name are a mistake of ours."""
+    """Index declarations by name; two with one name are a defect of tempkb."""
     index: dict[str, _Declared] = {}
     for table in tables:
         if table.name in index:
             raise ContractError(f"table {table.name!r} is declared twice")
         index[table.name] = table
     return index
-
-
-def _sql_type(kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        return "TIMESTAMPTZ"
-    if pa.types.is_list(kind):
-        return f"{_sql_type(kind.value_type)}[]"
-    if pa.types.is_struct(kind):
-        return "STRUCT(" + ", ".join(f"{identifier(f.name)} {_sql_type(f.type)}" for f in kind) + ")"
-    names = {
-        pa.int8(): "TINYINT",
-        pa.int16(): "SMALLINT",
-        pa.int32(): "INTEGER",
-        pa.int64(): "BIGINT",
-        pa.float32(): "FLOAT",
-        pa.float64(): "DOUBLE",
-        pa.bool_(): "BOOLEAN",
-        pa.string(): "VARCHAR",
-        pa.date32(): "DATE",
-        pa.binary(): "BLOB",
-    }
-    if kind not in names:
-        raise ContractError(f"no DuckDB type is known for Arrow's {kind}; add it to tempkb.store.tables")
-    return names[kind]

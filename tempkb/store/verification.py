@@ -1,4 +1,4 @@
-"""Reading a lake against its sums: every file of every partition, whatever is known of it."""
+"""Verifies a lake against its checksums: reads every file of every partition."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from tempkb.store.lake import Lake, Version
 
 @dataclass
 class Verified:
-    """What a verification of the lake has found.
+    """Result of a verification of the lake.
 
     Attributes:
-        whole: versions in order, by table, of which every file has its sum.
+        whole: versions whose files all have the right checksums, in order, by table.
         faults: what is damaged.
-        files: how many files were read, pointers and side files among them.
-        bytes: how long these are together.
-        uncovered: partitions whose pointers were written before pointers had sums of themselves and of side files.
+        files: number of files that were read, pointers and side files included.
+        bytes: their size in all.
+        uncovered: partitions whose pointers were written before pointers had checksums of themselves and of side files.
     """
 
     whole: dict[str, list[Version]] = field(default_factory=dict)
@@ -30,13 +30,13 @@ class Verified:
 def verify_lake(
     lake: Lake, tables: Iterable[str], since: date | None, at: Callable[[float], None] = lambda _done: None
 ) -> Verified:
-    """Read every file of the current versions; what is damaged is noted, so that it counts as absent.
+    """Read every file of the current versions; damage is noted, so that the partition counts as absent.
 
     Args:
         lake: to be read.
-        tables: names of those to look at.
+        tables: names of the tables to verify.
         since: only partitions whose pointer was written on that day (UTC) or later; None: all.
-        at: is told how many bytes were read.
+        at: called with the number of bytes that were read.
     """
     verified = Verified()
     for table in tables:
@@ -52,7 +52,7 @@ def verify_lake(
 
 
 def bytes_of(lake: Lake, tables: Iterable[str], since: date | None) -> int:
-    """How many bytes a verification has to read."""
+    """Return the number of bytes that a verification reads."""
     versions = (lake.examine(table, key)[0] for table in tables for key in _keys_since(lake, table, since))
     return sum(version.n_bytes() for version in versions if version is not None)
 
@@ -63,12 +63,12 @@ def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault
         if version is None:
             verified.files += 1
             return fault, None
-        # A partition that was noted as damaged may have been put right by hand.
+        # A partition that was noted as damaged may have been repaired by hand.
         fault = version.first_fault(sums=True, anew=True)
         again, _ = lake.examine(table, key)
         if again is not None and again.version == version.version:
             break
-        # It was replaced while we read it.
+        # It was replaced while it was read.
     verified.files += 1 + len(version.files) + len(version.sides or ())
     verified.bytes += version.n_bytes()
     if fault is not None:
@@ -81,7 +81,7 @@ def _verify(lake: Lake, table: str, key: str, verified: Verified) -> tuple[Fault
 
 def _keys_since(lake: Lake, table: str, since: date | None) -> Iterator[str]:
     for key in lake.keys(table):
-        # Of a pointer that is gone, its copy tells when it was written.
+        # If a pointer is missing, its copy shows when it was written.
         for path in (lake.root / table / key / POINTER, note_path(lake.root, HELD, table, key)):
             try:
                 written = path.stat().st_mtime

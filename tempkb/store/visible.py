@@ -1,8 +1,8 @@
-"""Text of others (titles, file names, rows) as a terminal shows it: nothing in it acts on the terminal."""
+"""Text of others (titles, file names, rows) in a form that cannot control the terminal."""
 
 import unicodedata
 
-# Characters of format that are part of how words are written: joiners of Persian and Indic scripts, number signs.
+# Format characters that are part of how words are written: joiners of Persian and Indic scripts, number signs.
 _WRITTEN = frozenset("\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 # Control characters; format characters, such as those that turn the direction of text; separators of lines and
 # paragraphs; halves of characters.
@@ -15,7 +15,7 @@ def visible(text: str, keep: str = "") -> str:
 
     Args:
         text: from anywhere.
-        keep: characters that stay as they are, such as a newline in a message of several lines.
+        keep: characters to keep as they are, such as a newline in a message of several lines.
 
     >>> print(visible("red \x1b[31m, turned \u202e, a\nb"))
     red \x1b[31m, turned \u202e, a\nb

@@ -1,1 +1,1 @@
-"""What was true when: Wikidata's entities, times and facts."""
+"""Reads Wikidata's entities and writes facts with dates, origins and classes."""

@@ -1,4 +1,4 @@
-"""From a Wikidata dump to the room's tables: one pass, then sorting. Knows nothing of Dagster."""
+"""Builds the room's tables from a Wikidata dump: one pass, then sorting. Does not use Dagster."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
 _DOUBTFUL_DAYS = 90
 _EXAMPLES = 3
-# What one pass writes; the others follow from it.
+# The tables that one pass stages; the others are made from them.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
     ("entities", WIKIDATA_ENTITIES),
     ("facts", FACTS),
@@ -52,13 +52,13 @@ ALL = (*(table for _, table in OF_A_PASS), ENTITY_CLASSES, SUBCLASSES, LATE_EDIT
 
 @dataclass
 class Report:
-    """What became of a dump.
+    """The result of reading a dump.
 
     Attributes:
-        versions: by table name.
-        tallies: by file name.
-        n_repeated: items that came a second time; the first counts.
-        warning: what is odd about the dump's day; empty when nothing is.
+        versions: what was written, by table name.
+        tallies: counts by file name.
+        n_repeated: items that occurred again; the first occurrence is used.
+        warning: what is suspicious about the dump's day; empty if nothing is.
     """
 
     versions: dict[str, Version] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Report:
 
     @property
     def n_entities(self) -> int:
-        """Items that were kept."""
+        """Number of items that were kept."""
         return self.versions[WIKIDATA_ENTITIES.name].rows
 
 
@@ -76,13 +76,12 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
     """Read a Wikidata dump and write all tables of the room for it.
 
     Raises:
-        SettingsError: the home's wiki is not known, so nobody can say whose pages count.
-        SettingsError: the home's tables of Wikidata were made with other settings.
-        SourceError: the dump holds no entities, is not what its publisher says, is said to be of a day before its last
-            change, or, when `strict`, is damaged.
+        SettingsError: the home's wiki is not known, or its tables of Wikidata were made with other settings.
+        SourceError: the dump has no entities, its checksum differs from the publisher's, the given day is before its
+            last change, or, with `strict`, it is damaged.
     """
     if not dump.entities or dump.date is None:
-        raise SourceError(f"dump {dump.dump_id!r}: holds no entities of Wikidata; expected wikidata-*-all.json.gz")
+        raise SourceError(f"dump {dump.dump_id!r}: has no entities of Wikidata; expected wikidata-*-all.json.gz")
     scope = scope_of(store.home)
     for file in dump.entities:
         file.verify()
@@ -101,7 +100,7 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             _refuse_damage(report)
         report.warning = _doubt_of_day(dump, report)
         _keep_settings(store)
-        # First of all: of a run that is killed from here on, damage must not be forgotten.
+        # Written first, so that the damage is on record even if the run is killed after this.
         _account(store, dump, report, provenance)
         for name, table in OF_A_PASS:
             rows.left_out.merge(staging.repeated(name, table))
@@ -111,8 +110,8 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
             report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
         report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
         report.versions[SUBCLASSES.name] = write_subclasses(store, dump.dump_id, staging, constants, provenance)
-    # To the dumps after it, it may be the first that reached a window; so may it have been under another day. Its own
-    # table comes last: while that is missing or old, a later run knows that the others are not all written.
+    # This dump may be the first one that reaches a window's end, now or under its former day, so `late_edits` of later
+    # dumps are written again. Its own comes last: while it is missing or old, a later run knows that others may be.
     for other, day in dump_dates(store.lake).items():
         if other != dump.dump_id and day > min(dump.date, former or dump.date):
             write_late_edits(store, other, day)
@@ -121,21 +120,21 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
 
 
 def _defend_settings(store: Store) -> None:
-    """Hold a home that does not tell what its Wikidata was read with to what the tables that stand say of it."""
+    """Take the settings that the existing tables were made with into a home that has not recorded them."""
     for version in store.lake.versions(WIKIDATA_ENTITIES.name):
         if is_made_with(version, settings_of(store.home)):
             return
         for row in version.side_rows(MANIFEST.name):
-            said = json.loads(row["settings"])
-            languages = tuple(one for one in said["languages"] if one != ANY_LANGUAGE)
+            used = json.loads(row["settings"])
+            languages = tuple(one for one in used["languages"] if one != ANY_LANGUAGE)
             store.home = store.home.hold(
-                {"languages": languages, "wikidata_items": said["wikidata_items"], "classes": tuple(said["classes"])}
+                {"languages": languages, "wikidata_items": used["wikidata_items"], "classes": tuple(used["classes"])}
             )
             return
 
 
 def _keep_settings(store: Store) -> None:
-    """Make the home one whose Wikidata is read with the settings in force, for good, if it is not yet."""
+    """Record in the home the settings with which all of its Wikidata dumps are read."""
     settings = store.home.settings
     store.home = store.home.hold(
         {
@@ -147,7 +146,7 @@ def _keep_settings(store: Store) -> None:
 
 
 def is_current(store: Store, dump: Dump) -> bool:
-    """Do all tables of the room stand for a dump, made from its files as of its day, with the settings in force?"""
+    """Return whether all tables of the room are built from a dump's present files, with its day and the settings."""
     if store.lake.current(DUMP_FILES.name, dump.dump_id) is None:
         return False
     written = {row["file_name"]: row for row in plain_rows(store.read(DUMP_FILES.name, dump_id=dump.dump_id))}
@@ -175,7 +174,7 @@ def is_current(store: Store, dump: Dump) -> bool:
 
 def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report, log: Log) -> None:
     seen = _Seen()
-    # An item of another wiki is not even decoded, unless it tells of classes.
+    # A line without the wiki's name is decoded only if it has edges of the class tree.
     wanted = [] if scope.all_items else [f'"{scope.wiki}":'.encode(), f'"{SUBCLASS_OF}":'.encode()]
     total = sum(file.path.stat().st_size for file in dump.entities)
     with Meter(f"reading {dump.dump_id}", total, log) as meter:
@@ -200,13 +199,13 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
 
 
 class _Seen:
-    """Which items came already: a bit each."""
+    """The items that were read already, one bit per item number."""
 
     def __init__(self) -> None:
         self._bits = bytearray(1 << 20)
 
     def again(self, entity_id: str) -> bool:
-        """Did it come before? From now on it did."""
+        """Return whether an item was read before, and mark it as read."""
         if not is_item(entity_id):
             return False
         at, bit = divmod(int(entity_id[1:]), 8)
@@ -218,7 +217,7 @@ class _Seen:
 
 
 def _exclusions(rows: Rows, report: Report) -> list[Exclusion]:
-    """What was seen but not kept, in words."""
+    """Counts of what was read but not kept, by reason."""
     left_out = LeftOut()
     for name, tally in report.tallies.items():
         damaged = "; ".join(f"{name}, line {line}: {why}" for line, why in tally.damaged)
@@ -233,20 +232,22 @@ def _exclusions(rows: Rows, report: Report) -> list[Exclusion]:
 
 def _refuse_damage(report: Report) -> None:
     for name, tally in report.tallies.items():
-        told = tally.damage or "; ".join(f"line {line}: {why}" for line, why in tally.damaged)
-        if told:
+        damage = tally.damage or "; ".join(f"line {line}: {why}" for line, why in tally.damaged)
+        if damage:
             raise SourceError(
-                f"{name}: damaged ({told}). Fetch the file again, or go on without strict to keep what is whole."
+                f"{name}: damaged ({damage}); expected an intact file, since strict is set. Fetch the file again, or "
+                "build without strict to keep the complete entities."
             )
 
 
 def _doubt_of_day(dump: Dump, report: Report) -> str:
-    """What is odd about a day that a user tells; a dated file may well hold changes of the days that it took to write.
+    """Return what is suspicious about a day that a user gave with `--day`; empty if nothing is.
 
-    Looked at are the entities that were decoded: those with a page in the wiki and those that tell of classes.
+    Files with a day in their name are not checked, because they contain changes of the days during which they were
+    written. Only decoded entities are compared: those with a page in the wiki or with edges of the class tree.
 
     Raises:
-        SourceError: the file knows of changes after that day.
+        SourceError: the file contains a change after that day.
     """
     changed = _day_in(max((tally.modified for tally in report.tallies.values()), default=""))
     if not dump.is_day_given or dump.date is None or changed is None:
@@ -254,16 +255,17 @@ def _doubt_of_day(dump: Dump, report: Report) -> str:
     names = ", ".join(file.path.name for file in dump.entities)
     if dump.date < changed:
         after = changed + timedelta(days=1)
-        # A day that has not come yet is refused, so it is nothing to advise.
+        # A day in the future is refused, so the message must not recommend it.
         advice = f"--day {after}" if after <= datetime.now(UTC).date() else "leave out --day"
         raise SourceError(
-            f"--day {dump.date}: {names} holds a change of {changed}, so it is no earlier than that; "
-            f"a dump knows nothing of its own day and what follows: {advice}"
+            f"--day {dump.date}: {names} contains a change of {changed}; expected a day after it, "
+            f"since a dump contains nothing of its own day and what follows: {advice}"
         )
     if dump.date > changed + timedelta(days=_DOUBTFUL_DAYS):
         return (
             f"--day {dump.date}: the last change in {names} is of {changed}, {(dump.date - changed).days} days before. "
-            "If the file is older than that day, open statements hold for too long: name it again with its day"
+            "If the file is older than the given day, open statements count for too long: name the file again with its "
+            "own day"
         )
     return ""
 
@@ -276,7 +278,7 @@ def _day_in(instant: str) -> date | None:
 
 
 def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -> None:
-    """Write down what the pass found in each file."""
+    """Write to `dump_files` what the pass found in each file."""
     rows = describe_files(dump)
     for row in rows:
         tally = report.tallies.get(row["file_name"])
@@ -285,5 +287,5 @@ def _account(store: Store, dump: Dump, report: Report, provenance: Provenance) -
         row["n_pages"] = tally.lines
         if tally.reason:
             row["status"], row["reason"] = "damaged", tally.reason
-    told = pa.Table.from_pylist(rows, DUMP_FILES.schema)
-    report.versions[DUMP_FILES.name] = store.write(DUMP_FILES, dump.dump_id, [told], provenance)
+    files = pa.Table.from_pylist(rows, DUMP_FILES.schema)
+    report.versions[DUMP_FILES.name] = store.write(DUMP_FILES, dump.dump_id, [files], provenance)

@@ -1,4 +1,4 @@
-"""What items are: the classes said of them, and which of the classes asked for lie above those."""
+"""Writes the classes of items, the configured classes above them, and the edges of the class tree."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tempkb.store.store import Store
 from tempkb.wikidata.staging import Staging, query_rows
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
 
-# Longer chains of subclasses are loops or mistakes.
+# Longer chains of subclasses are loops or errors in Wikidata.
 MOST_STEPS = 50
 
 
@@ -33,7 +33,7 @@ def write_classes(
         FROM {parquet([staging.path("classes")])} AS c JOIN {parquet([below])} AS b ON b.entity_id = c.above
         WHERE b.depth > 0 GROUP BY c.below, b.class_id
     """
-    # Said directly, and true by way of another class: the direct one counts.
+    # A class may be reached directly and through another class; the shorter way counts.
     nearest = f"SELECT entity_id, class_id, min(depth) AS depth FROM ({query}) GROUP BY entity_id, class_id"
     rows = query_rows(staging.folder, nearest, ENTITY_CLASSES, constants)
     return store.write(ENTITY_CLASSES, dump_id, rows, provenance)
@@ -42,20 +42,24 @@ def write_classes(
 def write_subclasses(
     store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
 ) -> Version:
-    """Write `subclasses` of a dump; two statements of one edge are one row."""
+    """Write `subclasses` of a dump; several statements of one edge become one row."""
     query = f"SELECT DISTINCT below AS class_id, above AS above_id FROM {parquet([staging.path('subclasses')])}"
     rows = query_rows(staging.folder, query, SUBCLASSES, constants)
     return store.write(SUBCLASSES, dump_id, rows, provenance)
 
 
-def close(connection: duckdb.DuckDBPyConnection, asked: Sequence[str]) -> None:
-    """Make the table `below(entity_id, class_id, depth)`: all classes below those asked for, and these themselves.
+def close(connection: duckdb.DuckDBPyConnection, classes: Sequence[str]) -> None:
+    """Make the table `below(entity_id, class_id, depth)`: some classes and all their direct and indirect subclasses.
 
-    Needs the view `subclasses(below, above)`. Loops, of which Wikidata has some,
-    end by themselves, since a class is taken once, at its least depth.
+    Needs the view `subclasses(below, above)`. Wikidata has loops of subclasses.
+    They end because a class is added once only, at its smallest depth.
+
+    Args:
+        connection: where the table is made.
+        classes: QIDs of the classes; these have depth 0.
     """
     connection.execute("CREATE OR REPLACE TEMP TABLE below (entity_id VARCHAR, class_id VARCHAR, depth SMALLINT)")
-    for one in asked:
+    for one in classes:
         connection.execute("INSERT INTO below VALUES (?, ?, 0)", [one, one])
     for depth in range(MOST_STEPS):
         added = connection.execute(

@@ -1,6 +1,6 @@
-"""Which parts of an entity's JSON are needed, and nothing else of it is decoded. Pure.
+"""Decodes the parts of an entity's JSON that the tables need. Pure.
 
-msgspec checks the types as it reads; labels in other languages, descriptions,
+msgspec checks the types while it reads. Labels in other languages, descriptions,
 references and most qualifiers are skipped without becoming objects.
 """
 
@@ -16,14 +16,14 @@ _Nothing: TypeAlias = list[Any]
 
 
 class Snak(Struct, frozen=True, gc=False):
-    """A property's value, or that there is one but unknown (`somevalue`), or none (`novalue`)."""
+    """A property's value; `somevalue` if it exists but is unknown, `novalue` if there is none."""
 
     snaktype: str
     datavalue: Raw | UnsetType = UNSET
 
 
 class Qualifiers(Struct, frozen=True, gc=False):
-    """The qualifiers that tell when a statement holds."""
+    """The qualifiers that give the times at which a statement holds."""
 
     start: list[Snak] | UnsetType = field(name="P580", default=UNSET)
     end: list[Snak] | UnsetType = field(name="P582", default=UNSET)
@@ -31,7 +31,7 @@ class Qualifiers(Struct, frozen=True, gc=False):
 
 
 class Statement(Struct, frozen=True, gc=False):
-    """A statement: its value, rank and qualifiers; `id` is its GUID."""
+    """A statement with its value, rank and qualifiers; `id` is its GUID."""
 
     mainsnak: Snak
     rank: str = "normal"
@@ -78,16 +78,16 @@ class _Kind(Struct, frozen=True, gc=False):
 
 
 class Entity(Struct, frozen=True):
-    """An entity, as far as it is needed.
+    """The parts of an entity that the tables need.
 
     Attributes:
         id: QID or P-number.
-        labels: by language; only languages that were asked for.
-        aliases: by language, likewise.
+        labels: by language; only the requested languages.
+        aliases: by language; only the requested languages.
         claims: property -> statements.
         sitelinks: wiki -> page.
-        is_missing: does the entity not exist?
-        modified: when it was last changed, as `2022-06-30T23:59:59Z`; empty where nothing tells.
+        is_missing: whether the answer says that the entity does not exist.
+        modified: when it was last changed, as `2022-06-30T23:59:59Z`; empty if not given.
     """
 
     id: str
@@ -99,23 +99,23 @@ class Entity(Struct, frozen=True):
     modified: str = ""
 
 
-# Items, properties, lexemes and the entities of files; other collections of JSON lines have ids too.
+# Items, properties, lexemes and media files. Other collections of JSON lines have ids too, which must not be accepted.
 _ENTITY = re.compile(r"[QPLM]\d+", re.ASCII)
 _KIND = msgspec.json.Decoder(_Kind)
 _TIME = msgspec.json.Decoder(_Time)
 _ITEM = msgspec.json.Decoder(_Item)
 
 BAD_JSON = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
-"""What decoding raises for what is no JSON, no UTF-8, nested too deeply, or no entity."""
+"""What decoding raises if the input is not JSON, not UTF-8, nested too deeply, or not an entity."""
 
 
 def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
     """Return a function that decodes one entity's JSON.
 
-    It raises one of `BAD_JSON` for what is no entity.
+    The function raises one of `BAD_JSON` if the input is not an entity.
 
     Args:
-        languages: whose labels and aliases are wanted.
+        languages: codes of the languages whose labels and aliases are decoded.
     """
     names = [f"language_{number}" for number in range(len(languages))]
     renamed = dict(zip(names, languages, strict=True))
@@ -161,7 +161,7 @@ def entity_decoder(languages: Sequence[str]) -> Callable[[bytes], Entity]:
 
 
 def time_in(snak: Snak) -> TimeValue | None:
-    """Return the time that a snak holds; None when it holds something else, or nonsense."""
+    """Return the time in a snak; None if its value has another type or cannot be decoded."""
     try:
         if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "time":
             return None
@@ -171,7 +171,7 @@ def time_in(snak: Snak) -> TimeValue | None:
 
 
 def item_in(snak: Snak) -> str | None:
-    """Return the item that a snak holds; None when it holds something else (a string, a property, nonsense)."""
+    """Return the item in a snak; None if its value is something else (a string, a property) or cannot be decoded."""
     try:
         if snak.datavalue is UNSET or _KIND.decode(snak.datavalue).type != "wikibase-entityid":
             return None
@@ -184,5 +184,5 @@ def item_in(snak: Snak) -> str | None:
 
 
 def is_item(name: str) -> bool:
-    """Is it the number of an item, a Q and digits?"""
+    """Return whether an id is that of an item: a Q and digits."""
     return name[:1] == "Q" and name[1:].isascii() and name[1:].isdigit()

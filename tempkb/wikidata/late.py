@@ -1,13 +1,13 @@
-"""How much of a window is entered late: what a dump knows of it against the first dump that could know it.
+"""Measures late edits: compares what a dump says about a window with what the first dump after the window said.
 
-Somebody who builds a benchmark right after a window ends should know how much of
-it will still change. A window stays provisional until a dump 90 days past its end.
+A benchmark that is built right after a window ends will still change, and these
+rates say how much. A window is provisional until a dump 90 days past its end was read.
 
-Only what lies within the window is compared: the days in it on which a fact may
-have begun and ended, by two dumps. A tenure that ended after the window is no late
-edit of it, an end inside it that was entered later is one. Of ranks only
-`deprecated` matters, since with the next holder the last one ceases to be
-`preferred`. Merged items count as edits: the statement names another number then.
+Only days within the window are compared: those on which a fact may have begun and
+ended, by two dumps. A tenure that ended after the window is not a late edit; an end
+within the window that was entered later is one. Of the ranks only `deprecated`
+matters, because an office holder loses the rank `preferred` when the next one comes.
+A merged item is an edit, because the statement then names another item.
 """
 
 from datetime import date, timedelta
@@ -28,12 +28,12 @@ PROVISIONAL_DAYS = 90
 
 
 def is_provisional(window_end: date, dump_date: date) -> bool:
-    """Is it too early to take what a dump knows of a window for final?"""
+    """Return whether a dump is too early for its facts of a window to be final: less than 90 days past the end."""
     return dump_date < window_end + timedelta(days=PROVISIONAL_DAYS)
 
 
 def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
-    """Write `late_edits` of a dump, against the dumps before it that were read."""
+    """Write `late_edits` of a dump: compare it, window by window, with the first dump after each window."""
     settings = store.home.settings
     dumps = {day: name for name, day in dump_dates(store.lake).items() if day <= dump_date}
     dumps[dump_date] = dump_id
@@ -52,13 +52,13 @@ def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
 
 
 def dump_dates(lake: Lake) -> dict[str, date]:
-    """Days of the Wikidata dumps that were read, by dump."""
+    """Return the days of the Wikidata dumps that were read, by dump."""
     days = {version.partition: day_of(version) for version in lake.versions(FACTS.name)}
     return {name: day for name, day in days.items() if day is not None}
 
 
 def day_of(version: Version) -> date | None:
-    """Day of the dump that a version of one of the room's tables was read from; None when it has no rows."""
+    """Return the day of the dump from which a version of one of the room's tables was read; None if it has no rows."""
     with in_memory() as connection:
         query, paths = "SELECT max(dump_date) FROM read_parquet(?)", file_names(version.paths())
         found: date | None = connection.execute(query, [paths]).fetchall()[0][0]
@@ -68,11 +68,11 @@ def day_of(version: Version) -> date | None:
 def _compared(
     connection: duckdb.DuckDBPyConnection, window: Window, first_day: date, dump_date: date
 ) -> dict[str, object]:
-    """What two dumps say of a window; most often they are one, and counting is enough."""
+    """Compare what two dumps say about a window. Often they are the same dump, and counting is enough."""
     query = _COUNTED if first_day == dump_date else _PAIRED
     values = {"start": window.start, "end": window.end, "first_day": first_day, "dump_date": dump_date}
     found = connection.execute(query, {name: values[name] for name in values if f"${name}" in query}).fetchall()[0]
-    # Nothing holds by either dump: there is no row to count.
+    # If no fact holds in either dump, sums are null.
     then, now, added, removed, changed, n = (number or 0 for number in found)
     return {
         "window_start": window.start,
@@ -90,19 +90,19 @@ def _compared(
 
 _HOLDS = f"rank <> 'deprecated' AND {true_within('$start', '$end')}"
 _COUNTED = f"SELECT count(*), count(*), 0, 0, 0, count(*) FROM facts WHERE dump_date = $dump_date AND {_HOLDS}"
-# The days on which it may begin and end, as far as they lie in the window. An end without a date says nothing about the
-# window, so that one which is dated later, after the window, changes nothing of it: that is the world's progress.
+# The days on which a fact may begin and end, limited to the window. An end without a date says nothing about the
+# window, so the content stays the same if a date after the window is entered later: the world changed, not the window.
 _CONTENT = f"""hash(subject_id, relation, object_id, is_point,
     greatest({POSSIBLE_FROM}, $start), least(greatest({CERTAIN_FROM}, $start), $end),
     greatest(least(coalesce(certain_to, {MAX_DAY}), $end), $start), least({POSSIBLE_TO}, $end))"""
-# A statement that was replaced by one of the same content, or whose stretches are numbered anew, is no change.
+# A statement that was replaced by one with the same content, or whose intervals were renumbered, is not a change.
 _PAIRED = f"""
-    WITH said AS (
+    WITH held AS (
         SELECT fact_id, interval_no, dump_date = $dump_date AS is_now, {_CONTENT} AS content
         FROM facts WHERE dump_date IN ($first_day, $dump_date) AND {_HOLDS}
     ), paired AS (
         SELECT max(content) FILTER (WHERE is_now) AS now, max(content) FILTER (WHERE NOT is_now) AS before
-        FROM said GROUP BY fact_id, interval_no
+        FROM held GROUP BY fact_id, interval_no
     ), replaced AS (
         SELECT coalesce(sum(n), 0)::BIGINT AS n FROM (
             SELECT least(count(now), count(before)) AS n FROM paired WHERE now IS NULL OR before IS NULL

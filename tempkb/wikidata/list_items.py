@@ -1,4 +1,4 @@
-"""Which items are about pages that list things: Wikimedia list articles and what Wikidata puts below these."""
+"""Finds the items about list pages: instances of Wikimedia list article and of its subclasses."""
 
 from datetime import date
 
@@ -12,14 +12,14 @@ from tempkb.wikidata.classes import close
 from tempkb.wikidata.tables import ENTITY_CLASSES, SUBCLASSES
 
 LIST_CLASS = "Q13406463"
-"""Wikimedia list article."""
+"""The class "Wikimedia list article"."""
 
 
 def fill_list_items(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> list[Version]:
-    """Make the table `list_items(entity_id)` from the first Wikidata dump at or after a cut, else from the last one.
+    """Make the table `list_items(entity_id)` from the first Wikidata dump at or after a cut, or else from the last one.
 
     Returns:
-        the versions that were read; none, and a table without rows, where the home has read no Wikidata dump.
+        The versions that were read. If the home has no Wikidata dump, the list and the table are empty.
     """
     connection.execute("CREATE OR REPLACE TEMP TABLE list_items (entity_id VARCHAR)")
     dump_id = _dump_for(store, connection, cut)

@@ -1,35 +1,35 @@
-"""When is a fact true? The truth table, and the same as SQL. Pure.
+"""In which windows a fact holds: the truth table, and the same conditions in SQL. Pure.
 
-A fact begins on one of some days and ends on one of some days. In a window it is
-*possible* if it holds on some day of it by some reading of its dates, and
-*certain* if it does so by every reading.
+The start and the end of a fact are each known as an interval of days. In a window
+a fact is *possible* if it holds on some day of the window for at least one reading
+of its dates, and *certain* if it does so for every reading.
 
 | start | end | possible | certain |
 |---|---|---|---|
 | date | date | from the first day of the start to the last of the end | begins before the window ends and ends after
 it begins, by every reading |
 | date | absent | from the first day of the start to the dump's date | never: it may have ended |
-| date | `novalue` | the same | from the last day of the start to the dump's date: it is said to have no end |
-| date | `somevalue` | the same: it ended before the dump, nobody knows when | never |
-| absent or `somevalue` | any | before the end | never: nobody knows since when |
-| `novalue` | any | before the end | as if it had always been so |
+| date | `novalue` | the same | from the last day of the start to the dump's date: explicitly without an end |
+| date | `somevalue` | the same: it ended before the dump, at an unknown time | never |
+| absent or `somevalue` | any | before the end | never: the start is not known |
+| `novalue` | any | before the end | as if it had always held |
 | unreadable | | as `somevalue` | never |
 
-With neither date nor `novalue` it is no fact. The day that a subject died or was
-dissolved closes an end that is not known (a setting of a release). Nothing holds
-on or after the dump's date.
+A statement with neither a date nor `novalue` is not a fact. The day on which a
+subject died or was dissolved closes an end that is not known (a setting of a
+release). No fact holds on or after the dump's date.
 """
 
 MAX_DAY, MIN_DAY = "DATE '5800000-01-01'", "DATE '5800000-01-01 (BC)'"
 
 POSSIBLE_FROM = f"coalesce(valid_from, {MIN_DAY})"
-"""First day of a row of `facts` on which it may hold."""
+"""SQL: the first day on which a row of `facts` may hold."""
 POSSIBLE_TO = "least(coalesce(valid_to, dump_date), dump_date)"
-"""First day on which it can no longer hold, as far as the dump knows."""
+"""SQL: the first day on which it can no longer hold, as far as the dump knows."""
 CERTAIN_FROM = f"CASE WHEN start_kind = 'novalue' THEN {MIN_DAY} ELSE coalesce(certain_from, {MAX_DAY}) END"
-"""Latest day on which it may begin; the end of time when nobody knows."""
+"""SQL: the latest day on which it may begin; the largest day if the start is not known."""
 CERTAIN_TO = f"CASE WHEN end_kind = 'novalue' THEN dump_date ELSE least(coalesce(certain_to, {MIN_DAY}), dump_date) END"
-"""Earliest day on which it may have ended; the beginning of time when nobody knows."""
+"""SQL: the earliest day on which it may have ended; the smallest day if the end is not known."""
 
 
 def true_on(day: str, *, certainly: bool = False) -> str:
@@ -44,5 +44,5 @@ def true_within(start: str, end: str, *, certainly: bool = False) -> str:
 
 
 def known_by(dump_date: str) -> str:
-    """Return the SQL condition that a row of `fact_versions` was known by the dump of a day (an SQL expression)."""
+    """Return the SQL condition that the dump of a day (an SQL expression) contains a row of `fact_versions`."""
     return f"(coalesce(known_from, {MIN_DAY}) <= {dump_date} AND coalesce(known_to, {MAX_DAY}) > {dump_date})"

@@ -1,8 +1,8 @@
-"""Entities out of Wikidata's JSON files, one after another, with bounded memory.
+"""Reads entities from Wikidata's JSON files, one after another, with bounded memory.
 
-Three forms are read: a list with an entity a line (the dumps), an entity a line
-without a list, and one document (`Special:EntityData`, an API's answer, an
-entity by itself). A line that is no entity is counted with its number.
+Three forms are read: a list with one entity per line (the dumps), one entity per
+line without a list, and one document (`Special:EntityData`, an answer of the API, a
+single entity). A line that is not an entity is counted with its number.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,26 +17,26 @@ from tempkb.dumps.looking import no_entity_in, what_it_is
 from tempkb.errors import SourceError
 from tempkb.wikidata.decoding import BAD_JSON, Entity, entity_decoder
 
-# The largest entity today has some 5 MB; whatever is longer is no line of a dump.
+# In bytes. The largest entity today has some 5 MB, so a line as long as this is not from a dump.
 LONGEST_LINE = 1 << 28
-# An answer or a list over many lines is read as a whole.
+# In bytes. An answer or a list over many lines is read into memory as a whole.
 LONGEST_DOCUMENT = 1 << 28
 _EXAMPLES = 5
 
 
 @dataclass
 class Tally:
-    """What was met on the way.
+    """Counts of what was found in a file.
 
     Attributes:
-        lines: lines, or documents, that hold something.
-        passed_over: of these, entities that the prefilter did not ask for.
-        damaged: lines that are no entity: (number, what is wrong), the first few.
-        n_damaged: how many of them there are.
-        missing: ids that the file says do not exist.
-        redirects: id asked for -> id that was given.
-        modified: when the newest of the entities that were decoded was last changed; empty where nothing tells.
-        damage: where the file itself breaks off; empty when it is whole.
+        lines: lines, or documents, that are not empty.
+        passed_over: of these, entities that the prefilter skipped.
+        damaged: lines that are not an entity: (number, what is wrong), the first few.
+        n_damaged: number of such lines.
+        missing: ids that do not exist, according to the file.
+        redirects: requested id -> id of the entity that was returned.
+        modified: time of the newest change of the decoded entities; empty if none is given.
+        damage: where the file itself breaks off; empty if it is complete.
     """
 
     lines: int = 0
@@ -50,11 +50,11 @@ class Tally:
 
     @property
     def reason(self) -> str:
-        """Where the file is damaged, in words; empty when it is whole."""
+        """Where the file is damaged, in words; empty if it is intact."""
         lines = ", ".join(str(line) for line, _ in self.damaged)
         more = ", ..." if self.n_damaged > len(self.damaged) else ""
-        told = f"{self.n_damaged} damaged lines ({lines}{more})" if self.n_damaged else ""
-        return "; ".join(one for one in (self.damage, told) if one)
+        in_lines = f"{self.n_damaged} damaged lines ({lines}{more})" if self.n_damaged else ""
+        return "; ".join(one for one in (self.damage, in_lines) if one)
 
     def spoil(self, line: int, why: str) -> None:
         """Count a damaged line."""
@@ -66,17 +66,17 @@ class Tally:
 def read_entities(
     path: Path, languages: Sequence[str], wanted: Sequence[bytes], tally: Tally, progress: Progress | None = None
 ) -> Iterator[Entity]:
-    """Yield the entities of a file, each as far as it is needed.
+    """Yield the entities of a file, with the parts that the tables need.
 
     Args:
         path: `.json`, also compressed (`.gz`, `.bz2`, `.zst`, ...), under any name.
-        languages: whose labels and aliases are wanted.
-        wanted: an entity is decoded only if one of these stands in its line; empty for all.
-        tally: is filled while reading; `damage` says when the file ended early.
-        progress: kept up to date while reading.
+        languages: codes of the languages whose labels and aliases are decoded.
+        wanted: an entity is decoded only if its line contains one of these; empty for all.
+        tally: is updated while reading; `damage` says where a file ended early.
+        progress: is updated while reading.
 
     Raises:
-        SourceError: there is no such file, or it holds not one entity.
+        SourceError: the file does not exist, or contains no entity.
     """
     given = 0
     for entity in _read(path, languages, wanted, tally, progress):
@@ -87,7 +87,7 @@ def read_entities(
             what_it_is(path)
             or tally.reason
             or (
-                f"line 1: {', '.join(tally.missing[:3])} is said to be missing"
+                f"line 1: {', '.join(tally.missing[:3])} is marked as missing"
                 if tally.missing
                 else "an empty list, there is no entity in it"
             )
@@ -120,17 +120,17 @@ def _entities(
 ) -> Iterator[Entity]:
     opened = first[:1] == b"[" and not first.strip(b"[,]")
     second = next((line.strip() for line in lines if line.strip()), b"") if opened else first.removeprefix(b"[")
-    # Written over many lines, an entity begins with a line of a brace alone; a line of a dump is much longer.
+    # An entity that is written over many lines begins with a brace alone on a line; a line of a dump is much longer.
     if second != b"{" and (opened or _is_json(second.rstrip(b",]")) or _is_json(second.rstrip(b","))):
         yield from _by_line(_chain(second, lines), decode, wanted, tally, first_number=2 if opened else 1)
         if tally.n_damaged and tally.n_damaged == tally.lines and not tally.damage:
             line, why = tally.damaged[0]
-            raise SourceError(f"{path}: no JSON of Wikidata (line {line}: {why}); expected an entity a line")
+            raise SourceError(f"{path}: not Wikidata's JSON (line {line}: {why}); expected one entity per line")
         return
     if first[:1] not in (b"{", b"["):
         raise SourceError(
-            f"{path}: line 1 begins with {first[:30]!r}; expected Wikidata's JSON: a list with an entity a line, or an "
-            "entity"
+            f"{path}: line 1 begins with {first[:30]!r}; expected Wikidata's JSON: a list with one entity per line, or "
+            "a single entity"
         )
     whole = _chain(first, _chain(second, lines) if opened else lines)
     yield from _of_document(_joined(whole, path), path, decode, tally)
@@ -142,14 +142,14 @@ def _joined(lines: Iterable[bytes], path: Path) -> bytes:
         size += len(line) + _LINE_COSTS
         if size > LONGEST_DOCUMENT:
             raise SourceError(
-                f"{path}: neither an entity a line nor a document of less than {LONGEST_DOCUMENT >> 20} MB (read up to "
-                f"line {number}); expected Wikidata's JSON. If the first line is damaged fetch the file again"
+                f"{path}: neither one entity per line nor a document of less than {LONGEST_DOCUMENT >> 20} MB (read up "
+                f"to line {number}); expected Wikidata's JSON. If the first line is damaged, fetch the file again"
             )
         kept.append(line)
     return b"\n".join(kept)
 
 
-_LINE_COSTS = 64  # bytes of memory for a line, however short
+_LINE_COSTS = 64  # bytes of memory that a line takes in addition to its text
 
 
 def _by_line(
@@ -165,7 +165,8 @@ def _by_line(
         if not text or text == b"]":
             is_closed = is_closed or text == b"]"
             continue
-        # An entity that is cut off may end so too, behind the list of a property's statements.
+        # The last line of a list may end with its bracket. An entity that is cut off after a list of statements ends in
+        # the same way, so the text before the bracket must be complete JSON.
         if text.endswith(b"}]") and _is_json(text[:-1]):
             text, is_closed = text[:-1], True
         tally.lines += 1
@@ -187,7 +188,7 @@ def _by_line(
 
 
 def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tally: Tally) -> Iterator[Entity]:
-    """An answer of `Special:EntityData` or of the API, an entity, or a list over any number of lines."""
+    """Yield the entities of one document: an answer of `Special:EntityData` or the API, an entity, or a list."""
     tally.lines += 1
     try:
         if text.lstrip().startswith(b"["):
@@ -201,8 +202,8 @@ def _of_document(text: bytes, path: Path, decode: Callable[[bytes], Entity], tal
         if tally.damage:
             return
         raise SourceError(
-            f"{path}: no JSON of Wikidata, read from line 1 to byte {len(text)} as one document ({error}); expected an "
-            "entity, or a list of them"
+            f"{path}: not Wikidata's JSON, read from line 1 to byte {len(text)} as one document ({error}); expected an "
+            "entity, or a list of entities"
         ) from None
 
 
@@ -211,10 +212,10 @@ class _Answer(msgspec.Struct):
 
 
 def _of_answer(text: bytes, decode: Callable[[bytes], Entity], tally: Tally) -> Iterator[Entity]:
-    for asked, one in msgspec.json.decode(text, type=_Answer).entities.items():
+    for requested, one in msgspec.json.decode(text, type=_Answer).entities.items():
         entity = decode(bytes(one))
-        if entity.id != asked and not entity.is_missing:
-            tally.redirects[asked] = entity.id
+        if entity.id != requested and not entity.is_missing:
+            tally.redirects[requested] = entity.id
         yield from _kept(entity, tally)
 
 
@@ -222,13 +223,13 @@ def _kept(entity: Entity, tally: Tally) -> Iterator[Entity]:
     if entity.is_missing:
         tally.missing.append(entity.id)
     else:
-        # As text, since all are written alike: the year first.
+        # Times are in ISO 8601 and can be compared as text.
         tally.modified = max(tally.modified, entity.modified)
         yield entity
 
 
 def _whole(pieces: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
-    """Pass the pieces on; where the file breaks off, note it instead of failing."""
+    """Yield the pieces; if the file is damaged, record where and stop, without an error."""
     try:
         yield from pieces
     except DamageError as error:
@@ -236,7 +237,7 @@ def _whole(pieces: Iterator[bytes], tally: Tally) -> Iterator[bytes]:
 
 
 def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Split into lines; a line may be many pieces long."""
+    """Yield the lines; a line may extend over many pieces."""
     waiting: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -253,7 +254,7 @@ def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
             waiting.append(piece[begin:])
             size += len(piece) - begin
             if size > LONGEST_LINE:
-                raise SourceError(f"{name}: a line of more than {LONGEST_LINE >> 20} MB; expected an entity a line")
+                raise SourceError(f"{name}: a line of more than {LONGEST_LINE >> 20} MB; expected one entity per line")
     if waiting:
         yield b"".join(waiting)
 
@@ -264,7 +265,7 @@ def _chain(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _looks_whole(text: bytes) -> bool:
-    """Does a line that is not to be decoded begin and end as an entity? To parse it would take three times as long."""
+    """Return whether a skipped line begins and ends like an entity; parsing it would take three times as long."""
     return text.startswith(b"{") and text.endswith(b"}")
 
 

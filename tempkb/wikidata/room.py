@@ -1,7 +1,7 @@
-"""The room of Wikidata: what was true when."""
+"""Declares the room of Wikidata."""
 
 from tempkb.room import Room
 from tempkb.wikidata.tables import TABLES
 from tempkb.wikidata.views import VIEWS
 
-ROOM = Room("wikidata", TABLES, VIEWS, ("tempkb.wikidata.assets", "tempkb.wikidata.checks"))
+ROOM = Room("wikidata", TABLES, VIEWS, ("tempkb.wikidata.assets",), ("tempkb.wikidata.checking",))

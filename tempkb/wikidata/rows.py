@@ -1,4 +1,4 @@
-"""From an entity to the rows of the room's tables. Pure."""
+"""Makes the rows of the room's tables from an entity. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ from tempkb.wikidata.times import Precision, Span
 
 # ECBD, section 3: start time, introduced on, announcement date, time of discovery, point in time, inception.
 ORIGINS = ("P580", "P9448", "P6949", "P575", "P585", "P571")
-# Publication date, official opening, launch, first performance: what the six leave out of films, buildings and rockets.
+# Publication date, official opening, launch, first performance: origins of films, buildings and rockets, which the six
+# properties above do not give.
 MORE_ORIGINS = ("P577", "P1619", "P619", "P1191")
 ENDINGS = ("P570", "P576")
 INSTANCE_OF, SUBCLASS_OF = "P31", "P279"
@@ -33,10 +34,11 @@ class Rows:
     """Rows collected so far, as tuples in the order of the columns, and what was left out.
 
     Attributes:
-        entities, facts, undated, origins: of the tables of these names.
-        classes: (entity, class) of P31.
-        subclasses: (class, class above) of P279.
-        left_out: what is not kept, by reason.
+        entities, facts, undated, origins: rows of the tables `wikidata_entities`, `facts`, `undated_statements` and
+            `entity_origins`.
+        classes: (entity, class) by P31.
+        subclasses: (class, class above) by P279.
+        left_out: counts of what is not kept, by reason.
     """
 
     entities: list[tuple[Any, ...]] = field(default_factory=list)
@@ -49,7 +51,7 @@ class Rows:
 
 
 def add_entity(rows: Rows, entity: Entity, scope: Scope) -> None:
-    """Add all rows of an entity; of one that is not wanted, only what tells of classes."""
+    """Add all rows of an entity; only its edges in the class tree if it is outside the scope."""
     if not is_item(entity.id):
         rows.left_out.add("no item", entity.id)
         return
@@ -67,7 +69,7 @@ def add_entity(rows: Rows, entity: Entity, scope: Scope) -> None:
 
 
 def _items(statements: Iterable[Statement]) -> list[str]:
-    """Items that statements of any rank but deprecated name, each once."""
+    """The items that statements name, each once; deprecated statements are ignored."""
     named = (item_in(one.mainsnak) for one in statements if one.rank != "deprecated")
     return list(dict.fromkeys(one for one in named if one))
 
@@ -100,7 +102,7 @@ def _entity_row(rows: Rows, entity: Entity, scope: Scope) -> tuple[Any, ...]:
 
 
 def _ending(rows: Rows, entity: Entity) -> tuple[Span | None, str | None]:
-    """When an entity died or was dissolved; of several dates, the stretch that holds them all."""
+    """When an entity died or was dissolved; several dates give the interval that contains them all."""
     for name in ENDINGS:
         spans = [span for one in best_ranked(entity.claims.get(name, ())) if (span := _date(rows, entity.id, one))]
         if spans:
@@ -135,20 +137,20 @@ def _add_origin(rows: Rows, entity: Entity) -> None:
     rows.origins.append(
         (
             entity.id,
-            *_told(whole),
+            *_origin_values(whole),
             len(six),
             by_any[0].first if by_any else None,
-            *_told(earliest(extended)),
+            *_origin_values(earliest(extended)),
         )
     )
 
 
 def _fine(span: Span | None) -> Span | None:
-    """Drop what is coarser than a year: it tells no origin (specs of ECBD)."""
+    """Drop dates coarser than a year, which are too coarse for an origin."""
     return span if span is not None and span.precision >= Precision.YEAR else None
 
 
-def _told(found: tuple[Span, str] | None) -> tuple[Any, ...]:
+def _origin_values(found: tuple[Span, str] | None) -> tuple[Any, ...]:
     if found is None:
         return None, None, None, None
     span, name = found
@@ -156,7 +158,7 @@ def _told(found: tuple[Span, str] | None) -> tuple[Any, ...]:
 
 
 def _add_facts(rows: Rows, subject: str, relation: str, statements: Sequence[Statement]) -> None:
-    """Add the dated statements of a property, and the undated ones beside them."""
+    """Add the dated statements of a property, and, if there are any, its undated ones."""
     dated = [one for one in statements if is_dated(one)]
     if not dated:
         return
@@ -174,11 +176,11 @@ def _add_facts(rows: Rows, subject: str, relation: str, statements: Sequence[Sta
 
 
 def _add_fact(rows: Rows, subject: str, relation: str, statement: Statement) -> set[str]:
-    """Add a dated statement, a row per stretch; return the item it names, if it does and was not withdrawn."""
+    """Add a dated statement, one row per interval; return the item it names, or nothing if it is deprecated."""
     item = item_in(statement.mainsnak)
     if item is None:
-        is_said = statement.mainsnak.snaktype == "value"
-        reason = "dated statement whose value is no item" if is_said else "dated statement without an object"
+        has_value = statement.mainsnak.snaktype == "value"
+        reason = "dated statement whose value is no item" if has_value else "dated statement without an object"
         rows.left_out.add(reason, f"{statement.id} {relation}")
         return set()
     if statement.rank not in _RANKS or not statement.id:

@@ -1,4 +1,7 @@
-"""What a home wants of Wikidata, and whether a table was made for that. Apart from the readers, which builds need."""
+"""Which entities and languages a home keeps of Wikidata, and whether a table was made with these settings.
+
+Separate from the readers, so that commands that only read do not import them.
+"""
 
 import hashlib
 import json
@@ -18,12 +21,12 @@ ANY_LANGUAGE = "mul"
 
 @dataclass(frozen=True)
 class Scope:
-    """What is wanted of the entities.
+    """What is kept of Wikidata's entities.
 
     Attributes:
-        wiki: database name of the wiki whose pages count.
-        languages: of labels, the wiki's own first; `mul` is among them.
-        all_items: also items without a page there?
+        wiki: database name of the wiki whose pages decide which items are kept.
+        languages: codes of the languages of labels; the wiki's own comes first, and `mul` is included.
+        all_items: whether items without a page in the wiki are kept too.
     """
 
     wiki: str
@@ -32,21 +35,22 @@ class Scope:
 
 
 def scope_of(home: Home) -> Scope:
-    """Return what a home wants of Wikidata.
+    """Return what a home keeps of Wikidata.
 
     Raises:
-        SettingsError: if its wiki is not known.
+        SettingsError: the home's wiki is not known yet.
     """
     if home.wiki is None:
         raise SettingsError(
-            "wiki: not known yet, and Wikidata serves many; set whose pages count: TEMPKB_WIKI=enwiki tempkb build ..."
+            "wiki: not known yet; expected the wiki whose items are kept from Wikidata; set it: "
+            "TEMPKB_WIKI=enwiki tempkb build ..."
         )
     own = home.settings.languages or (language_of_wiki(home.wiki),)
     return Scope(home.wiki, tuple(dict.fromkeys((*own, ANY_LANGUAGE))), home.settings.wikidata_items == "all")
 
 
 def settings_of(home: Home) -> dict[str, Any]:
-    """What the room's tables depend on besides the dump; a table made with other settings is stale."""
+    """Return the settings on which the room's tables depend; a table that was made with others is stale."""
     scope = scope_of(home)
     return {
         "wiki": scope.wiki,
@@ -57,19 +61,19 @@ def settings_of(home: Home) -> dict[str, Any]:
 
 
 def settings_mark(settings: Settings) -> str:
-    """A short mark of the settings that the room's tables depend on, as far as they are known without a dump."""
-    # The wiki's own language is meant where none is set, and is written down once Wikidata was read.
+    """Return a short hash of the settings on which the room's tables depend, without the wiki."""
+    # No language means the wiki's own, which is recorded once Wikidata was read. Both give the same hash.
     languages = () if settings.languages == (language_of_wiki(settings.wiki),) else settings.languages
-    said = json.dumps([languages, settings.wikidata_items, settings.classes])
-    return hashlib.sha256(said.encode()).hexdigest()[:8]
+    text = json.dumps([languages, settings.wikidata_items, settings.classes])
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def is_made_with(version: Version, settings: dict[str, Any]) -> bool:
-    """Does the manifest of a version say that these settings were in force?"""
+    """Return whether the manifest of a version records these settings."""
     manifest = version.side_rows(MANIFEST.name)
     return bool(manifest) and manifest[0]["settings"] == Provenance({}, settings).settings_json()
 
 
 def language_of_wiki(wiki: str | None) -> str:
-    """The language of a wiki's texts and names; English for simplewiki and those of many languages."""
+    """Return the language of a wiki's texts and names; English for simplewiki and for multilingual wikis."""
     return words_of(language_of(Site(wiki or "")))

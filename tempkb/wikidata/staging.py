@@ -1,4 +1,4 @@
-"""Rows of a pass over a dump, written to files as they come and read back in key order."""
+"""Writes the rows of a pass over a dump to files, and reads them back in key order."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ _EDGES = pa.schema([("below", pa.string()), ("above", pa.string())])
 
 
 def _own_columns(table: Table) -> pa.Schema:
-    """The columns that rows bring along: all but those that are the same in a whole dump."""
+    """The columns that differ from row to row: all but those that are constant in a dump."""
     return pa.schema([one for one in table.schema if one.name not in ("wiki", "dump_id", "dump_date")])
 
 
@@ -35,7 +35,7 @@ _SCHEMAS = {
 
 
 class Staging:
-    """Files of what a pass has found so far.
+    """Files with the rows that a pass has found so far.
 
     Args:
         folder: an empty folder on the lake's file system.
@@ -49,11 +49,11 @@ class Staging:
         }
 
     def path(self, name: str) -> Path:
-        """File of one kind of rows."""
+        """Return the file for one kind of rows."""
         return self.folder / f"{name}.parquet"
 
     def take(self, rows: Rows, *, everything: bool = False) -> None:
-        """Write what has come together, once there is enough of it, and forget it."""
+        """Write collected rows and remove them from `rows`: kinds with many rows, or, with `everything`, all."""
         for name, schema in _SCHEMAS.items():
             waiting: list[tuple[Any, ...]] = getattr(rows, name)
             if len(waiting) < _FLUSH_ROWS and not (everything and waiting):
@@ -70,9 +70,9 @@ class Staging:
             writer.close()
 
     def repeated(self, name: str, table: Table) -> LeftOut:
-        """Take out rows whose key another row has, the first by its values staying; say how many.
+        """Remove rows whose key another row has, and return their count. The row with the smallest values is kept.
 
-        A statement's id should be its own, but nothing in a dump makes sure of it.
+        The id of a statement should be unique, but dumps do not guarantee it.
         """
         left_out = LeftOut()
         keys = ", ".join(table.key)
@@ -91,17 +91,17 @@ class Staging:
         return left_out
 
     def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
-        """Yield the rows of one kind in key order, with the columns that all rows of the dump share."""
+        """Yield the rows of one kind in key order, with the columns that are constant in the dump."""
         own = ", ".join(map(identifier, _SCHEMAS[name].names))
         return query_rows(self.folder, f"SELECT {own} FROM {parquet([self.path(name)])}", table, constants)
 
 
 def query_rows(folder: Path, query: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
-    """Yield the rows of a query in the key order of a table, columns that all share put before them."""
+    """Yield the rows of a query in the key order of a table, with the constant columns added."""
     shared = ", ".join(f"${name} AS {name}" for name in constants)
     order = ", ".join(table.key)
     names = ", ".join(table.column_names())
     with spilling_to(folder) as connection:
-        asked = f"SELECT {names} FROM (SELECT {shared}, * FROM ({query})) ORDER BY {order}"
-        for batch in connection.sql(asked, params=dict(constants)).to_arrow_reader(_BATCH_ROWS):
+        ordered = f"SELECT {names} FROM (SELECT {shared}, * FROM ({query})) ORDER BY {order}"
+        for batch in connection.sql(ordered, params=dict(constants)).to_arrow_reader(_BATCH_ROWS):
             yield pa.Table.from_batches([batch])

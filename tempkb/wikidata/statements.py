@@ -1,6 +1,6 @@
-"""When statements hold: from qualifiers to stretches of days, with what is not known kept apart. Pure.
+"""Turns the qualifiers of statements into the intervals in which they hold. Pure.
 
-The truth table of what follows from it is in `membership.py`.
+`membership.py` has the truth table: in which windows such an interval holds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,17 +13,17 @@ from tempkb.wikidata.decoding import Qualifiers, Snak, Statement, time_in
 from tempkb.wikidata.times import Precision, Span, TimeError, read_time
 
 VALUE, SOMEVALUE, NOVALUE, ABSENT, UNREADABLE = "value", "somevalue", "novalue", "absent", "unreadable"
-"""Kinds of a start or an end: a date; one that is not known; none, it is said; nothing is said; a date coarser than a
-century or no date at all."""
+"""Kinds of a start or an end: a date; an unknown date; explicitly none; not given; a date that cannot be read or is
+coarser than a century."""
 
 
 class Bound(NamedTuple):
     """A start or an end.
 
     Attributes:
-        kind: one of the five.
-        span: the days on which it may lie; for an end, the last day on which the statement held. None without a date.
-        latest: for an unknown end before another start, the day before which it must lie; else None.
+        kind: one of the five kinds.
+        span: the days on which it may lie; an end is the last day on which the statement held. None without a date.
+        latest: for an unknown end before another start, the day before which it must lie; otherwise None.
     """
 
     kind: str
@@ -32,11 +32,11 @@ class Bound(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """One stretch during which a statement held.
+    """One interval in which a statement held.
 
     Attributes:
         start, end: its bounds.
-        is_point: is it told by a point in time instead of a start and an end?
+        is_point: whether it is given by a point in time instead of a start and an end.
     """
 
     start: Bound
@@ -45,41 +45,41 @@ class Interval(NamedTuple):
 
     @property
     def valid_from(self) -> int | None:
-        """First day on which it may hold; None when that is not known."""
+        """First day on which it may hold; None if not known."""
         return self.start.span.first if self.start.span else None
 
     @property
     def certain_from(self) -> int | None:
-        """Latest day on which it may begin."""
+        """Latest day on which it may begin; None if not known."""
         return self.start.span.end - 1 if self.start.span else None
 
     @property
     def valid_to(self) -> int | None:
-        """First day on which it can no longer hold: the day after the last, since last days count."""
+        """First day on which it can no longer hold, the day after the last possible one; None if not known."""
         return self.end.span.end if self.end.span else self.end.latest
 
     @property
     def certain_to(self) -> int | None:
-        """Earliest day on which it may no longer hold."""
+        """Earliest day on which it may no longer hold; None if not known."""
         return self.end.span.first + 1 if self.end.span else None
 
 
 def is_dated(statement: Statement) -> bool:
-    """Does a statement say anything about when it holds?"""
-    said = statement.qualifiers
-    return isinstance(said, Qualifiers) and not (said.start is UNSET and said.end is UNSET and said.point is UNSET)
+    """Return whether a statement has a start, an end or a point in time."""
+    given = statement.qualifiers
+    return isinstance(given, Qualifiers) and not (given.start is UNSET and given.end is UNSET and given.point is UNSET)
 
 
 def intervals_of(qualifiers: Qualifiers, unreadable: list[str]) -> list[Interval]:
-    """Return the stretches that qualifiers tell of, oldest first.
+    """Return the intervals that qualifiers give, oldest first.
 
-    Points in time count only where there is neither start nor end. Several
-    starts and ends make several stretches: paired in order where they are as
-    many, otherwise each start lasts until the next end or start.
+    Points in time are used only if there is neither a start nor an end. Several
+    starts and ends give several intervals: they are paired in order if there are
+    as many starts as ends; otherwise each start lasts until the next end or start.
 
     Args:
-        qualifiers: of a dated statement.
-        unreadable: gets a line for every time that cannot be read.
+        qualifiers: the qualifiers of a dated statement.
+        unreadable: receives a line for every time that cannot be read.
     """
     if qualifiers.start is UNSET and qualifiers.end is UNSET:
         points, kind = _dates(qualifiers.point, unreadable)
@@ -97,7 +97,7 @@ def intervals_of(qualifiers: Qualifiers, unreadable: list[str]) -> list[Interval
 
 
 def _in_turn(starts: Sequence[Span], ends: Sequence[Span], start_kind: str, end_kind: str) -> Iterator[Interval]:
-    """Go through starts and ends as they follow one another."""
+    """Yield the intervals between starts and ends, in the order of time."""
     events = sorted([(one, False) for one in starts] + [(one, True) for one in ends])
     begun: Span | None = None
     for span, is_end in events:
@@ -106,7 +106,7 @@ def _in_turn(starts: Sequence[Span], ends: Sequence[Span], start_kind: str, end_
             begun = None
             continue
         if begun is not None:
-            # It ended before it began again, but nobody says when.
+            # It ended before it began again, at an unknown time.
             yield Interval(Bound(VALUE, begun), Bound(SOMEVALUE, latest=span.end))
         begun = span
     if begun is not None:
@@ -114,7 +114,7 @@ def _in_turn(starts: Sequence[Span], ends: Sequence[Span], start_kind: str, end_
 
 
 def _dates(snaks: list[Snak] | UnsetType, unreadable: list[str]) -> tuple[list[Span], str]:
-    """The dates among qualifiers of a kind, oldest first, and what kind a bound without a date is."""
+    """The dates among the qualifiers of one property, oldest first, and the kind of a bound without a date."""
     if snaks is UNSET:
         return [], ABSENT
     spans: set[Span] = set()
@@ -132,7 +132,7 @@ def _dates(snaks: list[Snak] | UnsetType, unreadable: list[str]) -> tuple[list[S
 
 
 def read_snak(snak: Snak, unreadable: list[str]) -> Span | None:
-    """Return the days that a snak's time stands for; None when it holds no time that can be read."""
+    """Return the days that a snak's time covers; None if it has no readable time. Problems go to `unreadable`."""
     if snak.snaktype != VALUE:
         return None
     value = time_in(snak)
@@ -154,16 +154,16 @@ def _read(time: str, precision: int, calendar: str) -> tuple[Span | None, str]:
 
 
 def best_ranked(statements: Iterable[Statement]) -> list[Statement]:
-    """The preferred statements if there are any, else the normal ones; never the deprecated."""
+    """Return the preferred statements, or else all that are not deprecated."""
     kept = [one for one in statements if one.rank != "deprecated"]
     preferred = [one for one in kept if one.rank == "preferred"]
     return preferred or kept
 
 
 def earliest(dated: Iterable[tuple[Span, str]]) -> tuple[Span, str] | None:
-    """Return the earliest of dates with their properties; of dates that may be the same day, the finest.
+    """Return the earliest of some dates with their properties; among dates that may be the same day, the finest.
 
-    2020 does not come before 3 May 2020: it may be that very day, and says less.
+    2020 is not earlier than 3 May 2020: it may be the same day, and is less precise.
     """
     found = list(dated)
     if not found:
@@ -174,5 +174,5 @@ def earliest(dated: Iterable[tuple[Span, str]]) -> tuple[Span, str] | None:
 
 
 def precision_name(span: Span | None) -> str | None:
-    """`day`, `month`, `year`, `decade` or `century`; None without a date."""
+    """Return `day`, `month`, `year`, `decade` or `century`; None without a date."""
     return Precision(span.precision).name.lower() if span else None

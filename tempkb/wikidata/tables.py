@@ -1,41 +1,42 @@
-"""Tables of the room: entities, facts in time, origins, classes, and how much of a window is entered late."""
-
-import pyarrow as pa
+"""Declares the room's tables: entities, facts with dates, origins, classes, and late edits."""
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, FLOAT64, INT16, INT32, INT64, STRING, list_of, struct_of
 
-_DUMP_DATE = Column("dump_date", pa.date32(), "day of the Wikidata dump: the first day it knows nothing of")
-_ENTITY = Column("entity_id", pa.string(), "Wikidata item (QID)")
-_FACT = Column("fact_id", pa.string(), "GUID of the statement")
-_SUBJECT = Column("subject_id", pa.string(), "item that the statement is about")
-_RELATION = Column("relation", pa.string(), "property, such as P54")
-_OBJECT = Column("object_id", pa.string(), "item that the statement names")
-_RANK = Column("rank", pa.string(), "preferred, normal or deprecated")
+_DUMP_DATE = Column("dump_date", DATE, "day of the Wikidata dump, which contains nothing of this day or later")
+_ENTITY = Column("entity_id", STRING, "Wikidata item (QID)")
+_FACT = Column("fact_id", STRING, "GUID of the statement")
+_SUBJECT = Column("subject_id", STRING, "item that the statement is about")
+_RELATION = Column("relation", STRING, "property, such as P54")
+_OBJECT = Column("object_id", STRING, "item that the statement names")
+_RANK = Column("rank", STRING, "preferred, normal or deprecated")
 _PRECISIONS = "'day', 'month', 'year', 'decade', 'century'"
 _KINDS = "'value', 'somevalue', 'novalue', 'absent', 'unreadable'"
-_KIND = "value, somevalue (not known), novalue (there is none), absent (nothing is said) or unreadable"
+_KIND = "value (a date), somevalue (unknown), novalue (explicitly none), absent (not given) or unreadable"
 
-LABELS = pa.struct([("language", pa.string()), ("label", pa.string()), ("aliases", pa.list_(pa.string()))])
+LABELS = struct_of(("language", STRING), ("label", STRING), ("aliases", list_of(STRING)))
 
 WIKIDATA_ENTITIES = Table(
     name="wikidata_entities",
-    meaning="Items with a page in the wiki (or all, by setting), as a Wikidata dump describes them.",
+    meaning="Items that have a page in the wiki (or all items, by a setting), as a Wikidata dump describes them.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("label", pa.string(), "name in the wiki's language, else the one for all languages (mul); null: none"),
-        Column("aliases", pa.list_(pa.string()), "other names in the wiki's language"),
-        Column("labels", pa.list_(LABELS), "names in every language that the setting `languages` asks for"),
-        Column("site_title", pa.string(), "title of its page in the wiki, with namespace; null when it has none"),
-        Column("n_site_links", pa.int32(), "wikis that have a page about it"),
-        Column("n_statements", pa.int32(), "statements about it, of any rank"),
-        Column("ended_from", pa.date32(), "first day on which it may have died or been dissolved; null: not told"),
-        Column("ended_to", pa.date32(), "the day after the last such day"),
-        Column("ended_precision", pa.string(), "how exactly that is known: day, month, year, decade or century"),
-        Column("ended_property", pa.string(), "P570 (date of death) or P576 (dissolved)"),
+        Column("label", STRING, "name in the wiki's language, or else for all languages (mul); null if there is none"),
+        Column("aliases", list_of(STRING), "other names in the wiki's language"),
+        Column(
+            "labels", list_of(LABELS), "names and aliases by language, for all languages in the setting `languages`"
+        ),
+        Column("site_title", STRING, "title of its page in the wiki, with namespace; null if it has none"),
+        Column("n_site_links", INT32, "number of wikis with a page about it"),
+        Column("n_statements", INT32, "number of statements about it, of any rank"),
+        Column("ended_from", DATE, "first day on which it may have died or been dissolved; null if not known"),
+        Column("ended_to", DATE, "the day after the last such day"),
+        Column("ended_precision", STRING, "precision of that date: day, month, year, decade or century"),
+        Column("ended_property", STRING, "P570 (date of death) or P576 (dissolved)"),
     ),
     key=("entity_id",),
     family=Family.ENTITIES,
@@ -45,25 +46,25 @@ WIKIDATA_ENTITIES = Table(
 
 FACTS = Table(
     name="facts",
-    meaning="Statements that name an item and say when they hold: one row per stretch of time.",
+    meaning="Statements with an item as value and with dates: one row for each interval in which a statement holds.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
         _FACT,
-        Column("interval_no", pa.int16(), "which of the statement's stretches, from 1"),
+        Column("interval_no", INT16, "number of the interval within its statement, from 1"),
         _SUBJECT,
         _RELATION,
         _OBJECT,
-        Column("valid_from", pa.date32(), "first day on which it may hold; null without a readable start"),
-        Column("valid_to", pa.date32(), "first day on which it can no longer hold; null without a readable end"),
-        Column("certain_from", pa.date32(), "latest day on which it may begin; null without a readable start"),
-        Column("certain_to", pa.date32(), "earliest day on which it may have ended; null without a readable end"),
-        Column("start_precision", pa.string(), "day, month, year, decade or century; null without a readable start"),
-        Column("end_precision", pa.string(), "the same of the end"),
-        Column("start_kind", pa.string(), _KIND),
-        Column("end_kind", pa.string(), _KIND),
-        Column("is_point", pa.bool_(), "told by a point in time (P585) only, not by a start (P580) or an end (P582)?"),
+        Column("valid_from", DATE, "first day on which it may hold; null without a readable start"),
+        Column("valid_to", DATE, "first day on which it can no longer hold; null without a readable end"),
+        Column("certain_from", DATE, "latest day on which it may begin; null without a readable start"),
+        Column("certain_to", DATE, "earliest day on which it may have ended; null without a readable end"),
+        Column("start_precision", STRING, "day, month, year, decade or century; null without a readable start"),
+        Column("end_precision", STRING, "day, month, year, decade or century; null without a readable end"),
+        Column("start_kind", STRING, f"kind of the start: {_KIND}"),
+        Column("end_kind", STRING, f"kind of the end: {_KIND}"),
+        Column("is_point", BOOL, "true if it has only a point in time (P585), and no start (P580) or end (P582)"),
         _RANK,
     ),
     key=("fact_id", "interval_no"),
@@ -73,13 +74,13 @@ FACTS = Table(
     rules=(
         Rule(
             "known_words",
-            "kinds, precisions and ranks are known ones",
+            "kinds, precisions and ranks have known values",
             f"start_kind NOT IN ({_KINDS}) OR end_kind NOT IN ({_KINDS}) OR start_precision NOT IN ({_PRECISIONS}) "
             f"OR end_precision NOT IN ({_PRECISIONS}) OR rank NOT IN ('preferred', 'normal', 'deprecated')",
         ),
         Rule(
             "dates_go_with_kinds",
-            "there is a start where its kind is value, and only there",
+            "a start or an end has a date if its kind is value, and otherwise none",
             "(start_kind = 'value') <> (valid_from IS NOT NULL) OR (end_kind = 'value') <> (certain_to IS NOT NULL)"
             " OR (start_kind = 'value') <> (start_precision IS NOT NULL)",
         ),
@@ -89,7 +90,7 @@ FACTS = Table(
 
 UNDATED_STATEMENTS = Table(
     name="undated_statements",
-    meaning="Statements without a date, of subjects and relations that have dated ones: no facts, but told.",
+    meaning="Statements without a date whose subject and relation also have dated ones. They are not in facts.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -99,7 +100,7 @@ UNDATED_STATEMENTS = Table(
         _RELATION,
         _OBJECT,
         _RANK,
-        Column("contradicts", pa.bool_(), "is its object in none of the dated statements, so that both cannot hold?"),
+        Column("contradicts", BOOL, "true if no dated statement has this object, so that they contradict it"),
     ),
     key=("fact_id",),
     family=Family.ENTITIES,
@@ -109,22 +110,22 @@ UNDATED_STATEMENTS = Table(
 
 ENTITY_ORIGINS = Table(
     name="entity_origins",
-    meaning="When items came into the world: the earliest of their dates of beginning, by ECBD's six properties.",
+    meaning="When items began to exist: the earliest of their dates by ECBD's six properties of origin.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("origin_from", pa.date32(), "first day on which it may have begun; null: none of the six is given"),
-        Column("origin_to", pa.date32(), "the day after the last such day"),
-        Column("origin_precision", pa.string(), "how exactly that is known: day, month or year"),
-        Column("origin_property", pa.string(), "P580, P9448, P6949, P575, P585 or P571: which one tells"),
-        Column("n_candidate_dates", pa.int32(), "dates of the six properties, of the best rank each"),
-        Column("earliest_any_rank_from", pa.date32(), "the same with every rank but deprecated: first possible day"),
-        Column("extended_from", pa.date32(), "the same as origin_from with P577, P1619, P619 and P1191 as well"),
-        Column("extended_to", pa.date32(), "the day after the last such day"),
-        Column("extended_precision", pa.string(), "how exactly that is known"),
-        Column("extended_property", pa.string(), "which property tells"),
+        Column("origin_from", DATE, "first day on which it may have begun; null without a date of the six properties"),
+        Column("origin_to", DATE, "the day after the last such day"),
+        Column("origin_precision", STRING, "precision of that date: day, month or year"),
+        Column("origin_property", STRING, "property of that date: P580, P9448, P6949, P575, P585 or P571"),
+        Column("n_candidate_dates", INT32, "number of dates of the six properties, each of its property's best rank"),
+        Column("earliest_any_rank_from", DATE, "like origin_from, but with dates of every rank except deprecated"),
+        Column("extended_from", DATE, "like origin_from, but with the properties P577, P1619, P619 and P1191 added"),
+        Column("extended_to", DATE, "the day after the last such day"),
+        Column("extended_precision", STRING, "precision of that date: day, month or year"),
+        Column("extended_property", STRING, "property of that date"),
     ),
     key=("entity_id",),
     family=Family.ENTITIES,
@@ -134,14 +135,14 @@ ENTITY_ORIGINS = Table(
 
 ENTITY_CLASSES = Table(
     name="entity_classes",
-    meaning="What items are: their classes (P31), and those of the classes asked for that these are below (P279).",
+    meaning="The classes of items (P31), and those classes of the setting `classes` that are above them (P279).",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
         _ENTITY,
-        Column("class_id", pa.string(), "class that it is an instance of"),
-        Column("depth", pa.int16(), "steps of P279 from the nearest of its own classes; 0: said of it directly"),
+        Column("class_id", STRING, "class that it is an instance of"),
+        Column("depth", INT16, "steps of P279 from the nearest of its own classes; 0 for its own classes"),
     ),
     key=("entity_id", "class_id"),
     family=Family.ENTITIES,
@@ -151,13 +152,13 @@ ENTITY_CLASSES = Table(
 
 SUBCLASSES = Table(
     name="subclasses",
-    meaning="Which class lies directly below which (P279), of all items, so that any table of classes can be closed.",
+    meaning="The edges of the class tree (P279), of all items: a class and a class directly above it.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
-        Column("class_id", pa.string(), "class"),
-        Column("above_id", pa.string(), "class that it is a subclass of"),
+        Column("class_id", STRING, "class"),
+        Column("above_id", STRING, "class that it is a subclass of"),
     ),
     key=("class_id", "above_id"),
     family=Family.ENTITIES,
@@ -167,26 +168,26 @@ SUBCLASSES = Table(
 
 LATE_EDITS = Table(
     name="late_edits",
-    meaning="For each window, how much of what a dump knows of it the first dump after the window did not know; "
-    "what lies outside the window is not compared.",
+    meaning="For each window, the differences between what this dump and the first dump after the window say about it. "
+    "Only days within the window are compared.",
     columns=(
         WIKI,
         DUMP_ID,
         _DUMP_DATE,
-        Column("window_start", pa.date32(), "first day of the window (the home's granularity)"),
-        Column("window_end", pa.date32(), "first day after it"),
-        Column("first_dump_date", pa.date32(), "day of the first dump read that reaches to the window's end"),
-        Column("n_facts_then", pa.int64(), "facts possible in the window, by that dump"),
-        Column("n_facts_now", pa.int64(), "facts possible in the window, by this dump"),
-        Column("n_added", pa.int64(), "of those now, statements that the first dump did not have in the window"),
-        Column("n_removed", pa.int64(), "of those then, statements that this dump does not have in it"),
+        Column("window_start", DATE, "first day of the window, which has the home's granularity"),
+        Column("window_end", DATE, "first day after it"),
+        Column("first_dump_date", DATE, "day of the first dump in the home that covers the window"),
+        Column("n_facts_then", INT64, "number of facts that are possible in the window by that dump"),
+        Column("n_facts_now", INT64, "number of facts that are possible in the window by this dump"),
+        Column("n_added", INT64, "facts in the window by this dump, but not by the first one"),
+        Column("n_removed", INT64, "facts in the window by the first dump, but not by this one"),
         Column(
             "n_changed",
-            pa.int64(),
-            "stretches in both that name another object, or whose days within the window changed",
+            INT64,
+            "facts by both dumps with another object, or with other days in the window",
         ),
-        Column("late_edit_rate", pa.float64(), "added, removed and changed ones as a share of those then and now"),
-        Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
+        Column("late_edit_rate", FLOAT64, "share of the facts by either dump that were added, removed or changed"),
+        Column("is_provisional", BOOL, "true if the dump is less than 90 days past the window's end"),
     ),
     key=("window_start",),
     family=Family.ENTITIES,

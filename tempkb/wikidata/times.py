@@ -1,24 +1,24 @@
-"""Wikidata's time values as half-open stretches of days. Pure.
+"""Reads Wikidata's time values as half-open intervals of days. Pure.
 
-A value such as 2020, May 2020 or the 1840s is no instant: it says that
-something happened on one of many days. It is kept as the stretch of those
-days, with its precision; nothing is filled in.
+A value such as 2020, May 2020 or the 1840s is not an instant: it says that
+something happened on one of many days. It is kept as the interval of those
+days, with its precision, and no part of the date is filled in.
 """
 
 from dataclasses import dataclass
 from enum import IntEnum
 
-# Days from 0000-03-01 to 1970-01-01 in the proleptic Gregorian calendar, and between the two calendars' zero.
+# Days from 0000-03-01 to 1970-01-01, by the proleptic Gregorian and by the Julian calendar.
 _EPOCH_GREGORIAN = 719_468
 _EPOCH_JULIAN = 719_470
-# What a column of days (32 bits) can hold, with room for calculating.
+# Days of later years would not fit into a column of 32-bit days.
 _LARGEST_YEAR = 5_000_000
 
 JULIAN = "Q1985786"
 
 
 class Precision(IntEnum):
-    """How exactly a time is known; the numbers are Wikidata's, larger is finer."""
+    """The precision of a time, with Wikidata's numbers; a larger number is finer."""
 
     CENTURY = 7
     DECADE = 8
@@ -32,9 +32,9 @@ class Span:
     """The days on which something may have happened.
 
     Attributes:
-        first: first of them, in days since 1970-01-01.
-        end: the day after the last of them.
-        precision: how exactly it is known.
+        first: the first of these days, in days since 1970-01-01.
+        end: the day after the last of them, likewise.
+        precision: the precision of the value.
     """
 
     first: int
@@ -43,11 +43,11 @@ class Span:
 
 
 class TimeError(ValueError):
-    """A time value that names no day between century and day precision; the message says why."""
+    """A time value that cannot be read, or is coarser than a century; the message says why."""
 
 
 def read_time(time: str, precision: int, calendar: str = "") -> Span:
-    """Read a time value of Wikidata's JSON.
+    """Return the days that a time value of Wikidata's JSON covers.
 
     Args:
         time: `+2019-05-03T00:00:00Z`; also with eleven digits for the year, as
@@ -55,11 +55,11 @@ def read_time(time: str, precision: int, calendar: str = "") -> Span:
             for years before the common era (-0027 is 27 BCE; there is no year 0).
         precision: 7 (century) to 11 (day); 12 to 14 (hours and below) count as days.
         calendar: the calendar's URI or item; dates of day precision in the
-            Julian calendar are converted to the Gregorian one, others are kept,
-            as Wikidata's own RDF export does.
+            Julian calendar are converted to the Gregorian one. Coarser dates are
+            not converted, as in Wikidata's own RDF export.
 
     Raises:
-        TimeError: coarser than a century, out of range, or no date.
+        TimeError: the value is coarser than a century, out of range, or not a date.
 
     >>> span = read_time("+2020-00-00T00:00:00Z", 9)
     >>> day_text(span.first), day_text(span.end)
@@ -69,7 +69,7 @@ def read_time(time: str, precision: int, calendar: str = "") -> Span:
         raise TimeError("coarser than a century")
     year, month, day = _parts(time)
     level = Precision(min(precision, Precision.DAY))
-    # A month or a day that is not given cannot be known, whatever the precision says.
+    # A missing month or day limits the precision, even if the value claims a finer one.
     if month == 0:
         level = min(level, Precision.YEAR)
     elif day == 0:
@@ -83,7 +83,7 @@ def read_time(time: str, precision: int, calendar: str = "") -> Span:
 
 
 def day_text(days: int) -> str:
-    """Return a day as `YYYY-MM-DD`; a year before 1 has a sign and counts from 0 (astronomers' years).
+    """Return a day (days since 1970-01-01) as `YYYY-MM-DD`; 1 BCE is the year 0000, 27 BCE is -0026.
 
     >>> day_text(0), day_text(read_time("-0027-01-16T00:00:00Z", 11, JULIAN).first)
     ('1970-01-01', '-0026-01-14')
@@ -108,7 +108,7 @@ def _parts(time: str) -> tuple[int, int, int]:
         raise TimeError(f"{time!r} is no date")
     if year > _LARGEST_YEAR:
         raise TimeError("out of range")
-    # Historians have no year 0; astronomers, whose numbers can be added, call 1 BCE so.
+    # Wikidata has no year 0. In astronomical numbering 1 BCE is year 0, so that years can be added and subtracted.
     return (year if sign == "+" else 1 - year), month, day
 
 
@@ -125,11 +125,11 @@ def _month_after(year: int, month: int) -> tuple[int, int]:
 
 
 def _years(year: int, level: Precision) -> tuple[int, int]:
-    """First and last year, in astronomers' numbers, of the year, decade or century around a year."""
+    """First and last year, in astronomical numbering, of the year, decade or century that contains a year."""
     if level is Precision.YEAR:
         return year, year
     if year <= 0:
-        # Stretches before the common era mirror those after it: the 50s BCE are 59 to 50, the first century 100 to 1.
+        # Before the common era they are mirrored: the 50s BCE are 59 to 50, the first century is 100 to 1.
         later, earlier = _years(1 - year, level)
         return 1 - earlier, 1 - later
     if level is Precision.DECADE:
@@ -141,8 +141,8 @@ def _years(year: int, level: Precision) -> tuple[int, int]:
 def _gregorian(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01 of a date in the proleptic Gregorian calendar.
 
-    Months are counted from March, so that the leap day ends a year (H. Hinnant,
-    chrono-compatible low-level date algorithms).
+    Years begin in March here, so that the leap day is the last day of a year
+    (H. Hinnant, chrono-compatible low-level date algorithms).
     """
     years = year - (month <= 2)
     return _day_of_year(month, day) + years * 365 + years // 4 - years // 100 + years // 400 - _EPOCH_GREGORIAN

@@ -1,1 +1,1 @@
-"""How to read a revision's wikitext. Pure: text in, facts out."""
+"""Reads a revision's wikitext. Pure: text in, facts out."""

@@ -27,7 +27,7 @@ from tempkb.wikitext.wikis import language_of, words_of
 
 
 class Link(NamedTuple):
-    """A link that readers see. `text[start:end] == surface`; `target` as written, without what is around it."""
+    """A visible link. `text[start:end] == surface`; `target` as written, without surrounding blanks."""
 
     start: int
     end: int
@@ -36,7 +36,7 @@ class Link(NamedTuple):
 
 
 class Section(NamedTuple):
-    """From a heading to the next one of its level or above; the lead has level 0 and no title.
+    """The text from a heading to the next one of the same or a higher level; the lead has level 0 and no title.
 
     Attributes:
         start, end: of the whole section, its heading's line included.
@@ -59,11 +59,11 @@ class Paragraph(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """A place inside a line where something that readers see was left out.
+    """A place inside a line where something visible was left out.
 
     Attributes:
-        offset: where it stood: what was left out would begin at text[offset].
-        kind, name: what it was, as in `holes.Dropped`.
+        offset: what was left out would begin at text[offset].
+        kind, name: what was left out, as in `holes.Dropped`.
     """
 
     offset: int
@@ -73,16 +73,16 @@ class Hole(NamedTuple):
 
 @dataclass(frozen=True)
 class Article:
-    """What a reader sees. Offsets are Unicode code points, half-open.
+    """The visible text of an article. Offsets are Unicode code points, half-open.
 
     Attributes:
         text: one line per heading, paragraph and list item.
         links: in the order of the text.
-        sections: the lead first, then in the order of their headings; subsections lie inside their sections.
+        sections: the lead first, then in the order of their headings; subsections are inside their sections.
         paragraphs: all lines but the headings.
-        holes: in the order of the text; none where nothing that readers miss was left out.
-        dropped_templates: names that no table row shows, with how often.
-        unbalanced: braces and brackets without a partner.
+        holes: in the order of the text; silent templates and the like leave none.
+        dropped_templates: names of templates in no table, with how often each occurred.
+        unbalanced: number of braces and brackets without a partner.
     """
 
     text: str
@@ -97,14 +97,14 @@ class Article:
 def read_article(
     wikitext: str, site: Site, day: date | None = None, dropped_sections: Collection[str] | None = None
 ) -> Article:
-    """Read a wikitext; never raises, whatever people wrote.
+    """Read a wikitext; never raises, whatever it contains.
 
     Args:
         wikitext: as stored.
         site: namespaces and language of the wiki.
         day: when the revision was saved, for ages; None leaves them out.
         dropped_sections: headings, in lower case, whose sections are left out;
-            None takes those of `words.toml`: references, external links, see also.
+            None uses those of `words.toml`: references, external links, see also.
 
     >>> article = read_article("'''Ada''' was a [[Poet|poet]]s' friend ({{IPA|x}}).", Site())
     >>> article.text, article.links
@@ -121,7 +121,7 @@ def read_article(
         if writer.skips_to and not (block.kind == "heading" and block.level <= writer.skips_to):
             continue
         line, spans = inline.read(block.text)
-        # Links do not overlap, so their edges are in order.
+        # Links do not overlap, so their ends are in order.
         edges = [edge for span in spans for edge in (span.start, span.end)]
         holes: list[tuple[int, Dropped]] = []
         if HOLE in line:
@@ -133,12 +133,12 @@ def read_article(
 
 
 def _read_holes(line: str, edges: list[int], holes: Holes) -> tuple[str, list[int], list[tuple[int, Dropped]]]:
-    """Take the markers out of a line and tidy it; return it with the edges of its links and its holes."""
+    """Remove the markers from a line and tidy it; return it with the edges of its links and its holes."""
     line, edges, places = take_out(line, edges)
     line, moved, emptied = tidy(line, [*edges, *(offset for offset, _ in places)])
     found = []
     for at, (_, number) in enumerate(places, len(edges)):
-        # A remark in parentheses of its own is not missed; a formula is, since f(x) is no remark.
+        # A remark alone in parentheses leaves no hole; a formula does, since the x of f(x) is not a remark.
         if at not in emptied or holes[number].kind == "formula":
             found.append((moved[at], holes[number]))
     return line, moved[: len(edges)], found
@@ -163,7 +163,7 @@ _BLANKS = (
 
 
 def _with_plain_blanks(text: str) -> str:
-    """Blanks of every width become one kind, ends of lines another."""
+    """Replace blanks of every width by one kind, and all line ends by one kind."""
     for blank in _BLANKS:
         if blank in text:
             text = text.replace(blank, "\n" if blank == "\r\n" else " ")
@@ -172,7 +172,7 @@ def _with_plain_blanks(text: str) -> str:
 
 @cache
 def dropped_headings() -> frozenset[str]:
-    """Headings, in lower case, of the sections that are left out by default."""
+    """Return the headings, in lower case, of the sections that are left out by default."""
     return frozenset(words_table()["dropped_sections"])
 
 
@@ -180,11 +180,11 @@ _WORD = re.compile(r"[^\W_]")
 
 
 class _Writer:
-    """Puts lines together and keeps count of where things are."""
+    """Joins lines and keeps track of offsets."""
 
     def __init__(self, dropped: frozenset[str]) -> None:
         self._dropped = dropped
-        self.skips_to = 0  # inside a dropped section: the level of its heading
+        self.skips_to = 0  # level of a dropped section's heading while inside it
         self._lines: list[str] = []
         self._length = 0
         self._links: list[Link] = []
@@ -211,7 +211,7 @@ class _Writer:
             if left < right:
                 self._links.append(Link(start + left, start + right, line[left:right], span.target))
         for offset, (kind, name) in holes:
-            # A picture before the first word decorates the line.
+            # A picture before the first word is decoration.
             if not is_behind_sentence(line, offset) and (kind != "file" or offset > word.start()):
                 self._holes.append(Hole(start + offset, kind, name))
         self._lines.append(line)
@@ -226,7 +226,7 @@ class _Writer:
 
 
 def _sections(headings: list[tuple[int, str, int, int]], length: int) -> tuple[Section, ...]:
-    """Sections from headings; each ends where a heading of its level or above follows."""
+    """Make sections from headings; each ends at the next heading of its level or above."""
     ends = [length] * len(headings)
     opened: list[int] = []
     for number, (level, _, start, _) in enumerate(headings):

@@ -1,4 +1,4 @@
-"""Lines: tables go, the rest becomes headings, paragraphs and list items. Pure."""
+"""Splits a text into lines: tables are removed, the rest becomes headings, paragraphs and list items. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _LIST_MARKS = "*#:;"
 
 
 class Block(NamedTuple):
-    """Lines that belong together: joined by blanks, without apostrophes of markup.
+    """Lines that belong together, joined by blanks, without the apostrophes of markup.
 
     Attributes:
         kind: heading, prose or list (an item of one).
@@ -33,7 +33,7 @@ def split_blocks(text: str) -> Iterator[Block]:
     gathered: list[str] = []
     for line in _lines(text):
         first = line[:1]
-        # A paragraph goes on as long as lines begin like prose.
+        # A paragraph continues as long as lines begin like prose.
         if first and first not in "=*#:;|-" and not line.isspace():
             gathered.append(unquoted(line) if "''" in line else line)
             continue
@@ -48,13 +48,13 @@ def split_blocks(text: str) -> Iterator[Block]:
             gathered.append(unquoted(_RULE.sub("", line, count=1) if line.startswith("----") else line))
         elif first == "=":
             gathered.append(unquoted(line))
-        # A line that begins with a pipe is a rest of a table whose ends came from templates.
+        # A line that begins with a pipe is the rest of a table whose delimiters came from templates.
     if gathered:
         yield Block("prose", " ".join(gathered))
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text, but for those of tables and the holes that stand alone."""
+    """Return the lines of a text without those of tables and without holes that are alone on a line."""
     lines = text.split("\n")
     if HOLE in text:
         lines = [settled(line) if HOLE in line else line for line in lines]
@@ -72,7 +72,7 @@ def _heading(line: str) -> Block | None:
 
 
 def _without_tables(lines: list[str]) -> list[str]:
-    """Drop tables with all in them; of one that is never closed, the lines that look like a table's."""
+    """Remove tables with their contents; of a table that is never closed, the lines that look like a table's."""
     kept: list[str] = []
     inside: list[str] = []  # lines since the outermost open table began
     begins: list[int] = []  # for each open table, how many of these there were before it
@@ -80,7 +80,7 @@ def _without_tables(lines: list[str]) -> list[str]:
         stripped = line.lstrip(" \t:*#")
         if stripped.startswith("{|"):
             if not begins:
-                kept.append("")  # what stands before a table and behind it are different paragraphs
+                kept.append("")  # the text before and after a table are different paragraphs
             begins.append(len(inside))
         elif begins and stripped.startswith("|}") and not stripped.startswith("|}}"):
             del inside[begins.pop() :]
@@ -92,7 +92,7 @@ def _without_tables(lines: list[str]) -> list[str]:
 
 
 def _behind_table(lines: list[str]) -> list[str]:
-    """What follows the rows of a table that lost its end: all from the first blank or heading line on."""
+    """Return what follows the rows of a table without an end: everything from the first blank or heading line on."""
     for at, line in enumerate(lines):
         if not line.strip() or line.startswith("="):
             return lines[at:]
@@ -100,11 +100,11 @@ def _behind_table(lines: list[str]) -> list[str]:
 
 
 def unquoted(line: str) -> str:
-    """Take the markup of bold and italics out of a line; apostrophes of the text stay.
+    """Remove the markup of bold and italics from a line; apostrophes of the text stay.
 
-    Five apostrophes are both, four are one of the text and bold. When bold and
-    italics are both left open, one bold was an apostrophe and italics; which one
-    follows MediaWiki: after a single letter, else after a longer word, else after
+    Five apostrophes are both, four are an apostrophe and bold. If bold and italics
+    are both left open, one bold was an apostrophe and italics. Which one is chosen as
+    in MediaWiki: one after a single letter, else one after a longer word, else one after
     a blank.
 
     >>> unquoted("L'''Étoile'' of the '''Rock 'n' Roll''' O'Brien's")
@@ -124,7 +124,7 @@ def unquoted(line: str) -> str:
         if length == 4 or number == misread:
             pieces.append("'")
         elif line.endswith("]]", at, run.start()):
-            pieces.append(NOTHING)  # letters behind the markup are no trail of the link before it
+            pieces.append(NOTHING)  # letters after the markup do not belong to the link before it
         elif length > 5:
             pieces.append("'" * (length - 5))
         at = run.end()
@@ -133,7 +133,7 @@ def unquoted(line: str) -> str:
 
 
 def _misread(line: str, runs: list[re.Match[str]]) -> int | None:
-    """Which run of three is an apostrophe and italics."""
+    """Return which run of three apostrophes is an apostrophe and italics."""
     found: dict[str, int] = {}
     for number, run in enumerate(runs):
         if len(run[0]) != 3:

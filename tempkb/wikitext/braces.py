@@ -1,8 +1,8 @@
-"""Curly braces: which belong together, and what stands where they stood. Pure.
+"""Matching of curly braces, and replacing what is between them. Pure.
 
 Matching follows MediaWiki's preprocessor: two braces make a template, three an
 argument, and a run of closing braces closes the innermost opening ones first.
-Every brace is looked at once, so hostile input costs no more than its length.
+Every brace is read once, so the time is linear even for hostile input.
 """
 
 import re
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 _RUN = re.compile(r"\{\{+|\}\}+")
 _PIPE_OR_LINK = re.compile(r"\||\[\[|\]\]")
-# What an unclosed opener may swallow: a text that lost its braces is dropped no further than this.
+# The most that an unclosed opening brace may remove from the text.
 _LONGEST_LOSS = 20_000
 
 
 @dataclass(slots=True)
 class Braces:
-    """Text between matching braces, with those inside it.
+    """Text between matching braces, with the braces inside it.
 
     Attributes:
-        start, end: with the braces.
+        start, end: positions, the braces included.
         width: 2 for a template, 3 for an argument.
         inside: the braces directly inside, in order.
     """
@@ -39,7 +39,7 @@ class _Open:
 
 
 def match_braces(text: str) -> tuple[list[Braces], list[int]]:
-    """Return the outermost matching braces, in order, and where braces were opened and never closed."""
+    """Return the outermost matching braces, in order, and the positions of braces that are never closed."""
     outermost: list[Braces] = []
     stack: list[_Open] = []
     for run in _RUN.finditer(text):
@@ -50,11 +50,11 @@ def match_braces(text: str) -> tuple[list[Braces], list[int]]:
         while count >= 2 and stack:
             top = stack[-1]
             width = 3 if count >= 3 and top.count >= 3 else 2
-            # Of the opening run its right end is used up first: what is still open begins at `top.at` as before.
+            # The right end of the opening run is used first: what is still open begins at `top.at` as before.
             top.count -= width
             found = Braces(top.at + top.count, at + width, width, top.inside or [])
             at, count = at + width, count - width
-            # A brace that is left alone opens nothing, so its run is done.
+            # A single remaining brace opens nothing, so its run is finished.
             if top.count >= 2:
                 top.inside = [found]
             else:
@@ -71,10 +71,10 @@ def match_braces(text: str) -> tuple[list[Braces], list[int]]:
 
 
 def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[int]) -> list[tuple[int, int]]:
-    """Return what belongs to braces that were never closed.
+    """Return the regions that belong to braces that are never closed.
 
-    An infobox that lost its end is a line with the opener, then lines that begin
-    with a pipe; a closing brace alone was meant for two. Whole templates inside
+    An infobox that lost its end is a line with the opening braces, then lines that
+    begin with a pipe; a closing brace alone was meant as two. Whole templates inside
     are part of it.
     """
     regions: list[tuple[int, int]] = []
@@ -89,7 +89,7 @@ def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[in
 
 
 def _end_of_region(text: str, start: int, outermost: Sequence[Braces], at: int) -> int:
-    """Walk line by line from the opener, over whole templates, while lines look like parameters."""
+    """Go line by line from the opening braces, skipping whole templates, while lines look like parameters."""
     limit = min(len(text), start + _LONGEST_LOSS)
     position, is_first = start, True
     while position < limit:
@@ -105,7 +105,7 @@ def _end_of_region(text: str, start: int, outermost: Sequence[Braces], at: int) 
 
 
 def _end_of_line(text: str, position: int, limit: int, outermost: Sequence[Braces], at: int) -> tuple[int, int]:
-    """The next line end that lies in no whole template, and the first template behind it."""
+    """Return the next line end outside whole templates, and the first template after it."""
     found = text.find("\n", position, limit)
     end = found if found >= 0 else limit
     while at < len(outermost) and outermost[at].start < end:
@@ -117,7 +117,7 @@ def _end_of_line(text: str, position: int, limit: int, outermost: Sequence[Brace
 
 
 def replace_braces(text: str, braces: Sequence[Braces], start: int, end: int, write: Callable[[Braces], str]) -> str:
-    """Return text[start:end] with each of `braces`, which lie in it, replaced by what `write` gives."""
+    """Return text[start:end] with each of the `braces` in it replaced by the result of `write`."""
     pieces = []
     for one in braces:
         pieces.append(text[start : one.start])
@@ -128,12 +128,12 @@ def replace_braces(text: str, braces: Sequence[Braces], start: int, end: int, wr
 
 
 def split_arguments(text: str, braces: Braces, write: Callable[[Braces], str]) -> list[str]:
-    """Return name and arguments of a template; pipes inside links and other braces do not divide.
+    """Return name and arguments of a template; pipes inside links and other braces do not separate arguments.
 
     Args:
         text: the whole text.
         braces: the template in it.
-        write: gives what stands for braces inside.
+        write: returns the replacement of the braces inside.
     """
     start, end = braces.start + braces.width, braces.end - braces.width
     parts: list[list[str]] = [[]]

@@ -1,4 +1,4 @@
-"""A template as it is called: its name and arguments. Pure."""
+"""A template call: its name and arguments. Pure."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -9,12 +9,12 @@ class Call:
     """A template call whose arguments are wikitext without braces.
 
     Attributes:
-        name: as the table knows it: lower case, spaces for underscores.
+        name: as in the tables: lower case, spaces for underscores.
         unnamed: arguments by position, as written.
-        named: arguments by name; `1=` counts as a name, too. Trimmed.
-        day: when the revision was saved, for ages; None when unknown.
-        language: whose words may be added: that of the wiki, `en` where many languages are written.
-        aside: does it stand by itself between the signs of a parenthesis, as pronunciations do in leads?
+        named: arguments by name; `1=` counts as a name. Trimmed.
+        day: when the revision was saved, for ages; None if unknown.
+        language: of the words that may be added: the wiki's, or `en` on wikis of many languages.
+        aside: is it alone between brackets, commas or semicolons of a parenthesis, as pronunciations in leads are?
     """
 
     name: str
@@ -25,7 +25,7 @@ class Call:
     aside: bool = False
 
     def get(self, *names: str) -> str:
-        """The first of these arguments that is given and not empty; a number means a position, from 1."""
+        """Return the first of these arguments that is given and not empty; a number means a position, from 1."""
         for name in names:
             value = self.named.get(name, "")
             if not value and name.isdigit() and 0 < int(name) <= len(self.unnamed):
@@ -35,7 +35,7 @@ class Call:
         return ""
 
     def positional(self) -> list[str]:
-        """Arguments without a name, trimmed, in order; numbered names put in their places."""
+        """Return the arguments without a name, trimmed, in order; numbered names are put in their places."""
         values = [value.strip() for value in self.unnamed]
         while self.named.get(str(len(values) + 1)):
             values.append(self.named[str(len(values) + 1)])
@@ -43,7 +43,7 @@ class Call:
 
 
 def read_call(parts: list[str], name: str, day: date | None, *, language: str, aside: bool = False) -> Call:
-    """Put together a call from its name and what stood between the pipes."""
+    """Make a call from its name and the texts between the pipes."""
     unnamed: list[str] = []
     named: dict[str, str] = {}
     for part in parts:
@@ -57,13 +57,13 @@ def read_call(parts: list[str], name: str, day: date | None, *, language: str, a
 
 
 _LONGEST_ASIDE = 300
-# Braces are those of other templates, which stand beside it.
+# The braces are those of other templates beside it.
 _BEFORE_ASIDE = ("(", "（", ",", ";", "，", "；", "、", "}")
 _BEHIND_ASIDE = (")", "）", ",", ";", "，", "；", "、", "{")
 
 
 def is_aside(text: str, start: int, end: int) -> bool:
-    """Does text[start:end] stand by itself in a parenthesis of its line, between its brackets, commas and semicolons?
+    """Is text[start:end] alone between two brackets, commas or semicolons of a parenthesis in its line?
 
     >>> text = "Ada (English: {{a}}; {{b}}) or (see {{c}})"
     >>> [is_aside(text, at, at + 5) for at in (14, 21, 36)]

@@ -1,6 +1,6 @@
 """`{{convert}}`: a quantity in two units, computed as the template does. Pure.
 
-Rounding follows the template's documentation: as precise as the input, by a
+Rounding follows the template's documentation: either as precise as the input, by a
 power of ten that depends on the size of the factor, or two significant digits,
 whichever is more precise.
 """
@@ -28,7 +28,7 @@ class Unit:
     beside: str
 
 
-# Unit -> how else it is written.
+# Unit -> its other spellings.
 _OTHER_NAMES = {
     "m": "metre, metres, meter, meters",
     "km": "kilometre, kilometres, kilometer, kilometers",
@@ -84,7 +84,7 @@ _LONGEST_NUMBER = 25
 
 @dataclass(frozen=True)
 class _Number:
-    """A number as written: how it reads, its value, and digits after the point (negative: zeros before it).
+    """A number as written: its text, its value, and its digits after the point (negative: zeros before it).
 
     A sum of two units (6 ft 2 in) is shown one digit more precisely.
     """
@@ -96,7 +96,7 @@ class _Number:
 
 
 def convert(call: Call) -> str:
-    """Return the text of a `{{convert}}` call; without a known unit, what was written, uncomputed.
+    """Return the text of a `{{convert}}` call; without a known unit, the input as written.
 
     >>> from tempkb.wikitext.calls import read_call
     >>> convert(read_call(["37", "mm", "in", "abbr=on"], "convert", None, language="en"))
@@ -112,24 +112,24 @@ def convert(call: Call) -> str:
     targets = [found for code in codes[1:] if (found := _unit(code)) and found.quantity == unit.quantity]
     if not targets and (beside := _unit(unit.beside)):
         targets = [beside]
-    said = _input_in_words(call, numbers, between, unit, parts)
+    source = _input_in_words(call, numbers, between, unit, parts)
     shown = [_output_in_words(call, numbers, between, unit, target, arguments) for target in targets]
-    return _laid_out(call, said, [one for one in shown if one])
+    return _laid_out(call, source, [one for one in shown if one])
 
 
-def _laid_out(call: Call, said: str, shown: list[str]) -> str:
+def _laid_out(call: Call, source: str, shown: list[str]) -> str:
     layout = call.get("disp")
     if not shown or layout in ("number", "preunit"):
-        return said
+        return source
     if layout in ("out", "output only", "output number only", "number"):
         return "; ".join(shown)
     if layout in ("or", "slash", "/"):
-        return said + (" or " if layout == "or" else " / ") + ", ".join(shown)
+        return source + (" or " if layout == "or" else " / ") + ", ".join(shown)
     if layout in ("flip",) or call.get("order") == "flip":
-        return f"{shown[0]} ({said})"
+        return f"{shown[0]} ({source})"
     if layout == "comma":
-        return f"{said}, {', '.join(shown)}"
-    return f"{said} ({'; '.join(shown)})"
+        return f"{source}, {', '.join(shown)}"
+    return f"{source} ({'; '.join(shown)})"
 
 
 def _read_arguments(arguments: list[str]) -> tuple[list[_Number], list[str], list[str], list[tuple[_Number, Unit]]]:
@@ -137,7 +137,7 @@ def _read_arguments(arguments: list[str]) -> tuple[list[_Number], list[str], lis
 
     Returns:
         the numbers; the words between them; unit codes, the input's first; and,
-        of 6 ft 2 in, its parts, with their sum as the only number.
+        for 6 ft 2 in, its parts, with their sum as the only number.
     """
     rest = list(arguments)
     first = _read_number(rest.pop(0)) if rest else None
@@ -158,7 +158,7 @@ def _read_arguments(arguments: list[str]) -> tuple[list[_Number], list[str], lis
 
 
 def _codes(arguments: list[str]) -> list[str]:
-    """Unit codes among the remaining arguments; `m ft` in one argument names two."""
+    """Return the unit codes among the remaining arguments; `m ft` in one argument names two."""
     codes = []
     for argument in arguments:
         codes += [argument] if _unit(argument) else argument.split()
@@ -171,16 +171,16 @@ def _input_in_words(
     abbreviated = _is_short(call) or call.get("abbr") in ("in", "~", "values") or unit.quantity == "temperature"
     if parts:
         return " ".join(f"{number.shown} {_name(call, one, number.value, abbreviated)}" for number, one in parts)
-    said = _joined([number.shown for number in numbers], between)
+    quantity = _joined([number.shown for number in numbers], between)
     if call.get("abbr") == "values":
-        return said
+        return quantity
     if call.get("adj") in ("on", "mid") and not abbreviated:
-        return f"{said}-{_american(call, unit.singular)}"
-    return f"{said} {_name(call, unit, numbers[-1].value, abbreviated)}"
+        return f"{quantity}-{_american(call, unit.singular)}"
+    return f"{quantity} {_name(call, unit, numbers[-1].value, abbreviated)}"
 
 
 def _is_short(call: Call) -> bool:
-    """Are both units shown by their symbols? `{{cvt}}` does so unless it is told otherwise."""
+    """Are both units shown by their symbols? This is the default of `{{cvt}}`."""
     return call.get("abbr") == "on" or (call.name == "cvt" and not call.get("abbr"))
 
 
@@ -209,10 +209,10 @@ def _computed(value: float, unit: Unit, target: Unit) -> float:
 
 
 def _decimals(call: Call, number: _Number, value: float, unit: Unit, target: Unit, arguments: list[str]) -> int:
-    """Digits after the point of a computed value; negative: zeros before it."""
-    asked = arguments[-1] if len(arguments) > 2 else ""
-    if re.fullmatch(r"-?\d", asked) and _unit(arguments[-2]) is not None:
-        return int(asked)
+    """Return the digits after the point of a computed value; negative: zeros before it."""
+    precision = arguments[-1] if len(arguments) > 2 else ""
+    if re.fullmatch(r"-?\d", precision) and _unit(arguments[-2]) is not None:
+        return int(precision)
     significant = call.get("sigfig")
     if re.fullmatch(r"[1-9]", significant) and value:
         return int(significant) - 1 - math.floor(math.log10(abs(value)))
@@ -261,10 +261,10 @@ def _read_number(text: str) -> _Number | None:
 
 
 def _joined(shown: list[str], between: list[str]) -> str:
-    said = shown[0]
+    text = shown[0]
     for at, one in enumerate(shown[1:]):
-        said += (between[at] if at < len(between) else " ") + one
-    return said
+        text += (between[at] if at < len(between) else " ") + one
+    return text
 
 
 def _name(call: Call, unit: Unit, value: float, abbreviated: bool) -> str:

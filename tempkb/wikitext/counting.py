@@ -1,7 +1,7 @@
-"""What a word is, in every script: the one rule by which texts, contexts and spans are counted. Pure.
+"""Definition of a word in every script; texts, contexts and spans are counted by it. Pure.
 
-A word is a maximal run of characters that are no white space. Scripts that are written
-without blanks between words (Han, kana, Thai, Lao, Khmer, Myanmar, Tibetan and their kin)
+A word is a maximal run of characters that are not white space. Scripts that are written
+without blanks between words (Han, kana, Thai, Lao, Khmer, Myanmar, Tibetan and related ones)
 would make one word of a whole sentence, so each of their letters and digits counts as a
 word of its own, with the marks and the punctuation around it. Hangul has blanks.
 """
@@ -31,15 +31,15 @@ _BLOCKS = (
     (0xFF66, 0xFF9F),  # Katakana of half width
     (0x1AFF0, 0x1B16F),  # kana supplements
 )
-# Large blocks of nothing but letters; code points that Unicode has not assigned yet will be letters as well.
+# Large blocks of letters only; code points that Unicode has not assigned yet will be letters as well.
 _HAN_BLOCKS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0x20000, 0x323AF))
 
 
 def _class_of(kinds: str) -> str:
-    """The characters of the blocks whose general category begins with one of some letters, as ranges of a pattern."""
+    """Return the characters of the blocks whose general category begins with one of `kinds`, as ranges of a pattern."""
     codes = (code for first, last in _BLOCKS for code in range(first, last + 1))
     wanted = [code for code in codes if unicodedata.category(chr(code))[0] in kinds]
-    # Codes that follow one another keep their distance from a running number, so that they form one group.
+    # Consecutive codes keep their distance from a running number, so they form one group.
     runs = (list(run) for _, run in groupby(enumerate(wanted), lambda pair: pair[1] - pair[0]))
     return _ranges((run[0][1], run[-1][1]) for run in runs)
 
@@ -51,15 +51,15 @@ def _ranges(ends: Iterable[tuple[int, int]]) -> str:
 UNSPACED = _class_of("LN") + _ranges(_HAN_BLOCKS)
 """Letters and digits of the scripts, as the inside of a character class of a pattern."""
 UNSPACED_MARKS = _class_of("M")
-"""Marks that these scripts put on and around their letters, likewise."""
+"""Marks that these scripts put on and around their letters, in the same form."""
 _ANY_UNSPACED = re.compile(f"[{UNSPACED}]")
-# Much quicker than the exact class: what lies before Thai, and the general punctuation, is none of these scripts.
+# Much faster than the exact class: nothing before Thai, and no general punctuation, is in one of these scripts.
 _PERHAPS_UNSPACED = re.compile("[^\x00-\u0dff\u2000-\u2bff]")
 _OF_WORD = re.compile(f"[{UNSPACED}{UNSPACED_MARKS}]")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d]")
 _HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
 _RUN = re.compile(r"\S+")
-# Marks are no \w; so punctuation and marks go with the letter before them, an opening bracket with the one behind it.
+# Marks are not \w, so punctuation and marks go with the letter before them, an opening bracket with the next one.
 _WORD = re.compile(rf"[^\s\w]*[{UNSPACED}][^\s\w]*|[^\s{UNSPACED}]+")
 
 
@@ -79,9 +79,9 @@ def is_unspaced(sign: str) -> bool:
 def may_part(left: str, right: str, language: str = "") -> bool:
     """May a name end between two neighbouring characters although both are letters?
 
-    So it is where one of them is of a script without blanks; but a mark stays with its
-    letter, and Katakana, which write foreign words, are one word as far as they go. In
-    Japanese so are Han characters, since kana part the words there.
+    It may where one of them is of a script without blanks. But a mark stays with its
+    letter, and Katakana, which write foreign words, are never separated. Nor are Han
+    characters in Japanese, since kana separate the words there.
 
     >>> may_part("京", "は"), may_part("T", "は"), may_part("カ", "ン"), may_part("e", "r")
     (True, True, False, False)
@@ -101,7 +101,7 @@ def count_words(text: str) -> int:
     >>> count_words("It rained."), count_words("東京は、雨。"), count_words("iPhoneは 2007年")
     (2, 4, 4)
     """
-    # Nearly all texts hold none of these scripts, and splitting is many times faster than matching.
+    # Nearly all texts have none of these scripts, and splitting is many times faster than matching.
     return len(_WORD.findall(text)) if has_unspaced(text) else len(text.split())
 
 

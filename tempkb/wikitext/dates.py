@@ -1,4 +1,4 @@
-"""Templates of dates and ages; ages are those of the day on which the revision was saved. Pure."""
+"""Templates of dates and ages; ages are computed for the day on which the revision was saved. Pure."""
 
 import re
 
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\d{1,4}")
 
 
 def date_in_words(call: Call) -> str:
-    """`{{birth date|1879|3|14}}` and its like."""
+    """`{{birth date|1879|3|14}}` and similar templates."""
     return _in_words(call, _parts(call, 0)) or " ".join(call.positional()[:1])
 
 
@@ -41,10 +41,10 @@ def death_date_and_age(call: Call) -> str:
 def start_date_and_age(call: Call) -> str:
     """`{{start date and age|1976|4|1}}`: April 1, 1976; 37 years ago."""
     parts = _parts(call, 0)
-    years, said = _age(parts, _today(call)), _in_words(call, parts) or call.get("1")
+    years, date_text = _age(parts, _today(call)), _in_words(call, parts) or call.get("1")
     if years is None:
-        return said
-    return f"{said}; {years} year{'' if years == 1 else 's'} ago" if years else said
+        return date_text
+    return f"{date_text}; {years} year{'' if years == 1 else 's'} ago" if years else date_text
 
 
 def age(call: Call) -> str:
@@ -56,13 +56,13 @@ def age(call: Call) -> str:
 
 def as_of(call: Call) -> str:
     """`{{as of|2013|5}}`: As of May 2013."""
-    said = _in_words(call, _parts(call, 0), day_first=call.get("df") not in ("us", "US", "mdy"))
+    date_text = _in_words(call, _parts(call, 0), day_first=call.get("df") not in ("us", "US", "mdy"))
     if call.get("alt"):
         return call.get("alt")
     word = "since" if call.get("since") else "as of"
     if call.get("lc") not in ("y", "yes", "on", "true"):
         word = word.capitalize()
-    return f"{word} {said}{call.get('post')}" if said else ""
+    return f"{word} {date_text}{call.get('post')}" if date_text else ""
 
 
 def circa(call: Call) -> str:
@@ -85,7 +85,7 @@ _Parts = tuple[int | None, int | None, int | None]
 
 
 def _parts(call: Call, at: int) -> _Parts:
-    """Year, month and day from three arguments that begin at position `at`."""
+    """Read year, month and day from three arguments that begin at position `at`."""
     found: list[int | None] = []
     for text in (call.positional() + [""] * 6)[at : at + 3]:
         number = int(text) if _NUMBER.fullmatch(text) else _month(text)
@@ -122,7 +122,7 @@ def _today(call: Call) -> _Parts:
 
 
 def _age(born: _Parts, until: _Parts) -> int | None:
-    """Whole years between two days; None unless both years are known and the sum is certain."""
+    """Return whole years between two days; None unless both years are known and the result is certain."""
     if born[0] is None or until[0] is None or until[0] < born[0]:
         return None
     years = until[0] - born[0]
@@ -132,5 +132,5 @@ def _age(born: _Parts, until: _Parts) -> int | None:
     return years - int(earlier)
 
 
-def _with(said: str, word: str, years: int | None) -> str:
-    return f"{said} ({word} {years})" if said and years is not None else said
+def _with(date_text: str, word: str, years: int | None) -> str:
+    return f"{date_text} ({word} {years})" if date_text and years is not None else date_text

@@ -1,4 +1,4 @@
-"""Disambiguation pages: pages that only list what a name may mean."""
+"""Recognises disambiguation pages, which list what a name may mean."""
 
 import re
 from functools import cache
@@ -7,7 +7,7 @@ from tempkb.wikitext.redirects import words_table
 
 
 def is_disambiguation(wikitext: str) -> bool:
-    r"""Tell whether the text carries a disambiguation template or magic word (`words.toml`).
+    r"""Does the text contain a disambiguation template or magic word (`words.toml`)?
 
     >>> is_disambiguation("'''Mercury''' may refer to:\n* [[Mercury (planet)]]\n{{disambiguation|geo}}")
     True

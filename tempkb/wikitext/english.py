@@ -34,7 +34,7 @@ def ship(call: Call) -> str | None:
 
 
 def ship_class(call: Call) -> str | None:
-    """`{{sclass|Nimitz|aircraft carrier}}`: Nimitz-class aircraft carrier; other formats are not known here."""
+    """`{{sclass|Nimitz|aircraft carrier}}`: Nimitz-class aircraft carrier; other formats return None."""
     name, kind, choice = [*call.positional(), "", "", ""][:3]
     if not name or not kind or choice not in ("", "0", "1"):
         return None
@@ -79,15 +79,15 @@ def etymology(call: Call) -> str | None:
 
 def gauge(call: Call) -> str | None:
     """`{{track gauge|1435mm}}`: 1,435 mm (4 ft 8+1⁄2 in), from the rows of `[gauges]`."""
-    asked = call.get("1").lower().replace(" ", "")
-    row = own_table("en")["gauges"].get(f"{asked}mm" if asked.isdigit() else asked)
+    width = call.get("1").lower().replace(" ", "")
+    row = own_table("en")["gauges"].get(f"{width}mm" if width.isdigit() else width)
     if row is None:
         return None
     metric, imperial, name = row
-    first, second = (imperial, metric) if asked.endswith(("in", "ft")) else (metric, imperial)
-    said = first if call.get("disp") == "1" else f"{first} ({second})"
+    first, second = (imperial, metric) if width.endswith(("in", "ft")) else (metric, imperial)
+    text = first if call.get("disp") == "1" else f"{first} ({second})"
     is_named = call.get("al", "allk") == "on" or not call.get("1")[:1].isdigit()
-    return f"{said} {name}" if is_named and name else said
+    return f"{text} {name}" if is_named and name else text
 
 
 def nuclide(call: Call) -> str | None:
@@ -102,7 +102,7 @@ def nuclide(call: Call) -> str | None:
 
 
 def money(call: Call) -> str | None:
-    """`{{currency|13 billion|USD}}`: US$13 billion, by the currency's sign."""
+    """`{{currency|13 billion|USD}}`: US$13 billion, with the currency's sign."""
     sign = common_table()["currencies"].get(call.get("2", "type").upper())
     return f"{sign}{call.get('1', 'amount')}" if sign and call.get("1", "amount") else None
 
@@ -113,11 +113,11 @@ def amount(call: Call) -> str:
 
 
 def list_items(call: Call) -> str:
-    """`{{ordered list|a|b}}`: a line for each."""
+    """`{{ordered list|a|b}}`: one line each."""
     return "".join(f"\n* {value}" for value in call.positional() if value) + "\n"
 
 
 def lines(call: Call) -> str | None:
-    """`{{columns-list|...}}`: its last argument, on lines of its own."""
+    """`{{columns-list|...}}`: its last argument, on separate lines."""
     values = call.positional()
     return f"\n{values[-1]}\n" if values else None

@@ -1,8 +1,8 @@
-"""Comments and extension tags: what MediaWiki takes out of a text before it reads the rest. Pure.
+"""Removes comments and extension tags, which MediaWiki takes out of a text before it reads the rest. Pure.
 
-Most of it goes (notes, galleries, comments). What shows as written, `<nowiki>`
-and `<pre>`, is kept aside and leaves a marker, and so do formulas that are simple
-enough for a line of text. Other formulas, notes of music and the like leave a hole.
+Most of them are dropped (notes, galleries, comments). Literal text, `<nowiki>` and
+`<pre>`, is kept aside and leaves a marker, and so do formulas that are simple enough
+for a line of text. Other formulas, musical scores and the like leave a hole.
 """
 
 import html
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from tempkb.wikitext.formulas import chemical_in_words, formula_in_words
 from tempkb.wikitext.holes import HOLE, Holes
 
-# A character that no page can hold begins and ends a marker; the number between says which literal it stands for.
+# A character that no page can hold begins and ends a marker; the number between them is that of the literal.
 MARK = "\x00"
-# A marker that stands for nothing: it keeps apart what was apart when markup between is taken out.
+# A marker without a literal: keeps two pieces of text apart when the markup between them is removed.
 NOTHING = f"{MARK}999999999{MARK}"
 
 _SHOWN_AS_WRITTEN = frozenset(("nowiki", "pre"))
-# Tags that go with all they hold.
+# Tags that are dropped with their contents.
 _DROPPED = """
     ref references math chem ce gallery timeline score imagemap syntaxhighlight source hiero graph mapframe maplink
     templatedata templatestyles inputbox categorytree includeonly table style script indicator section charinsert
@@ -31,7 +31,7 @@ _FORMULAS: Mapping[str, Callable[[str], str | None]] = {
     "chem": chemical_in_words,
     "ce": chemical_in_words,
 }
-# Of the others that are dropped, these stand for words when they are inside a line.
+# These are dropped, too, but inside a line they replace words.
 _LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listing"))
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
 _KEPT = frozenset((*_SHOWN_AS_WRITTEN, *_FORMULAS, *_LEAVES_HOLE))
@@ -45,8 +45,8 @@ class Stripped:
 
     Attributes:
         text: with markers of literals and holes.
-        literals: what the markers of literals stand for.
-        holes: what the markers of holes stand for, to which later steps add theirs.
+        literals: the texts of the markers of literals.
+        holes: what the markers of holes replace; later steps add theirs.
     """
 
     text: str
@@ -54,16 +54,16 @@ class Stripped:
     holes: Holes
 
     def literal(self, number: str) -> str:
-        """The literal of a marker; nothing when a text only pretends to hold one."""
+        """Return the literal of a marker; empty if the text only looks like a marker."""
         at = int(number)
         return self.literals[at] if at < len(self.literals) else ""
 
 
 def strip_extensions(wikitext: str) -> Stripped:
-    """Take comments and extension tags out of a wikitext.
+    """Remove comments and extension tags from a wikitext.
 
-    An unclosed comment hides the rest of the page, as it does on the wiki; of
-    any other unclosed tag only the tag itself goes.
+    An unclosed comment hides the rest of the page, as on the wiki; of any other
+    unclosed tag only the tag itself is removed.
 
     >>> strip_extensions("a<!-- b --> c<ref>d</ref> <nowiki>[[e]]</nowiki>.").literals
     ['[[e]]']
@@ -76,7 +76,7 @@ def strip_extensions(wikitext: str) -> Stripped:
     holes = Holes()
     unclosed: set[str] = set()
     at, start = 0, -1
-    # Looking for the one character by itself is much faster than looking for the pattern.
+    # A search for the single character is much faster than one for the pattern.
     while (start := wikitext.find("<", max(start + 1, at))) >= 0:
         opener = _OPENER.match(wikitext, start)
         if opener is None:
@@ -93,21 +93,21 @@ def strip_extensions(wikitext: str) -> Stripped:
                 pieces.append(f"{MARK}{len(literals)}{MARK}")
                 literals.append(literal)
         elif not name and wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
-            end += 1  # a comment alone on its line takes the line with it
+            end += 1  # a comment alone on its line removes the line
         at = end
     pieces.append(wikitext[at:])
     return Stripped("".join(pieces), literals, holes)
 
 
 def _literal(name: str, content: str) -> str | None:
-    """The text that a tag shows; None when it is none that could stand in a line."""
+    """Return the text that a tag shows; None if it cannot be part of a line."""
     if name in _SHOWN_AS_WRITTEN:
         return " ".join(html.unescape(content).split("\n"))
     return _FORMULAS[name](html.unescape(content)) if name in _FORMULAS else None
 
 
 def _end_of(wikitext: str, opener: re.Match[str], name: str, unclosed: set[str]) -> int:
-    """Where a comment or tag ends. A closer that was not found once is never looked for again."""
+    """Return where a comment or tag ends. A closing tag that was not found is not searched for again."""
     if not name:
         found = wikitext.find("-->", opener.end())
         return found + 3 if found >= 0 else len(wikitext)

@@ -1,4 +1,4 @@
-"""Templates of other wikis than the English one, where a pattern does not suffice. Pure."""
+"""Templates of wikis other than the English one, where a pattern does not suffice. Pure."""
 
 import re
 
@@ -11,7 +11,7 @@ _ROMAN = re.compile(r"\b[ivxlc]+(?=e|er|ère|re)?", re.IGNORECASE)
 
 
 def quantity(call: Call) -> str:
-    """`{{unité|25000|km|2}}`: 25 000 km2; `{{unité|350 km}}` as it is but for its groups."""
+    """`{{unité|25000|km|2}}`: 25 000 km2; `{{unité|350 km}}` as written, with its digits grouped."""
     values = call.positional()
     if not values:
         return ""
@@ -33,8 +33,8 @@ def day_in_order(call: Call) -> str:
     """French `{{date|1|mars|1879|en sciences}}`, `{{date-|14 mars 1879}}`: day, month and year; 1er for the first."""
     values = call.positional()
     is_whole = bool(values and values[0] and not _DAY.fullmatch(values[0]))
-    said = values[0] if is_whole else " ".join(value for value in values[:3] if value)
-    return f"1er{said[1:]}" if said.startswith("1 ") else said
+    date_text = values[0] if is_whole else " ".join(value for value in values[:3] if value)
+    return f"1er{date_text[1:]}" if date_text.startswith("1 ") else date_text
 
 
 def day_in_words(call: Call) -> str | None:
@@ -81,12 +81,12 @@ def between_dashes(call: Call) -> str:
 
 
 def flag_with_name(call: Call) -> str:
-    """Italian `{{bandiera|Francia|nome}}`: Francia; without the word the flag alone, which shows nothing."""
+    """Italian `{{bandiera|Francia|nome}}`: Francia; without the word only the flag, which shows nothing."""
     return call.get("1") if "nome" in call.positional()[1:] else ""
 
 
 def catalan_century(call: Call) -> str | None:
-    """`{{segle|XIII|s}}`: segle XIII; how years before Christ are marked is not known here."""
+    """`{{segle|XIII|s}}`: segle XIII; None for years before Christ."""
     number, *marks = [*call.positional(), ""]
     return f"segle {number}" if number and not any(mark.startswith("-") for mark in marks) else None
 
@@ -101,12 +101,12 @@ def age_at_death(call: Call) -> str | None:
 
 
 def language_mark(call: Call) -> str | None:
-    """`{{de}}`: a mark of a link's language, which shows nothing that counts; with words its meaning differs."""
+    """`{{de}}`: marks a link's language and shows no words; with arguments it has another meaning."""
     return None if call.positional() else ""
 
 
 def biography(call: Call) -> str | None:
-    """Italian `{{Bio|Nome=...}}`: the first sentence of an article, put together from its facts.
+    """Italian `{{Bio|Nome=...}}`: the first sentence of an article, made from its facts.
 
     Source: the documentation of Template:Bio.
     """
@@ -114,14 +114,14 @@ def biography(call: Call) -> str | None:
     if not call.get("Nome") or call.get("Sesso") not in ("M", "F"):
         return None
     brackets = "; ".join(filter(None, (call.get("PreData"), _life(call))))
-    said = _joined(f"'''{name}'''", call.get("PostCognome")) + (f" ({brackets})" if brackets else "")
+    sentence = _joined(f"'''{name}'''", call.get("PostCognome")) + (f" ({brackets})" if brackets else "")
     if call.get("FineIncipit"):
-        return _joined(said, call.get("FineIncipit"))
+        return _joined(sentence, call.get("FineIncipit"))
     is_dead = bool(call.get("AnnoMorte"))
     article = "una" if call.get("Sesso") == "F" else "uno" if _OF_UNO.match(call.get("Attività")) else "un"
     article = "un'" if article == "una" and call.get("Attività")[:1].lower() in "aeiou" else f"{article} "
     was = ("è stata" if call.get("Sesso") == "F" else "è stato") if is_dead else "è"
-    return _joined(f"{said} {was} {article}{_occupations(call)}", call.get("PostNazionalità").rstrip(".")) + "."
+    return _joined(f"{sentence} {was} {article}{_occupations(call)}", call.get("PostNazionalità").rstrip(".")) + "."
 
 
 # Words before which the Italian article is uno.
@@ -129,7 +129,7 @@ _OF_UNO = re.compile(r"s[^aeiouh]|sch|z|gn|ps|x|y", re.IGNORECASE)
 
 
 def _life(call: Call) -> str:
-    """Place and day of birth, and of death."""
+    """Return place and day of birth and of death."""
     ends = []
     for end in ("Nascita", "Morte"):
         day, year, place = (call.get(key + end) for key in ("GiornoMese", "Anno", "Luogo"))
@@ -139,19 +139,19 @@ def _life(call: Call) -> str:
 
 
 def _occupations(call: Call) -> str:
-    """What somebody did, up to three words and more, and of which nation."""
+    """Return the occupations, up to three and others, and the nationality."""
     given = [call.get("Attività"), call.get("Attività2"), call.get("Attività3")]
     named = [one for one in given if one]
     last = "".join(named[-1:])
-    said = ", ".join(named[:-1]) + (f" {'ed' if last[:1] in 'eE' else 'e'} " if len(named) > 1 else "") + last
+    occupations = ", ".join(named[:-1]) + (f" {'ed' if last[:1] in 'eE' else 'e'} " if len(named) > 1 else "") + last
     if call.get("AttivitàAltre"):
         others = call.get("AttivitàAltre")
-        said = _joined(", ".join(named), others)
-    return f"{said} {call.get('Nazionalità')}".strip()
+        occupations = _joined(", ".join(named), others)
+    return f"{occupations} {call.get('Nazionalità')}".strip()
 
 
 def _joined(left: str, right: str) -> str:
-    """Two pieces with a blank between, unless the second begins with a sign that stands close."""
+    """Join two pieces with a blank, unless the second begins with punctuation that follows without one."""
     return left + ("" if not right or right[0] in ",;." else " ") + right
 
 

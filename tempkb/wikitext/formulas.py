@@ -1,9 +1,9 @@
-r"""Formulas that are simple enough to be read as a line of text. Pure.
+r"""Reads formulas that are simple enough for a line of text. Pure.
 
 `x^2`, `a_n = b`, `\alpha \le 1`: letters, digits, signs, indices and a fraction of
-plain terms (`formulas.toml` names the commands). Everything else (sums, integrals,
-matrices, accents) is given back as None, since its parts in a row would say
-something else.
+plain terms (`formulas.toml` names the commands). For everything else (sums, integrals,
+matrices, accents) None is returned, since its parts in a row would have another
+meaning.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-# TeX of more characters than this is no simple term, whatever it is made of.
+# A formula with more characters than this is never a simple term.
 _LONGEST = 160
 _DEEPEST = 4
 _PIECE = re.compile(r"\\(?:[a-zA-Z]+|.)|\d+(?:[.,]\d+)*|\s+|.", re.DOTALL)
@@ -35,7 +35,7 @@ def _table() -> dict[str, Any]:
 
 @lru_cache(4096)
 def formula_in_words(tex: str) -> str | None:
-    r"""Return a formula as a line of text; None when it is not simple.
+    r"""Return a formula as a line of text; None if it is not simple.
 
     >>> formula_in_words(r"a_{n+1}\le\alpha x^2\,"), formula_in_words(r"\tfrac{1}{2}"), formula_in_words(r"\sum_i x_i")
     ('a_(n+1) ≤ αx^2', '1/2', None)
@@ -49,7 +49,7 @@ def formula_in_words(tex: str) -> str | None:
 
 
 def chemical_in_words(tex: str) -> str | None:
-    r"""Return what `<chem>` or `<ce>` shows, indices on the line; None when it is not simple.
+    r"""Return what `<chem>` or `<ce>` shows, with indices on the line; None if it is not simple.
 
     >>> chemical_in_words("SO4^{2-}"), chemical_in_words("2H2 + O2 -> 2H2O"), chemical_in_words(r"\underset{a}{b}")
     ('SO42-', '2H2 + O2 → 2H2O', None)
@@ -65,7 +65,7 @@ class _Reader:
         self._pieces, self._at, self._table = pieces, 0, _table()
 
     def row(self, depth: int, stop: str = "") -> str:
-        """Terms up to a closing sign, or up to the end."""
+        """Read terms up to a closing sign, or to the end."""
         if depth > _DEEPEST:
             raise _NotSimpleError
         written: list[str] = []
@@ -77,7 +77,7 @@ class _Reader:
         return _LONELY_BLANK.sub("", " ".join("".join(written).split()))
 
     def _next(self) -> str:
-        """The next piece; nothing at the end."""
+        """Return the next piece; empty at the end."""
         self._at += 1
         return self._pieces[self._at - 1] if self._at <= len(self._pieces) else ""
 
@@ -95,7 +95,7 @@ class _Reader:
         return self._command(name, before, depth) if is_command else _written(piece)
 
     def _between(self, sign: str, before: list[str]) -> str:
-        """A sign between two terms; at the beginning, or behind another one or a bracket, it belongs to the next."""
+        """Return a sign between two terms; at the beginning or after a sign or bracket it belongs to the next term."""
         is_first = before in ([], ["|"]) or before[-1].endswith((" ", "(", "[", "{", "⟨"))
         return sign if is_first and sign in "+−±∓" else f" {sign} "
 
@@ -125,7 +125,7 @@ class _Reader:
         raise _NotSimpleError
 
     def _script(self, sign: str, depth: int) -> str:
-        """An index: on the line behind its sign, in parentheses if it is more than a word."""
+        """Return an index: on the line after its sign, in parentheses if it is more than a word."""
         shown = self._argument(depth)
         if shown in "°′":
             return shown
@@ -134,12 +134,12 @@ class _Reader:
         return f"{sign}{shown}" if is_plain else f"{sign}({shown})"
 
     def _argument(self, depth: int) -> str:
-        """A group, or the one piece that stands for it."""
+        """Read a group, or a single piece in its place."""
         while (piece := self._next()).isspace():
             pass
         if not piece:
             raise _NotSimpleError
-        if piece[0].isdigit() and len(piece) > 1:  # of a number behind a sign only the first digit is meant
+        if piece[0].isdigit() and len(piece) > 1:  # TeX takes only the first digit of a number after a sign
             self._at -= 1
             self._pieces[self._at : self._at + 1] = [piece[0], piece[1:]]
             piece = self._next()
@@ -149,14 +149,14 @@ class _Reader:
         return shown
 
     def _plain(self, depth: int) -> str:
-        """An argument that is one word or number."""
+        """Read an argument that is one word or number."""
         shown = self._argument(depth)
         if not _PLAIN.fullmatch(shown):
             raise _NotSimpleError
         return shown
 
     def _words(self) -> str:
-        """The words of a group, as they are written."""
+        """Return the words of a group as written."""
         if self._next() != "{":
             raise _NotSimpleError
         words = []
@@ -168,7 +168,7 @@ class _Reader:
 
 
 def _written(piece: str) -> str:
-    """A letter, number or bracket as it is written."""
+    """Return a letter, number or bracket as written."""
     if piece == ",":
         return ", "
     if piece == "~":

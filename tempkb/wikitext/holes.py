@@ -1,10 +1,10 @@
-"""Holes: places where something that readers see was left out of a line. Pure.
+"""Holes: places where something visible was left out of a line. Pure.
 
 While a text is read, a hole is a marker in it: a control character that no page
 can hold, a number, and the character again. The marker is ASCII, so that it
-costs no memory, and it goes through templates, links and markup as a word
-would. Before a line is tidied, `take_out` removes the markers and says where
-they stood; so the readable text is the same as if nothing had been marked.
+costs no memory, and it passes through templates, links and markup like a word.
+Before a line is tidied, `take_out` removes the markers and returns their positions,
+so the readable text is the same as if nothing had been marked.
 """
 
 import re
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 HOLE = "\x01"
-# One marker; a renderer may have cut one in half, so a single sign goes, too.
+# One marker; a renderer may have cut one in half, so a single control character is removed, too.
 _MARKER = re.compile(rf"{HOLE}(?:([0-9]{{1,9}}){HOLE})?")
 _WHOLE = rf"{HOLE}[0-9]{{1,9}}{HOLE}"
-# What begins a line that is no prose, with markers in between: signs of lists, headings, tables and rules.
+# The beginning of a line that is not prose, with markers in between: signs of lists, headings, tables and rules.
 _HEADS = {
     first: re.compile(rf"(?:{_WHOLE}|[{signs}])+")
     for firsts, signs in (("*#:;", r"*#:; \t"), ("=", "="), ("|", "|"), ("{", "{|"), ("-", "-"))
@@ -24,7 +24,7 @@ _HEADS = {
 }
 _BEGINS_LIKE_MARKUP = ("*", "#", ":", ";", "=", "|", "{|", "----")
 _LAST_HOLES = re.compile(rf"(?: *{_WHOLE})+ *\Z")
-# Behind one of these signs a sentence is over; quotation marks and brackets may follow.
+# After one of these signs a sentence is over; quotation marks and brackets may follow.
 _SENTENCE_ENDS = frozenset(".!?\u2026\u3002\uff01\uff1f\uff0e\u0964\u061f\u06d4\u1362")
 _CLOSING = "\"'\u201d\u2019\u201c\u00bb\u203a)]\u300d\u300f\uff09"
 
@@ -43,10 +43,10 @@ class Dropped(NamedTuple):
 
 
 class Holes(list[Dropped]):
-    """All that was left out of one wikitext; a marker's number is the place in this list."""
+    """Everything that was left out of one wikitext; a marker's number is the position in this list."""
 
     def leave(self, kind: str, name: str) -> str:
-        """Note what is left out here, and return the marker that stands for it."""
+        """Note what is left out here, and return its marker."""
         self.append(Dropped(kind, name))
         return f"{HOLE}{len(self) - 1}{HOLE}"
 
@@ -57,16 +57,16 @@ def without_holes(text: str) -> str:
 
 
 def markers(text: str) -> str:
-    """Return only the markers of a text, one behind the other."""
+    """Return only the markers of a text, one after another."""
     return "".join(found[0] for found in _MARKER.finditer(text) if found[1])
 
 
 def settled(line: str) -> str:
-    r"""Return a line of wikitext with markers where they do not hide what kind of line it is.
+    r"""Return a line of wikitext with its markers moved so that they do not hide what kind of line it is.
 
-    A line of nothing but holes is empty: what stands alone is missed by no
-    sentence. Markers before the signs of a heading, list or table go behind these,
-    and what stands behind a heading's last sign is no part of it.
+    A line of nothing but holes becomes empty, since no sentence lacks them. Markers before
+    the signs of a heading, list or table are moved behind these, and what follows
+    the last sign of a heading is removed.
 
     >>> settled("\x017\x01== A ==\x018\x01") == "==\x017\x01 A =="
     True
@@ -89,10 +89,10 @@ def take_out(line: str, edges: Sequence[int]) -> tuple[str, list[int], list[tupl
 
     Args:
         line: with markers.
-        edges: where links begin and end, in turn and in order; none lies inside a marker.
+        edges: where links begin and end, alternating and in order; none is inside a marker.
 
     Returns:
-        the line, the edges in it without blanks inside them, and each hole as (offset, number), in order.
+        the line; the edges in it, without blanks at the ends of links; and each hole as (offset, number), in order.
     """
     pieces, places, ends, shifts = [], [], [], []
     at = taken = 0
@@ -113,7 +113,7 @@ def take_out(line: str, edges: Sequence[int]) -> tuple[str, list[int], list[tupl
 
 
 def _trimmed(line: str, edges: list[int]) -> list[int]:
-    """Edges of links without the blanks that stood beside a marker inside the link."""
+    """Return the edges of links without blanks beside a marker inside the link."""
     trimmed: list[int] = []
     for left, right in zip(edges[::2], edges[1::2], strict=True):
         surface = line[left:right]
@@ -123,7 +123,7 @@ def _trimmed(line: str, edges: list[int]) -> list[int]:
 
 
 def is_behind_sentence(text: str, offset: int) -> bool:
-    """Is a sentence over before this offset, so that a hole there is a note behind it and no part of it?
+    """Is a sentence over before this offset, so that a hole there is a note and not part of the sentence?
 
     >>> [is_behind_sentence("It is old. It ends.", at) for at in (10, 11, 19)]
     [True, False, True]
@@ -132,9 +132,9 @@ def is_behind_sentence(text: str, offset: int) -> bool:
 
 
 def count_inside(text: str, offsets: Iterable[int], start: int, end: int) -> int:
-    """How many of these holes lie in text[start:end], a sentence or any other stretch.
+    """Return how many of these holes are in text[start:end], a sentence or any other span.
 
-    One at the very end counts, unless a sentence is over there.
+    A hole at the very end counts, unless a sentence is over there.
     """
     return sum(start <= one < end or (one == end and not _is_over(text, end)) for one in offsets)
 

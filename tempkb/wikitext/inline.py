@@ -1,4 +1,4 @@
-"""Links, tags and entities inside a block: readable text, and where its links are. Pure."""
+"""Reads links, tags and entities inside a block: readable text, and the positions of its links. Pure."""
 
 import html
 import re
@@ -25,9 +25,9 @@ _LABEL = r"(?:[^\[\]]|\[(?!\[)|\](?!\]))*"
 
 @cache
 def _tokens(trail: str) -> re.Pattern[str]:
-    """All that is not plain text; alternatives are told apart by their groups, links by the first three.
+    """Return a pattern of everything that is not plain text; links are the first three groups, other kinds follow.
 
-    Each alternative begins with a plain character, since that lets the engine skip to the next of them.
+    Each alternative begins with a plain character, so that the engine can skip to the next of them.
     """
     return re.compile(
         rf"\[\[(?P<target>[^\[\]|<>{{}}{MARK}]*)(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:[{trail}]+))?"
@@ -44,7 +44,7 @@ def _tokens(trail: str) -> re.Pattern[str]:
 
 
 class Span(NamedTuple):
-    """A link in a block: where its surface stands and the target as written."""
+    """A link in a block: the position of its surface and the target as written."""
 
     start: int
     end: int
@@ -57,11 +57,11 @@ class Inline:
 
     Args:
         site: its namespaces.
-        literal: gives the text of a marker.
-        language: of the wiki, such as `en`; decides which letters a link takes along.
+        literal: returns the text of a marker.
+        language: of the wiki, such as `en`; decides which letters after a link belong to it.
 
     Attributes:
-        unbalanced: brackets without a partner, so far.
+        unbalanced: number of brackets without a partner, so far.
     """
 
     site: Site
@@ -93,7 +93,7 @@ class Inline:
                 if trail:
                     shown += trail
                 if target and (plain := shown.strip()):
-                    # Without blanks at its ends, strip gives back the very same string.
+                    # Without blanks at its ends, strip returns the same string object.
                     left = length + (0 if plain is shown else len(shown) - len(shown.lstrip()))
                     spans.append(Span(left, left + len(plain), target))
             if shown:
@@ -103,7 +103,7 @@ class Inline:
         return "".join(pieces), spans
 
     def _shown(self, token: re.Match[str]) -> str:
-        """What a token that is no link shows."""
+        """Return what a token shows that is not a link."""
         kind = token.lastgroup
         if kind == "entity":
             return _unescaped(token[0])
@@ -116,15 +116,15 @@ class Inline:
         if kind == "bracket":
             return "["
         if kind == "magic":
-            # Magic words are in capitals, or in a script that has none; __init__ is text.
+            # Magic words are in capitals, or in a script without capitals; __init__ is text.
             return "" if token[0] == token[0].upper() else token[0]
         self.unbalanced += kind in _WITHOUT_PARTNER
         return ""
 
     def _link(self, written: str, label: str | None) -> tuple[str, str]:
-        """What a link shows, and its target as written; no target when it is no link that readers see."""
+        """Return what a link shows, and its target as written; no target if the link is not visible."""
         if HOLE in written or (label and HOLE in label and not without_holes(label).strip()):
-            # What is missing in a target or is all there was of a label is missing in what is shown for it.
+            # A hole in a target, or a label of nothing but holes, is also a hole in the text that is shown.
             shown, target = self._link(without_holes(written), label and without_holes(label))
             inside = markers(written) + markers(label or "")
             return (inside + shown if target or shown else ""), target
@@ -140,7 +140,7 @@ class Inline:
         return self._plain(shown), target
 
     def is_hidden(self, target: str) -> bool:
-        """Is a link without a leading colon one that shows nothing: a file, a category, another language?"""
+        """Does a link without a leading colon show nothing, as for a file, a category or another language?"""
         prefix, colon, _ = target.partition(":")
         if not colon:
             return False
@@ -151,19 +151,19 @@ class Inline:
         return prefix in _hidden_prefixes()
 
     def _plain(self, text: str) -> str:
-        """The readable text of a label, which holds no links."""
+        """Return the readable text of a label, which contains no links."""
         return self.read(text)[0] if _ANY_SIGN.search(text) else text
 
 
 _ANY_SIGN = re.compile(rf"[\[\]<&{MARK}{{}}]|__|~~~")
 _WITHOUT_PARTNER = frozenset(("opened", "closed", "brace", "braces"))
 _BREAKS = frozenset(("br", "hr", "li", "p", "div", "td", "th", "tr", "dd", "dt", "blockquote", "center", "poem"))
-# A piece in parentheses at the end, or all from the first comma on: what the pipe trick cuts off.
+# What the pipe trick removes: a parenthesis at the end, or everything from the first comma on.
 _DISAMBIGUATOR = re.compile(r"\s*[(（][^()（）]*[)）]$")
 
 
 def piped(target: str) -> str:
-    """What `[[target|]]` shows: no namespace, no parenthesis at the end, or nothing after a comma.
+    """Return what `[[target|]]` shows: no namespace, no parenthesis at the end, nothing after a comma.
 
     >>> [piped("Mercury (planet)"), piped("Boston, Massachusetts"), piped("Help:Pipe trick")]
     ['Mercury', 'Boston', 'Pipe trick']
@@ -186,7 +186,7 @@ def _unescaped(entity: str) -> str:
 
 @cache
 def _hidden_prefixes() -> frozenset[str]:
-    """Prefixes of files and categories in any language, and of languages: their links show nothing."""
+    """Return the prefixes of files and categories in any language, and of languages; their links show nothing."""
     table = words_table()
     return frozenset(name.casefold() for key in ("file_names", "category_names", "languages") for name in table[key])
 
@@ -207,19 +207,19 @@ def _begins_media(prefix: str, site: Site) -> bool:
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 _LONGEST_CAPTION = 3000
-# A width or height below a hundred pixels; the unit is written in the wiki's own script.
+# A width or height below a hundred pixels; the unit is in the wiki's own script.
 _SMALL = re.compile(r"\|\s*x?[0-9]{1,2}(?:x[0-9]{1,2})?\s*[^\W\d_]{0,3}\s*(?=[|\]])")
-# A caption with more brackets than this has lost one; all brackets of the text are then matched together.
+# A caption with more brackets than this lacks one; all brackets of the text are then matched together.
 _MOST_BRACKETS = 200
 
 
 def drop_media(text: str, site: Site, holes: Holes) -> str:
-    """Return the text without links to files, with their captions and all that is linked in those.
+    """Return the text without links to files, their captions and the links in those.
 
-    A picture as small as a sign stands for words and leaves a hole; one beside the text is missed by no sentence.
-    A file whose brackets do not close, or only behind a heading, loses the rest of
-    its line. What lies in a file that is dropped is not looked at again, so the
-    time is that of one reading.
+    A picture as small as a character replaces words and leaves a hole; other pictures leave none.
+    A file whose brackets do not close, or only after a heading, loses the rest of
+    its line. What is inside a dropped file is not read again, so the time is
+    that of one reading.
     """
     pieces, at = [], 0
     for found in _PREFIXED.finditer(text):
@@ -238,7 +238,7 @@ def drop_media(text: str, site: Site, holes: Holes) -> str:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where the link that begins at `start` ends; None when it does not within reach."""
+    """Return where the link that begins at `start` ends; None if it does not end within reach."""
     depth = 0
     for number, bracket in enumerate(_BRACKETS.finditer(text, start)):
         depth += 1 if bracket[0] == "[[" else -1
@@ -250,7 +250,7 @@ def _closing(text: str, start: int) -> int | None:
 
 
 def _drop_unclosed_media(text: str, site: Site, holes: Holes) -> str:
-    """The same for a text in which some file does not close: all brackets are matched, each looked at once."""
+    """Do the same for a text in which some file does not close: match all brackets, reading each once."""
     openers = {found.start() for found in _PREFIXED.finditer(text) if _begins_media(found[1], site)}
     stack: list[int] = []
     spans: list[tuple[int, int]] = []

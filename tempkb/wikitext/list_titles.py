@@ -1,4 +1,4 @@
-"""Which titles are those of pages that list things, by the words of the wiki's language. Pure."""
+"""Recognises the titles of pages that list things, by the words of the wiki's language. Pure."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ _NONE = "$."
 
 
 def list_title_pattern(language: str) -> str:
-    """Return a pattern that the titles of lists match, for Python and for DuckDB; of an unknown language none does.
+    """Return a pattern that titles of lists match, for Python and DuckDB; for an unknown language it matches none.
 
     >>> import re
     >>> [bool(re.search(list_title_pattern(code), "日本の作家一覧")) for code in ("ja", "en")]

@@ -1,4 +1,4 @@
-"""Numbers as the wikis of a language write them. Pure."""
+"""Numbers in the notation of a language. Pure."""
 
 from tempkb.wikitext.template_tables import own_table
 
@@ -6,11 +6,11 @@ _LONGEST = 30
 
 
 def grouped(number: str, language: str) -> str:
-    """Return a number with its digits in groups of three; what is no number as it is.
+    """Return a number with its digits in groups of three; any other text unchanged.
 
     Args:
-        number: digits with a point before the decimals; blanks and commas between its groups do not count.
-        language: whose signs are used (`[numbers]` of its table); English ones where it has none.
+        number: digits with a point before the decimals; blanks and commas between its groups are ignored.
+        language: whose signs are used (`[numbers]` of its table); English ones if it has none.
 
     >>> grouped("1234567.5", "en"), grouped("-1234", "xx"), grouped("about 5", "en")
     ('1,234,567.5', '-1,234', 'about 5')

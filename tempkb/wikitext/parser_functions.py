@@ -1,4 +1,4 @@
-"""Parser functions and magic words, as far as they follow from what is written. Pure."""
+"""Parser functions and magic words, as far as they depend only on the text. Pure."""
 
 import ast
 import math
@@ -25,24 +25,29 @@ def this_year(call: Call) -> str | None:
 
 
 def if_given(call: Call) -> str:
-    """`{{#if:a|b|c}}`: b, or c when there is nothing before the first stroke."""
+    """`{{#if:a|b|c}}`: b, or c if there is nothing before the first pipe."""
     test, yes, no = [*call.positional(), "", "", ""][:3]
     return yes if test else no
 
 
 def if_equal(call: Call) -> str:
-    """`{{#ifeq:a|b|c|d}}`: c when a is b, else d."""
+    """`{{#ifeq:a|b|c|d}}`: c if a is b, else d."""
     left, right, yes, no = [*call.positional(), "", "", "", ""][:4]
     return yes if left == right else no
 
 
 def calculated(call: Call) -> str | None:
-    """`{{#expr:2400/100 round 1}}`: 24; None for all but sums of numbers."""
-    said, _, digits = call.get("1").partition("round")
-    if not _SUM.fullmatch(said) or "**" in said or "//" in said or not re.fullmatch(r"\s*-?\d?\s*", digits):
+    """`{{#expr:2400/100 round 1}}`: 24; None for anything but arithmetic on numbers."""
+    expression, _, digits = call.get("1").partition("round")
+    if (
+        not _SUM.fullmatch(expression)
+        or "**" in expression
+        or "//" in expression
+        or not re.fullmatch(r"\s*-?\d?\s*", digits)
+    ):
         return None
     try:
-        value = _value(ast.parse(said.strip(), mode="eval").body)
+        value = _value(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ZeroDivisionError, OverflowError):
         return None
     if value is None or not math.isfinite(value):
@@ -52,7 +57,7 @@ def calculated(call: Call) -> str | None:
 
 
 def _value(node: ast.expr) -> float | None:
-    """The number that a sum gives; None when there is more in it than numbers and the four operations."""
+    """Return the value of an expression; None if it has more than numbers and the four operations."""
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return float(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):

@@ -1,16 +1,16 @@
-"""Templates of pronunciations: left out where they stand by themselves in a parenthesis, shown elsewhere. Pure."""
+"""Templates of pronunciations: left out where they are alone in a parenthesis, shown elsewhere. Pure."""
 
 from tempkb.wikitext.calls import Call
 from tempkb.wikitext.template_tables import common_table
 
-# What `{{IPAc-en}}` writes for these pieces; others are shown as they are.
+# The output of `{{IPAc-en}}` for these pieces; others are shown as they are.
 _PIECES = {"'": "ˈ", ",": "ˌ", "_": " ", "-": ""}
 # Pieces that choose a label or a voice.
 _LABELS = frozenset(("", "lang", "pron", "local", "uk", "us", "en", "icon", "audio", "also", "alsouk", "alsous", "ipa"))
 
 
 def pronunciation(call: Call) -> str:
-    """`{{IPA|/a/}}`: /a/; `{{IPA|de|aʊ}}` and `{{MSAPI|a|ʊ|.}}`: in brackets; nothing when it is aside."""
+    """`{{IPA|/a/}}`: /a/; `{{IPA|de|aʊ}}` and `{{MSAPI|a|ʊ|.}}`: in brackets; empty if it is aside."""
     values = call.positional()
     if call.aside or not values:
         return ""
@@ -26,16 +26,16 @@ def pronunciation_of_language(call: Call) -> str:
     if call.aside or not values:
         return ""
     name = common_table()["languages"].get(call.name.rpartition("-")[2], "") if call.language == "en" else ""
-    said = f"[{values[0].strip('[]')}]"
+    sound = f"[{values[0].strip('[]')}]"
     label = values[1] if len(values) > 1 else "pronunciation"
     if label == "pron" and name:
-        return f"pronounced {said}"
+        return f"pronounced {sound}"
     shown = {"lang": name, "pronunciation": f"{name} pronunciation"}.get(label) if name else ""
-    return f"{shown}: {said}" if shown else said
+    return f"{shown}: {sound}" if shown else sound
 
 
 def pronunciation_in_pieces(call: Call) -> str | None:
-    """`{{IPAc-en|ˈ|b|iː}}`: /ˈbiː/; other languages' pieces are letters, which only their templates can read."""
+    """`{{IPAc-en|ˈ|b|iː}}`: /ˈbiː/; None for other languages, whose pieces only their own templates can read."""
     if call.aside:
         return ""
     if call.name != "ipac-en":
@@ -47,5 +47,5 @@ def pronunciation_in_pieces(call: Call) -> str | None:
 def phone(call: Call) -> str:
     """`{{IPAblink|ʒ}}`: [ʒ]; `{{IPAslink|ʒ}}`: /ʒ/."""
     left, right = ("/", "/") if call.name in ("ipaslink", "ipas link") else ("[", "]")
-    said = call.get("2", "1")
-    return f"{left}{said}{right}" if said else ""
+    sound = call.get("2", "1")
+    return f"{left}{sound}{right}" if sound else ""

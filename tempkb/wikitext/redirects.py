@@ -1,4 +1,4 @@
-"""Redirects: does a wikitext point elsewhere, and where to?"""
+"""Recognises redirects and reads their targets."""
 
 import re
 import tomllib
@@ -9,19 +9,19 @@ from typing import Any
 
 from tempkb.titles import Site, Title
 
-# MediaWiki looks for the word at the very start; nobody writes kilobytes of space before it.
+# MediaWiki expects the word at the very start; nobody writes kilobytes of space before it.
 _HEAD_CHARACTERS = 1000
 _LINK = re.compile(r"\s*:?\s*\[\[\s*:?([^\[\]|]*)(?:\|[^\[\]]*)?\]\]")
 
 
 @dataclass(frozen=True)
 class Redirect:
-    """Where a redirect leads.
+    """The target of a redirect.
 
     Attributes:
         target: the page.
-        section: the part of it that is named, with entities and percent signs read, underscores as blanks; None when
-            the redirect is to the page as a whole.
+        section: the named part of it, with entities and percent signs decoded and underscores as blanks; None if the
+            redirect is to the page as a whole.
     """
 
     target: Title
@@ -29,9 +29,9 @@ class Redirect:
 
 
 def read_redirect(wikitext: str, site: Site) -> Redirect | None:
-    """Return where a redirect leads; None when the text is no redirect.
+    """Return the target of a redirect; None if the text is not a redirect.
 
-    The word may be any language's (`words.toml`): wikis honour the English one
+    The word may be in any language (`words.toml`): wikis accept the English one
     and their own.
 
     >>> read_redirect("#REDIRECT [[United_states#After_1776]]", Site())
@@ -51,7 +51,7 @@ def read_redirect(wikitext: str, site: Site) -> Redirect | None:
 
 
 def redirect_target(wikitext: str, site: Site) -> Title | None:
-    """Return the page a redirect points to; None when the text is no redirect.
+    """Return the page that a redirect points to; None if the text is not a redirect.
 
     >>> redirect_target("#REDIRECT [[United_states#History]]", Site())
     Title(namespace=0, title='United states')
@@ -63,7 +63,7 @@ def redirect_target(wikitext: str, site: Site) -> Title | None:
 
 
 def starts_like_redirect(text: bytes) -> bool:
-    """Cheap test on raw bytes: could this be a redirect? Never says no wrongly."""
+    """Test cheaply whether raw bytes may be a redirect; never false for a redirect."""
     return text[:64].lstrip()[:1] in (b"#", b"\xef") or not text[:64].strip()
 
 

@@ -1,4 +1,4 @@
-"""What templates of words, quantities and names show, as functions of a call; which names use them is data. Pure."""
+"""Functions that show templates of words, quantities and names; the tables assign template names to them. Pure."""
 
 import re
 
@@ -38,17 +38,17 @@ def fraction(call: Call) -> str:
 def value(call: Call) -> str:
     """`{{val|1234.5|0.3|u=km}}`: 1,234.5±0.3 km."""
     values = call.positional()
-    said = grouped(values[0], call.language) if values else ""
+    text = grouped(values[0], call.language) if values else ""
     if len(values) == 2:
-        said += f"±{values[1]}" if not values[1].startswith("(") else values[1]
+        text += f"±{values[1]}" if not values[1].startswith("(") else values[1]
     elif len(values) > 2:
-        said += f" +{values[1].lstrip('+')} −{values[2].lstrip('-−')}"
+        text += f" +{values[1].lstrip('+')} −{values[2].lstrip('-−')}"
     exponent, unit = call.get("e"), call.get("u", "ul", "up")
-    return f"{said}{f' × 10{exponent}' if exponent else ''}{f' {unit}' if unit else ''}{call.get('s')}"
+    return f"{text}{f' × 10{exponent}' if exponent else ''}{f' {unit}' if unit else ''}{call.get('s')}"
 
 
 def index(call: Call) -> str:
-    """`{{sub|2}}` and `{{e|6}}`: the index on the line; a power of ten in words of its own."""
+    """`{{sub|2}}` and `{{e|6}}`: the index on the line; a power of ten with its own sign."""
     if call.name in ("e", "e-sp"):
         return f" × 10{call.get('1')}"
     return "".join(call.positional())
@@ -73,14 +73,14 @@ def nihongo(call: Call) -> str:
 
 
 def chinese(call: Call) -> str:
-    """`{{zh|t=漢字|p=hànzì}}`: the characters, then how they are read."""
+    """`{{zh|t=漢字|p=hànzì}}`: the characters, then their reading."""
     names = ("c", "s", "t", "l", "p", "hp", "w", "j", "y", "poj")
     given = [call.get(name) for name in names] or call.positional()
     return ", ".join(dict.fromkeys(one for one in (*given, *call.positional()) if one))
 
 
 def korean(call: Call) -> str:
-    """`{{korean|hangul=...|rr=...}}`: the words, then how they are read."""
+    """`{{korean|hangul=...|rr=...}}`: the words, then their reading."""
     given = [call.get(name) for name in ("hangul", "hanja", "rr", "mr")]
     return ", ".join(dict.fromkeys(one for one in (*given, *call.positional()) if one))
 
@@ -108,7 +108,7 @@ def upper_case(call: Call) -> str:
 
 
 def sortname(call: Call) -> str:
-    """`{{sortname|Jane|Doe}}`: a link to the article named so."""
+    """`{{sortname|Jane|Doe}}`: a link to the article with this name."""
     shown = " ".join(call.positional()[:2])
     return shown if call.get("nolink") else f"[[{call.get('3') or shown}|{shown}]]"
 
@@ -124,12 +124,12 @@ def died_in(call: Call) -> str:
 
 
 def first_quote(_call: Call) -> str:
-    """Quotation marks that would run into an apostrophe."""
+    """Return quotation marks beside an apostrophe."""
     return "\"'s"
 
 
 def music(call: Call) -> str:
-    """`{{music|flat}}`: ♭; `{{music|time|4|4}}`: 4/4; what is no sign as it is."""
+    """`{{music|flat}}`: ♭; `{{music|time|4|4}}`: 4/4; other text unchanged."""
     name, *rest = [*call.positional(), ""]
     if name == "time" and len(rest) > 2:
         return f"{rest[0]}/{rest[1]}"

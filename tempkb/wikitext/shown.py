@@ -1,4 +1,4 @@
-"""Which function shows a template, by name and language, from the tables. Pure."""
+"""Finds the function that shows a template, by name and language, in the tables. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -9,17 +9,17 @@ from tempkb.wikitext import convert, dates, english, foreign, parser_functions, 
 from tempkb.wikitext.calls import Call
 from tempkb.wikitext.template_tables import common_table, is_silent_by_name, own_table
 
-# Gives None where what is shown cannot be known from the call: the template is then dropped as an unknown one is.
+# Returns None if the call does not determine what is shown: the template is then dropped like an unknown one.
 Renderer = Callable[[Call], str | None]
 
-# A row of `render` names one of these modules' functions.
+# A row of `render` names a function of one of these modules.
 _FUNCTIONS: Mapping[str, Renderer] = {"convert": convert.convert} | {
     name: function
     for module in (renderers, dates, pronunciation, english, foreign, parser_functions)
     for name, function in vars(module).items()
     if getattr(function, "__module__", "") == module.__name__ and not name.startswith("_")
 }
-# Names before a colon, whose arguments begin behind it.
+# Names before a colon, whose arguments begin after it.
 PARSER_FUNCTIONS = frozenset(("formatnum", "lc", "uc", "ucfirst", "lcfirst", "nowrap", "#if", "#ifeq", "#expr"))
 _KEPT_NAMES = 1 << 15
 _MIXED_CASE = {"hcl": "HCl", "naoh": "NaOH"}
@@ -28,9 +28,9 @@ _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 
 @lru_cache(_KEPT_NAMES)
 def renderer_of(name: str, language: str) -> Renderer | None:
-    """Return what shows a template on the wikis of a language; None when no table knows.
+    """Return the function that shows a template on the wikis of a language; None if no table has it.
 
-    A language's own rows win over the common ones, whole names over their beginnings and patterns of names.
+    A language's own rows take precedence over the common ones, and whole names over beginnings and patterns of names.
     """
     found = _renderers(language).get(name)
     if found is not None or is_silent_by_name(name, language):
@@ -48,7 +48,7 @@ def _renderers(language: str) -> Mapping[str, Renderer]:
 
 @cache
 def _families(language: str) -> list[tuple[re.Pattern[str], Renderer]]:
-    """Patterns of names, such as those that begin with `lang-`, and what shows them; the language's own first."""
+    """Return patterns of names, such as `lang-...`, with the functions that show them; the language's own first."""
     return [
         (re.compile(names), renderer)
         for table in (own_table(language), common_table())
@@ -57,7 +57,7 @@ def _families(language: str) -> list[tuple[re.Pattern[str], Renderer]]:
 
 
 def _rows(table: Mapping[str, Any]) -> Iterator[tuple[str, Renderer]]:
-    """Name and function of every row of a table."""
+    """Yield name and function of every row of a table."""
     for section, read in _BY_NAME.items():
         yield from ((name, read(row)) for name, row in table.get(section, {}).items())
     for section, read in _BY_WHAT_IS_SHOWN.items():
@@ -83,8 +83,8 @@ def _link(row: Mapping[str, Any]) -> Renderer:
     to, shown = row["to"].split("|"), tuple(row["shown"])
 
     def render(call: Call) -> str:
-        target, said = call.get(*to), _TAG.sub("", call.get(*shown))
-        return f"[[{target}|{said or target}]]" if target else said
+        target, words = call.get(*to), _TAG.sub("", call.get(*shown))
+        return f"[[{target}|{words or target}]]" if target else words
 
     return render
 
@@ -95,14 +95,14 @@ _PIECE = re.compile(r"<([^<>]*)>|\{([^{}]*)\}")
 def pattern(row: str) -> Renderer:
     """Return a renderer from a pattern: `{1|name}` is the first given of these arguments.
 
-    A part in angle brackets is shown only when an argument in it is given. Where none
-    of the others is given, the call means something else, and nothing is known.
+    A part in angle brackets is shown only if an argument in it is given. If none of the
+    other arguments is given, the call has another meaning, and the renderer returns None.
 
     >>> from tempkb.wikitext.calls import read_call
     >>> pattern("HMS {1}< ({2})>")(read_call(["Victory", ""], "hms", None, language="en"))
     'HMS Victory'
     """
-    needed = _asked(re.sub("<[^<>]*>", "", row))
+    needed = _arguments_in(re.sub("<[^<>]*>", "", row))
 
     def fill(text: str, call: Call) -> str:
         return _PIECE.sub(lambda piece: piece_shown(piece, call), text)
@@ -110,18 +110,18 @@ def pattern(row: str) -> Renderer:
     def piece_shown(piece: re.Match[str], call: Call) -> str:
         if piece[2] is not None:
             return call.get(*piece[2].split("|"))
-        return fill(piece[1], call) if _any_given(call, _asked(piece[1])) else ""
+        return fill(piece[1], call) if _any_given(call, _arguments_in(piece[1])) else ""
 
     return lambda call: fill(row, call) if not needed or _any_given(call, needed) else None
 
 
-def _asked(text: str) -> list[list[str]]:
-    """The arguments of each pair of braces in a pattern."""
+def _arguments_in(text: str) -> list[list[str]]:
+    """Return the arguments of each pair of braces in a pattern."""
     return [found.split("|") for found in re.findall(r"\{([^{}]*)\}", text)]
 
 
-def _any_given(call: Call, asked: list[list[str]]) -> bool:
-    return any(call.get(*names) for names in asked)
+def _any_given(call: Call, wanted: list[list[str]]) -> bool:
+    return any(call.get(*names) for names in wanted)
 
 
 _BY_NAME: Mapping[str, Callable[[Any], Renderer]] = {"link": _link, "pattern": pattern}

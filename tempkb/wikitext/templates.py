@@ -1,9 +1,9 @@
 """Templates, expanded offline from versioned tables (`templates.toml`, `languages/`). Pure.
 
-What no table knows is dropped and counted by name, so that the tables can
-grow, and leaves a hole unless its name is known as silent. TempEL asked
-MediaWiki's API instead, which expands with today's templates and one request
-after another.
+A template in no table is dropped, counted by name so that the tables can be
+extended, and leaves a hole unless its name is listed as silent. TempEL used
+MediaWiki's API instead, which expands with today's templates, one request at a
+time.
 """
 
 from collections import Counter
@@ -16,9 +16,9 @@ from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.shown import PARSER_FUNCTIONS, Renderer, renderer_of
 from tempkb.wikitext.template_tables import is_silent
 
-# MediaWiki stops at a hundred; nobody nests words in prose deeper than this.
+# MediaWiki stops at a hundred; prose never nests deeper than this.
 _DEEPEST = 24
-# A text with more braces that never close than this is no article; the rest of such pieces is dropped unread.
+# A text with more unclosed braces than this is not an article; the rest of such pieces is dropped unread.
 _MOST_MENDED = 20
 
 
@@ -28,12 +28,12 @@ class Expansion:
     Args:
         text: wikitext without comments and extension tags.
         day: when the revision was saved, for ages.
-        language: of the wiki, whose table wins over the common one; `en` where many languages are written.
+        language: of the wiki, whose table takes precedence over the common one; `en` on wikis of many languages.
         holes: of the wikitext, to which those of dropped templates are added.
 
     Attributes:
-        dropped: names of templates that were dropped, with how often.
-        unclosed: how many braces were opened and never closed.
+        dropped: names of templates that were dropped, with how often each occurred.
+        unclosed: number of braces that are never closed.
     """
 
     def __init__(self, text: str, day: date | None, *, language: str, holes: Holes) -> None:
@@ -45,7 +45,7 @@ class Expansion:
         """Return the text with every template replaced by what it shows.
 
         Args:
-            mend: gives what stands for a piece of text that begins with braces which are never closed.
+            mend: returns the replacement of a piece of text that begins with braces that are never closed.
         """
         if "{{" not in self._text:
             return self._text
@@ -84,7 +84,7 @@ class Expansion:
         return self._dropped(name, braces, depth) if shown is None else shown
 
     def _dropped(self, name: str, braces: Braces, depth: int) -> str:
-        """Count a template that is not shown; return a hole unless nothing is missed where it stood."""
+        """Count a template that is not shown; return a hole unless its place needs none."""
         head = name.partition(":")[0]
         self.dropped[head] += 1
         if is_silent(name, self._language) or (not depth and self._is_block(braces)):
@@ -92,16 +92,16 @@ class Expansion:
         return self._holes.leave("template", head)
 
     def _is_block(self, braces: Braces) -> bool:
-        """Does it begin a line, or follow another template, and fill several lines? Boxes do, words do not."""
+        """Does it begin a line, or follow another template, and fill several lines, as boxes do but words do not?"""
         before = self._text[braces.start - 1] if braces.start else "\n"
         return before in "\n}" and self._text.find("\n", braces.start, braces.end) >= 0
 
     def _rendered(self, renderer: Renderer, arguments: list[str], name: str, *, aside: bool) -> str | None:
-        """What a template shows, with the holes that its arguments have brought along; None when nobody can say.
+        """Return what a template shows, with the holes from its arguments; None if the call does not determine it.
 
         Holes do not change what is shown: where a renderer would read them as part of
-        a number or a word, they stand behind what it shows without them. A sum of
-        which one number is missing is none: the renderer says so, and the whole is dropped.
+        a number or a word, they are put behind what it shows without them. If a number
+        of a sum is missing, the renderer returns None, and the whole template is dropped.
         """
         language, day = self._language, self._day
         if not any(HOLE in one for one in arguments):

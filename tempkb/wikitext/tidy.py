@@ -1,15 +1,15 @@
-"""What dropped templates and notes leave behind: doubled blanks, empty parentheses, lonely commas. Pure.
+"""Removes what dropped templates and notes leave behind: double blanks, empty parentheses, lonely commas. Pure.
 
-Positions in the text before are moved along, so that links keep their spans.
+Positions in the original text are mapped to the new one, so that links keep their spans.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-# Every alternative begins with one of these, so most places are passed over at once.
+# Every alternative begins with one of these, so most places are skipped at once.
 _BEGINS = r"(?=[\s(（\[),;:、；]|^)"
-# An empty pair, or empty pairs in it, goes with the blank before it.
+# An empty pair, or empty pairs in it, is removed with the blank before it.
 _EMPTY = r"\s*[(（][\s,;:.、，；]*(?:[(（][\s,;:.]*[)）][\s,;:.]*)*[)）]|\s*\[[\s,;:]*\]"
 _DEBRIS = re.compile(
     _BEGINS
@@ -28,10 +28,10 @@ _PASSES = 3
 
 
 def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int], set[int]]:
-    """Return the text without debris, where the positions have moved, and which of them were in a pair that went.
+    """Return the text without debris, the new positions, and which of them were in a pair that was removed.
 
-    A position between two blanks lies behind the one that is left of them. The
-    third part holds numbers of positions: those inside parentheses that held
+    A position between two blanks comes after the one that is kept. The third part
+    holds indices of positions: those inside parentheses that held
     nothing else, with a blank before them where the script has blanks.
 
     Args:
@@ -53,7 +53,7 @@ def tidy(text: str, positions: Sequence[int]) -> tuple[str, list[int], set[int]]
 
 
 def _has_debris(text: str) -> bool:
-    """A quick look: most lines have none, and a search for short strings is much faster than for the pattern."""
+    """Test quickly: most lines have none, and a search for short strings is much faster than for the pattern."""
     holds = text.__contains__
     return (
         text[:1] == " "
@@ -67,7 +67,7 @@ def _has_debris(text: str) -> bool:
 
 def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list[int]]:
     pieces: list[str] = []
-    # Parallel lists: from the end of each edit on, positions are shifted by so much.
+    # Parallel lists: positions after the end of each edit are shifted by this much.
     starts, ends, shifts, at, shift = [], [], [], 0, 0
     for edit in _DEBRIS.finditer(text):
         start, end = edit.span()
@@ -86,7 +86,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
             moved.append(position)
         elif position >= ends[behind]:
             moved.append(position + shifts[behind])
-        else:  # inside an edit: where the edit began, or behind the blank that is left of it
+        else:  # inside an edit: where the edit began, or after the blank that it leaves
             start, end = starts[behind], ends[behind]
             before = shifts[behind - 1] if behind else 0
             leaves_blank = shifts[behind] - before > start - end
@@ -97,7 +97,7 @@ def _once(text: str, positions: list[int], emptied: set[int]) -> tuple[str, list
 
 
 def _keeps_blank(text: str, start: int, end: int) -> bool:
-    """Blanks become one blank, except beside parentheses and before commas."""
+    """Does a run of blanks leave one blank? It does, except beside parentheses and before commas."""
     return (
         text[start - 1] not in "(（"
         and text[end] not in ")）"

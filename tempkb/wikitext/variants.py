@@ -1,13 +1,13 @@
-"""Markup of the language converter: one page that is written for readers of several scripts. Pure."""
+"""Markup of the language converter: one page for readers of several scripts. Pure."""
 
 import re
 
 _MARKUP = re.compile(r"-\{([^{}]*)\}-")
 _FLAGS = re.compile(r"\s*([A-Za-z;\s-]*?)\s*\|")
 _VARIANT = re.compile(r"\s*([a-z]{2,3}(?:-[a-z]+)?)\s*:")
-# Rules for the rest of the page (H), its title (T) and the removal of rules (-) show nothing where they stand.
+# Rules for the rest of the page (H), its title (T) and the removal of rules (-) show nothing at their place.
 _HIDDEN = frozenset("HT-")
-# A semicolon parts two forms only where another form or the end follows: one of an entity does not.
+# A semicolon separates two forms only if another form or the end follows: that of an entity does not.
 _BETWEEN = re.compile(r";(?=\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*:|$))")
 _LANGUAGES = frozenset(("zh", "sr", "sh", "gan", "kk", "ku", "tg", "uz", "crh", "iu", "shi", "wuu"))
 _PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec")
@@ -16,8 +16,8 @@ _PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec")
 def settle_variants(text: str, language: str) -> str:
     """Return the text with one of the forms that `-{...}-` gives for several scripts.
 
-    The form is that for simplified Chinese or Cyrillic where there is one, else the first.
-    Wikis in languages of one script have no such markup; their texts stay as they are.
+    The form for simplified Chinese or Cyrillic is chosen if there is one, else the first.
+    Wikis in languages with one script have no such markup; their texts are returned unchanged.
 
     >>> settle_variants("十六个-{zh-hant:邦; zh-hans:联邦州}-之一，-{T|zh:x}-和-{A|zh-tw:甲;zh-hk:乙}-", "zh")
     '十六个联邦州之一，和甲'

@@ -1,11 +1,11 @@
-"""In which language a wiki is written. Pure."""
+"""The language of a wiki. Pure."""
 
 from tempkb.titles import Site
 from tempkb.wikitext.redirects import words_table
 
 
 def language_of(site: Site) -> str:
-    """The language of a wiki, by its database name: dewiki is de, simplewiki simple, commonswiki commons."""
+    """Return the language of a wiki, by its database name: dewiki is de, simplewiki simple, commonswiki commons."""
     name = site.dbname or "enwiki"
     for ending in (
         "wiktionary",
@@ -23,5 +23,5 @@ def language_of(site: Site) -> str:
 
 
 def words_of(language: str) -> str:
-    """Whose words a wiki writes: English on those of many languages (commons) and of none that we know, too."""
+    """Return the language of a wiki's words: English also on wikis of many languages (commons) or of an unknown one."""
     return language if language != "simple" and language in words_table()["languages"] else "en"

@@ -87,31 +87,23 @@ def _of_facts(home: str, n: str) -> None:
     """Write a release's tables by the functions that the steps call, and ask each promise of them once."""
     make_facts(home, n)
     from tempkb.api import open_store
-    from tempkb.benchmarks.dynamic_templama.building import build_changes
-    from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES, OF_QUERIES
-    from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-    from tempkb.benchmarks.fact_queries import releases
-    from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
-    from tempkb.benchmarks.fact_queries.checking import PROMISES
+    from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
     from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
     from tempkb.benchmarks.promises import broken
+    from tempkb.benchmarks.releases import create, keep
 
     store = open_store()
     design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
-    made = releases.create(store.home, DYNAMIC, "tempkb", design, "bench")
-    releases.keep(store.home, made)
+    made = create(store.home, DYNAMIC_TEMPLAMA, "tempkb", design, "bench")
+    keep(store.home, made)
 
     def quiet(_line: str) -> None: ...
 
     row(f"check, {int(n):,} facts", "CPU s", "CPU s of its table", "check / table")
     row("---", "---", "---", "---")
-    for write, promises in (
-        (lambda: build_spells(store, made, quiet), PROMISES),
-        (lambda: build_queries(store, made, DYNAMIC_TEMPLAMA_QUERIES, quiet), OF_QUERIES),
-        (lambda: build_changes(store, made, quiet), OF_CHANGES),
-    ):
-        table = _seconds(write)
-        for promise in promises:
+    for step in DYNAMIC_TEMPLAMA.loaded().steps:
+        table = _seconds(lambda step=step: step.run(store, made, quiet, {}))
+        for promise in step.promises:
             own = _seconds(lambda promise=promise: broken(store, promise, [made.name]))
             row(f"`{promise.about.name}.{promise.name}`", f"{own:.2f}", f"{table:.2f}", f"{own / table:.2f}")
 

@@ -111,9 +111,10 @@ def _release(folder: Path) -> None:
     """A whole release over the demo world: sentences parsed are the distinct ones."""
     import tempkb
     from tempkb.api import open_store
-    from tempkb.benchmarks.ecbd import releases
-    from tempkb.benchmarks.ecbd.building import build_release
+    from tempkb.benchmarks.building import build_release
+    from tempkb.benchmarks.ecbd.benchmark import ECBD
     from tempkb.benchmarks.ecbd.design import make_design
+    from tempkb.benchmarks.releases import create, keep
 
     with tempfile.TemporaryDirectory(dir=folder) as name:
         run_tempkb(Path(name), "demo")
@@ -123,9 +124,9 @@ def _release(folder: Path) -> None:
         seconds = []
         for number in range(PAIRS):
             design = make_design("small", "2021-01-01..2024-01-01", "2024-01-01", "wikidatawiki-20240101")
-            made = releases.Release(f"bench-{number}", "small", design)
-            releases.keep(store.home, made)
-            took, _ = _timed(lambda made=made: build_release(store, made, lambda _line: None, lambda _line: None))
+            made = create(store.home, ECBD, "small", design, f"bench-{number}")
+            keep(store.home, made)
+            took, _ = _timed(lambda made=made: build_release(store, ECBD, made, lambda _line: None))
             seconds.append(took)
         (said,) = tempkb.read("ecbd_releases", release="bench-0").to_pylist()
         kept = tempkb.read("ecbd_sentences", release="bench-0")["sentence"]

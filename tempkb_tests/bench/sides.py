@@ -186,8 +186,8 @@ def growth(home: str, pages: str, out: str) -> None:
     """Measure mentions and a release of a demo world."""
     os.environ["TEMPKB_HOME"] = home
     from tempkb.demo.world import write_demo
-    from tempkb.run import build
-    from tempkb.selection import Request
+    from tempkb.planning.building import build
+    from tempkb.planning.requests import Request
 
     write_demo(7, int(pages), 12)
     build(Request(select=("dump_files", "pages", "namespaces", "revision_log", "stable_snapshots", "page_wikitexts")))
@@ -262,24 +262,22 @@ def release_facts(home: str, n: str) -> None:
     """Build a release over forty quarters, with all subjects."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
     from tempkb.api import open_store
-    from tempkb.benchmarks.dynamic_templama.building import build_changes
-    from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-    from tempkb.benchmarks.fact_queries import releases
-    from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
+    from tempkb.benchmarks.building import build_release
+    from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
     from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
+    from tempkb.benchmarks.releases import create, keep
 
     store = open_store()
     design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
-    made = releases.create(store.home, DYNAMIC, "tempkb", design, "bench")
-    releases.keep(store.home, made)
-    build_spells(store, made, print)
-    build_queries(store, made, DYNAMIC_TEMPLAMA_QUERIES, print)
-    build_changes(store, made, print)
+    made = create(store.home, DYNAMIC_TEMPLAMA, "tempkb", design, "bench")
+    keep(store.home, made)
+    build_release(store, DYNAMIC_TEMPLAMA, made, print)
 
 
 def _finish(store, cuts, noted, began: float) -> None:
-    from tempkb.benchmarks.tempel import releases
-    from tempkb.benchmarks.tempel.building import build_release
+    from tempkb.benchmarks.building import build_release
+    from tempkb.benchmarks.releases import create, keep
+    from tempkb.benchmarks.tempel.benchmark import TEMPEL
     from tempkb.benchmarks.tempel.design import make_design
     from tempkb.mentions.building import WRITERS, connected
     from tempkb.mentions.cleaning import clean_quarters, stale_quarters
@@ -293,9 +291,9 @@ def _finish(store, cuts, noted, began: float) -> None:
                 write(store, window_ending(cut, store.home.settings.granularity), connection)
     began = noted("mentions, priors, popularity", began)
     design = make_design("small", cuts, {"min_nr_inlinks": "1", "nr_ct_ents_per_cut": "1000"})
-    release = releases.create(store.home, "small", design, "bench")
-    releases.keep(store.home, release)
-    build_release(store, release, lambda line: None)
+    release = create(store.home, TEMPEL, "small", design, "bench")
+    keep(store.home, release)
+    build_release(store, TEMPEL, release, lambda line: None)
     noted("release", began)
     print(sum(one.rows for one in store.lake.versions("tempel_mentions")))
 

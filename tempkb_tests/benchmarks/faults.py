@@ -20,13 +20,13 @@ RUNS = {
     "ecbd": ("build_ecbd", "ecbd", {"preset": "small", "windows": YEARS, "cut": "2024-01-01", "dump_id": WIKIDATA}),
     "templama": (
         "build_templama",
-        "fact_queries",
-        {"benchmark": "templama", "windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
+        "templama_spells",
+        {"windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
     ),
     "dynamic_templama": (
         "build_dynamic_templama",
-        "fact_queries",
-        {"benchmark": "dynamic_templama", "windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
+        "dynamic_templama_spells",
+        {"windows": YEARS, "granularity": "year", "dump_id": WIKIDATA},
     ),
 }
 
@@ -36,7 +36,7 @@ def faults():
     from tempkb.benchmarks.dynamic_templama import building as dynamic
     from tempkb.benchmarks.ecbd import building as ecbd
     from tempkb.benchmarks.tempel import building as tempel
-    from tempkb.benchmarks.templama import assets as templama
+    from tempkb.benchmarks.templama import methods as templama
 
     choose, make, future = tempel.choose_mentions, dynamic.make_changes, templama.future_relation_rows
 
@@ -63,7 +63,7 @@ def main(kind):
 
         for benchmark, (job, step, config) in RUNS.items():
             name = f"{kind}-{benchmark}".replace("_", "-")
-            instance.add_dynamic_partitions("releases", [name])
+            instance.add_dynamic_partitions(f"{benchmark}_releases", [name])
             quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
             done = defs.resolve_job_def(job).execute_in_process(
                 instance=instance,
@@ -74,7 +74,7 @@ def main(kind):
             errors = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
             checks = {one.check_name: one.passed for one in done.get_asset_check_evaluations()}
             told[name] = {"success": done.success, "error": "; ".join(errors), "checks": checks}
-        told["partitions"] = sorted(instance.get_dynamic_partitions("releases"))
+        told["partitions"] = sorted(key for one in RUNS for key in instance.get_dynamic_partitions(f"{one}_releases"))
     print(json.dumps(told))
 
 

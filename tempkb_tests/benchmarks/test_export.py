@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from tempkb.benchmarks.export import SUMS, export_folder, verified_files
+from tempkb.benchmarks.export_folder import SUMS, export_folder, verified_files
 
 
 class KilledError(BaseException):

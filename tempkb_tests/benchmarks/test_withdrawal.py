@@ -27,6 +27,7 @@ from tempkb.benchmarks.register import (
     unfinished_releases,
     write_entry,
 )
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.withdrawal import finish, whole_or_nothing, withdraw_unbuilt
 from tempkb.errors import ContractError, DesignError
 from tempkb.settings import load_home
@@ -34,11 +35,12 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
+from tempkb.store.types import DATE, INT64, STRING
 from tempkb_tests.conftest import run_module, run_tempkb
 
-_COLUMNS = (Column("wiki", pa.string(), "wiki"), Column("release", pa.string(), "name"), Column("n", pa.int64(), "n"))
+_COLUMNS = (Column("wiki", STRING, "wiki"), Column("release", STRING, "name"), Column("n", INT64, "n"))
 TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), Family.RELEASE, "release", ("release",))
-CUT = Column("cut", pa.date32(), "cut")
+CUT = Column("cut", DATE, "cut")
 ROWS = Table(
     "rows",
     "Rows of releases.",
@@ -285,7 +287,7 @@ def test_of_a_run_over_several_releases_that_fails_none_is_left_half_built(store
     context = mock.Mock(partition_keys=["stands", "fails", "begun"])
 
     def step():
-        with forgetting_withdrawn(context, store, "fails"), whole_or_nothing(store, "fails"):
+        with forgetting_withdrawn(context, store, TEMPEL, "fails"), whole_or_nothing(store, "fails"):
             raise ContractError("a fault")
 
     with pytest.raises(ContractError) as failed:
@@ -324,7 +326,7 @@ def test_a_promise_about_a_column_that_an_earlier_version_did_not_write_is_told_
         broken(store, PROMISE, ["old"])
     assert str(refused.value) == (
         "release 'old': was built by an earlier version of tempkb, and its rows has no column n, so its promise "
-        "rows_are_positive cannot be looked at. It can be kept as it is; to have one that can, build the same under "
+        "rows_are_positive cannot be checked. You can keep it as it is, and build the same release again under "
         "another --name, as `tempkb release --help` shows"
     )
     assert broken(store, PROMISE, ["new"]) == []

@@ -105,7 +105,7 @@ BOMBS = {
     "comments that open": ("x.sql.gz", CREATE, "/*", ";\n", "does not write"),
     "lists in lists": ("x.json.gz", "[\n", "[", "\n]", "line 2"),
     "lines of nothing": ("x.json.gz", "[\n", "      \n", "]", "0 "),
-    "a document of braces": ("x.json.gz", "", "{   \n", "", "no JSON of Wikidata, read from line 1"),
+    "a document of braces": ("x.json.gz", "", "{   \n", "", "not Wikidata's JSON, read from line 1"),
 }
 
 

@@ -87,7 +87,7 @@ def test_a_list_that_was_cut_between_two_lines(server, tmp_path):
     listed = tmp_path / folder / "SHA256SUMS"
     listed.write_text("".join(listed.read_text().splitlines(keepends=True)[:-1]))
     (offer,) = offers_of(mirror, "testwiki")
-    assert offer.flaws == ["testwiki-2026-05-01-p1101p1200.xml.bz2 lies there, but no list of files names it"]
+    assert offer.flaws == ["testwiki-2026-05-01-p1101p1200.xml.bz2 exists, but no list of files names it"]
 
 
 @pytest.mark.parametrize(
@@ -173,12 +173,12 @@ def test_wikidatas_entities_are_complete_with_their_sum(server, tmp_path):
     server.files[f"{place}-all.json.gz"] = server.files[f"{place}-all.json.bz2"] = b"entities"
     mirror = laid_out(server, tmp_path)
     (offer,) = offers_of(mirror, "wikidatawiki")
-    assert (offer.is_told, [file.name for file in offer.files]) == (False, ["wikidata-20260504-all.json.gz"])
+    assert (offer.is_listed, [file.name for file in offer.files]) == (False, ["wikidata-20260504-all.json.gz"])
     digest = hashlib.sha1(b"entities", usedforsecurity=False).hexdigest()
     sums = f"{digest}  wikidata-20260504-all.json.gz\n{digest}  wikidata-20260504-all.json.bz2\n{digest}  wikidata-20260504-all.nt.gz\n"
     (tmp_path / f"{place}-sha1sums.txt").write_text(sums)
     (offer,) = offers_of(mirror, "wikidatawiki", since=date(2026, 5, 4))
-    assert (offer.is_told, offer.flaws, offer.files[0].checksum) == (True, [], f"sha1:{digest}")
+    assert (offer.is_listed, offer.flaws, offer.files[0].checksum) == (True, [], f"sha1:{digest}")
     assert offers_of(mirror, "wikidatawiki", since=date(2026, 5, 5)) == []
     assert wikis_in(mirror) == ["wikidatawiki"]
 
@@ -189,7 +189,7 @@ def test_wikidatas_entities_are_complete_with_their_sum(server, tmp_path):
         (b"0" * 64 + b"  name", "x, line 1: the list ends in the middle of a line"),
         (b"0" * 63 + b"  name\n", "x, line 1: found '000"),
         (b"<html>\n", "x, line 1: found '<html>'"),
-        (b"0" * 64 + b"  a\n" + b"1" * 64 + b"  a\n", "x, line 2: 'a' comes twice with two sums"),
+        (b"0" * 64 + b"  a\n" + b"1" * 64 + b"  a\n", "x, line 2: 'a' has two different checksums"),
         (b"\xff\xfe\n", "x, line 1: found"),
     ],
 )
@@ -221,4 +221,4 @@ def test_a_done_file_without_a_sum_is_refused(server, tmp_path):
     del said["jobs"]["pagetable"]["files"]["testwiki-20260501-page.sql.gz"]["md5"]
     server.files[f"{folder}/dumpstatus.json"] = json.dumps(said).encode()
     (offer,) = offers_of(laid_out(server, tmp_path), "testwiki")
-    assert "testwiki-20260501-page.sql.gz has no size and sum though its job is done" in offer.flaws[0]
+    assert "testwiki-20260501-page.sql.gz has no size and checksum though its job is done" in offer.flaws[0]

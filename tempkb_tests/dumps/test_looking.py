@@ -65,7 +65,7 @@ def test_an_empty_file_and_plain_text_under_the_name_of_something_packed(tmp_pat
         (export(BROKEN, BROKEN), r"a revision cannot be read .timestamp 'yesterday'"),
         (export(WHOLE)[: len(HEAD) + 40], "the file ends inside a page's head"),
         (export(WHOLE)[:-60], "the file ends inside a revision"),
-        (HEAD.encode()[:90], "is not whole|holds neither|not one whole page"),
+        (HEAD.encode()[:90], "is not whole|holds neither|no whole page"),
     ],
 )
 def test_an_export_without_one_whole_page_says_what_is_there_instead(tmp_path, data, words):
@@ -92,8 +92,8 @@ def test_a_packed_file_that_was_cut_says_where_it_ends_and_not_that_the_wiki_is_
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "an empty list, there is no entity in it"),
-        ("[\n]\n", "an empty list, there is no entity in it"),
+        ("[]", "it is an empty list"),
+        ("[\n]\n", "it is an empty list"),
         ('{"a": 1}', "has an id"),
         ('[\n{"a": 1},\n{"b": 2}\n]\n', "has an id"),
         ("id,name\n1,Ada\n", "line 1 begins with b'id,name"),
@@ -102,7 +102,7 @@ def test_a_packed_file_that_was_cut_says_where_it_ends_and_not_that_the_wiki_is_
 def test_json_without_an_entity(tmp_path, text, words):
     for path, data in ((tmp_path / "x.json", text.encode()), (tmp_path / "x.json.gz", gzip.compress(text.encode()))):
         path.write_bytes(data)
-        with pytest.raises(SourceError, match=rf"holds not one entity .*{words}"):
+        with pytest.raises(SourceError, match=rf"holds no entity .*{words}"):
             name_entities([path])
 
 
@@ -112,7 +112,7 @@ def test_tables_without_rows(tmp_path):
     path.write_bytes(props(1, 0))
     assert look_at(path, "page_props") is None
     path.write_bytes(page_table(1, 0))
-    assert "the table has no row, and every wiki has pages" in refused(path, "page")
+    assert "the table has no rows, but every wiki has pages" in refused(path, "page")
     path.write_bytes(table(CREATE, "page_props", []))
     assert "no column 'page_id' in table page_props" in refused(path, "page")
 

@@ -119,7 +119,7 @@ def _null(value):
             "byte 361 .*: a statement begins here with a text that is not closed",
         ),
         (lambda sql: "-- MySQL dump 10.19\n" + sql, DamageError, "ends here, without mysqldump's '-- Dump completed'"),
-        (lambda sql: "", SourceError, "no CREATE TABLE in there"),
+        (lambda sql: "", SourceError, "no CREATE TABLE in the file"),
         (
             lambda sql: sql[:-20],
             DamageError,

@@ -357,7 +357,7 @@ def test_ever_more_rubbish_is_counted_not_listed():
         (lambda head: head.replace("</siteinfo>", "</siteimfo>"), r"the <siteinfo> at byte 93 is not whole"),
         (lambda head: head.replace("<siteinfo>", "<siteimfo>"), r"is not whole, in a head of \d+ bytes"),
         (lambda head: head.replace('key="1"', 'key="x"'), "at byte 93 cannot be read .invalid literal"),
-        (lambda head: head.replace('key="1"', 'key="118"'), "namespace 118: out of range, or told twice"),
+        (lambda head: head.replace('key="1"', 'key="118"'), "namespace 118: out of range, or given twice"),
         (lambda head: head.replace('key="1"', 'key="99999999999"'), "namespace 99999999999: out of range"),
         (lambda head: head.replace("namespace", "nomespace"), "names no namespaces, but has <nomespaces>"),
         (lambda head: head.replace("Talk", "&a;"), "undefined entity: line 1"),

@@ -201,7 +201,7 @@ def test_a_node_that_does_not_see_the_folder_is_named(nodes, tmp_path, monkeypat
         yield
 
     monkeypatch.setattr(cluster, "locked", elsewhere)
-    with pytest.raises(SettingsError, match=f"^engine ray: node .* does not see {tmp_path}; the home must lie on"):
+    with pytest.raises(SettingsError, match=f"^engine ray: node .* does not see {tmp_path}; the home must be on"):
         list(map_items(work, ["a"], tmp_path, 1))
 
 
@@ -316,7 +316,7 @@ def test_ray_of_our_own_is_begun_and_ended_and_leaves_nothing(tmp_path):
         assert not list(Path(short).iterdir())
     assert not list((tmp_path / "home").iterdir())
     refused, first = done.stdout.splitlines()[0], done.stdout.splitlines()[-1]
-    assert refused.startswith("ray_address: no Ray cluster that we can use answers at '127.0.0.1:1' (")
+    assert refused.startswith("ray_address: no usable Ray cluster answers at '127.0.0.1:1' (")
     assert first == "item-00000 with ['mark']"
     assert done.stderr.rstrip().endswith("KeyboardInterrupt"), "who had SIGTERM keeps it"
     (trace,) = tmp_path.glob("sleeps-*")

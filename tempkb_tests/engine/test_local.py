@@ -110,7 +110,7 @@ def test_a_meter_says_rate_and_time_left_in_lines():
     with Meter("reading", 2_000_000, lines.append) as meter:
         meter.at(500_000)
         assert lines == [], "not more often than every fifteen seconds"
-        meter._told -= 20
+        meter._logged_at -= 20
         meter.at(1_000_000)
     assert lines[0].startswith("reading: 50% of 2.0 MB, ")
     assert lines[0].endswith("s left")

@@ -6,9 +6,8 @@ import dagster as dg
 import pyarrow as pa
 import pytest
 
-from tempkb.definitions import assets_of
+from tempkb.definitions import assets_of, checks_of
 from tempkb.mentions.checking import NOT_COUNTED, PRIORS_THAT_DO_NOT_ADD_UP, misplaced_surfaces
-from tempkb.mentions.checks import surfaces_stand_in_their_texts, the_index_counts_every_mention
 from tempkb.mentions.room import ROOM
 from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.origins import inputs_of, settings_of
@@ -72,8 +71,9 @@ def test_priors_and_counts_that_do_not_add_up_are_found(built):
     assert [(str(row[0]), row[1]) for row in broken(built, NOT_COUNTED, INDEX)] == [("2020-04-01", 6)]
 
 
-def is_passed(store, check, key, instance, *assets):
+def is_passed(store, name, key, instance, *assets):
     """Run a check about a window, after the assets that are named."""
+    (check,) = (one for one in checks_of(ROOM, store.home) for key_of in one.check_keys if key_of.name == name)
     selection = dg.AssetSelection.checks(check)
     result = dg.materialize(
         [*assets_of(ROOM, store.home), check],
@@ -91,15 +91,16 @@ def test_a_run_checks_the_quarters_that_it_has_written(built):
     """The first run finds all clean and writes nothing; asked by itself, the check looks at everything."""
     spoil(built, PAGE_LINKS, "2020-01-01", "surface", "Too")
     with dg.DagsterInstance.ephemeral() as instance:
-        assert is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance, PAGE_TEXTS.name, PAGE_LINKS.name)
-        assert not is_passed(built, surfaces_stand_in_their_texts, "2020-04-01", instance)
+        name = "surfaces_stand_in_their_texts"
+        assert is_passed(built, name, "2020-04-01", instance, PAGE_TEXTS.name, PAGE_LINKS.name)
+        assert not is_passed(built, name, "2020-04-01", instance)
 
 
 def test_a_run_checks_its_own_windows(built):
     spoil(built, INVERTED_INDEX, "2020-01-01", "n_mentions", 7)
     with dg.DagsterInstance.ephemeral() as instance:
-        assert is_passed(built, the_index_counts_every_mention, "2020-04-01", instance)
-        assert not is_passed(built, the_index_counts_every_mention, "2020-01-01", instance)
+        assert is_passed(built, "the_index_counts_every_mention", "2020-04-01", instance)
+        assert not is_passed(built, "the_index_counts_every_mention", "2020-01-01", instance)
 
 
 def test_questions_do_not_see_one_anothers_views(built):

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(not FOLDER, reason="TEMPKB_REAL_DATA names no folder with real dumps"),
 ]
-NOT_JSON = r"no JSON of Wikidata \(line 1: Object missing required field"
+NOT_JSON = r"not Wikidata's JSON \(line 1: Object missing required field"
 DUMPS = Path(FOLDER or ".").resolve() / "dumps"
 LARGE = "maribelacosta+wikiwho/large.xml.lzma"
 
@@ -161,7 +161,7 @@ def test_every_real_file_is_whole_or_tells_what_is_lost():
         counts[found.form, "refused" if found.is_refused else "told" if found.told else "whole"] += 1
         expected, is_refused = DAMAGED.get(name, ("", False))
         if name not in DAMAGED and is_foreign(name):
-            expected, is_refused = "holds neither|no JSON of Wikidata", True
+            expected, is_refused = "holds neither|not Wikidata's JSON", True
         assert found.is_refused == is_refused, (name, found)
         assert not is_refused or Path(name).name in found.told
         assert re.search(expected, found.told) if expected else not found.told, (name, found)

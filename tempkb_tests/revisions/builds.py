@@ -16,7 +16,7 @@ NS_ALL = {"namespaces": "all", "workers": 1}
 def build_files(*paths: Path, until: date | None = None, since: date | None = None, rebuild: bool = False, **settings):
     """Build all windows of the home that the environment names; return (store, report, windows)."""
     home = load_home(**{**NS_ALL, **settings})
-    dump = name_dump(paths, home.asked_wiki)
+    dump = name_dump(paths, home.chosen_wiki)
     store = Store(home, TABLES)
     horizon = until or horizon_day(dump)
     known = windows_until(home.settings.first_window, horizon, home.settings.granularity)

@@ -277,7 +277,7 @@ def test_namespaces_are_those_at_the_cut(home_folder, tmp_path):
 def test_an_html_page_is_no_export(home_folder, tmp_path):
     path = tmp_path / "testwiki-20210101-history.xml"
     path.write_bytes(b"<html><body>404 not found</body></html>")
-    with pytest.raises(SourceError, match="holds not one whole page .it is an HTML page"):
+    with pytest.raises(SourceError, match="holds no whole page .it is an HTML page"):
         build_files(path)
 
 

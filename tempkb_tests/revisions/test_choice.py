@@ -56,7 +56,7 @@ def test_a_home_keeps_to_its_part(home_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_PAGES", "1/3")
     build_files(path)
     monkeypatch.setenv("TEMPKB_PAGES", "all")
-    with pytest.raises(SettingsError, match="pages: home .* was made with 1/3, but the settings say all"):
+    with pytest.raises(SettingsError, match="pages: home .* was made with 1/3, but the settings have all"):
         build_files(path)
 
 

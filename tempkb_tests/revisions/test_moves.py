@@ -1,6 +1,6 @@
 import pytest
 
-from tempkb.revisions.moves import Remark, may_tell_of_move, names_over_time, naming_at
+from tempkb.revisions.moves import Remark, may_be_move, names_over_time, naming_at
 from tempkb.titles import Site, Title
 
 DRAFTS = Site("demowiki", {0: "", 1: "Talk", 2: "User", 118: "Draft"})
@@ -79,6 +79,6 @@ def test_the_title_just_before_a_cut(cut, title):
 
 
 def test_the_cheap_test_on_bytes():
-    assert may_tell_of_move(b"Drizzle moved to Rain")
-    assert may_tell_of_move(b"verschob [[A]] nach [[B]]")
-    assert not may_tell_of_move(b"rv to the last version by [[User:B]]")
+    assert may_be_move(b"Drizzle moved to Rain")
+    assert may_be_move(b"verschob [[A]] nach [[B]]")
+    assert not may_be_move(b"rv to the last version by [[User:B]]")

@@ -11,10 +11,10 @@ import pytest
 
 from tempkb.api import open_store
 from tempkb.errors import ContractError
+from tempkb.planning.requests import Request, windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
-from tempkb.selection import Request, windows_to_read
 from tempkb.windows import windows_until
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 

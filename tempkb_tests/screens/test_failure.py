@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 from dagster._utils.error import serializable_error_info_from_exc_info
 
-from tempkb import run
+from tempkb import jobs
 from tempkb.cli import main
 from tempkb.engine.items import attempt
 from tempkb.failures import in_words, innermost, windows_in_words
@@ -26,11 +26,11 @@ from tempkb.screens import failure, status
 from tempkb.settings import in_shell
 
 ROOM = (
-    "make room, then give the same command again; old versions of partitions go with: tempkb gc; a dump goes with: "
+    "make room, then run the same command again; old versions of partitions are deleted by: tempkb gc; a dump by: "
     "tempkb rm --dump ID"
 )
-WRITE = "let this user write there, or take another home: TEMPKB_HOME=..."
-MOUNT = "see that the disk is mounted, well and not full, then give the same command again"
+WRITE = "let this user write there, or use another home: TEMPKB_HOME=..."
+MOUNT = "check that the disk is mounted, healthy and not full, then run the same command again"
 HERE = Path(__file__).parent
 HOME = f"home {HERE}"
 DUCKDB_FULL = 'IO Error: Could not write file "/h/tempkb.duckdb": No space left on device'
@@ -56,16 +56,16 @@ MACHINE = [
     (of_system(errno.EIO), f"/h/lake/it's [a]: Input/output error; {MOUNT}"),
     (
         of_system(errno.ENOENT),
-        "/h/lake/it's [a]: No such file or directory; was it moved or removed, or is a disk not mounted? "
-        "Put it back or name another, then give the same command again",
+        "/h/lake/it's [a]: No such file or directory; it may have been moved or removed, or a disk is "
+        "not mounted. Put it back or name another, then run the same command again",
     ),
-    (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; take a shorter name"),
+    (of_system(errno.ENAMETOOLONG), "/h/lake/it's [a]: File name too long; use a shorter name"),
     (
         FileNotFoundError(
             2, "Failed to open local file '/h/.draft'. Detail: [errno 2] No such file or directory", "/h/it's"
         ),
-        "/h/it's: No such file or directory; was it moved or removed, or is a disk not mounted? Put it back or name another, "
-        "then give the same command again",
+        "/h/it's: No such file or directory; it may have been moved or removed, or a disk is not "
+        "mounted. Put it back or name another, then run the same command again",
     ),
     (
         OSError("[Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device"),
@@ -76,7 +76,7 @@ MACHINE = [
         duckdb.OutOfMemoryException(
             "Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"
         ),
-        f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; take fewer workers (TEMPKB_WORKERS=1) or a machine "
+        f"{HOME}: Out of Memory Error: failed to pin block of size 256.0 KiB; use fewer workers (TEMPKB_WORKERS=1) or a machine "
         "with more memory",
     ),
     (sqlite3.OperationalError("database or disk is full"), f"{HOME}: database or disk is full; {ROOM}"),
@@ -97,7 +97,7 @@ MACHINE = [
         chained(sqlite3.OperationalError("unable to open database file")),
         f"{HOME}: unable to open database file; {WRITE}",
     ),
-    (MemoryError(), "memory ran out; take fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
+    (MemoryError(), "memory ran out; use fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
 ]
 OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Error: no table"), AssertionError()]
 
@@ -129,8 +129,8 @@ def test_a_home_that_has_vanished_is_told_whatever_stumbled_over_it(monkeypatch,
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "it's gone"))
     for error in (sqlite3.OperationalError("unable to open database file"), sqlite3.OperationalError("disk I/O error")):
         assert in_words(error) == (
-            f"home {tmp_path}/it's gone: is not there ({error}); was it moved or removed, or is a disk not mounted? Put it "
-            "back or name another, then give the same command again"
+            f"home {tmp_path}/it's gone: does not exist ({error}); it may have been moved or removed, or a disk is "
+            "not mounted. Put it back or name another, then run the same command again"
         )
 
 
@@ -151,7 +151,7 @@ def test_a_mistake_of_ours_keeps_its_name_and_says_where_to_report_it(error):
         (
             KeyboardInterrupt(),
             130,
-            "tempkb: interrupted; what is finished stays, and the same command goes on from there\n",
+            "tempkb: interrupted; what is finished is kept, and the same command continues from there\n",
         ),
     ],
     ids=["system", "duckdb", "sqlite", "Ctrl-C"],
@@ -215,7 +215,7 @@ def test_ctrl_c_ends_a_process_with_the_code_of_a_shell(tmp_path):
         time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         assert running.stderr.read().splitlines() == [
-            "tempkb: interrupted; what is finished stays, and the same command goes on from there"
+            "tempkb: interrupted; what is finished is kept, and the same command continues from there"
         ]
     assert running.returncode == 130
 
@@ -229,8 +229,8 @@ def test_a_full_standard_output_is_not_blamed_on_the_home(home_folder, capsys, b
         main(["tables"])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
-        "tempkb: standard output: could not be written to its end (No space left on device), so what it has got is not "
-        "whole. Send it to where there is room, then give the same command again\n"
+        "tempkb: standard output: could not be written completely (No space left on device), so the output is not "
+        "complete. Send it to a place with enough room, and type the same command again\n"
     )
 
 
@@ -246,7 +246,7 @@ def test_several_failures_have_a_line_each_and_are_counted(capsys):
     assert capsys.readouterr().err.splitlines() == [
         "failed: window a: torn",
         "failed: window b: empty",
-        "tempkb: 2 failures, as told above; what is finished stays",
+        "tempkb: 2 failures, see above; what is finished is kept",
     ]
     with pytest.raises(SystemExit):
         failure.fail_all(["window a: torn"])
@@ -263,11 +263,11 @@ def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, c
         raise dagster.Failure(windows_in_words(bad, "mentions"))
 
     result = dagster.GraphDefinition("steps", node_defs=[step]).execute_in_process(raise_on_error=False)
-    failures = list(run._failures(result))
-    status.print_summary(run.Summary([*bad, "2021-10-01"], failures))
+    failures = list(jobs._failures(result))
+    status.print_summary(jobs.Summary([*bad, "2021-10-01"], failures))
     said = capsys.readouterr().out.splitlines()
     assert said[-3:] == [
         f"failed: mentions of window 2021-01-01 was not built: {torn.replace('tempkb', f'TEMPKB_HOME={home_folder} tempkb')}",
         "failed: mentions of 2 windows (2021-04-01 to 2021-07-01) was not built: found none",
-        "2 failures; 0 of 4 windows stand.",
+        "2 failures; 0 of 4 windows are built.",
     ]

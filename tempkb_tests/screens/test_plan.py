@@ -82,7 +82,7 @@ def test_what_has_come_already_need_not_be_fetched(server, tmp_path):
 def test_a_limit_of_bandwidth_makes_it_longer(server, tmp_path):
     (*_, fetch_in, _, _, _), done = planned(server, tmp_path / "home", "simplewiki", TEMPKB_BANDWIDTH="1")
     assert fetch_in == "50 min"
-    assert "reckoned at 1 MB/s (the limit that is set)" in done.stdout
+    assert "Times are for 1 MB/s of download (the setting bandwidth)" in done.stdout
 
 
 def test_windows_that_no_dump_reaches_are_named(server, tmp_path):

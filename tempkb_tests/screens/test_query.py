@@ -106,7 +106,7 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
     ("query", "words"),
     [
         ("COPY facts TO '/tmp/x.csv'", "does not only read. tempkb sql runs one statement that reads"),
-        ("SELECT 1; SELECT 2", "the query holds 2 statements; expected one"),
+        ("SELECT 1; SELECT 2", "the query has 2 statements; expected one"),
         (" -- nothing", "the query is empty. tempkb sql runs one statement that reads"),
         ("FROM read_csv('/etc/passwd')", 'Cannot access file "/etc/passwd"'),
         (
@@ -114,8 +114,8 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
             "it needs DuckDB's extension sqlite_scanner, and no extension is loaded here. tempkb sql reads the published "
             "tables of the home and no other files (see which there are: TEMPKB_HOME=",
         ),
-        ("FROM '/etc/passwd'", "'/etc/passwd' is no table of the home. tempkb sql reads the published tables"),
-        ("FROM 'rows.xlsx'", "'rows.xlsx' is no table of the home. tempkb sql reads the published tables"),
+        ("FROM '/etc/passwd'", "'/etc/passwd' is not a table of the home. tempkb sql reads the published tables"),
+        ("FROM 'rows.xlsx'", "'rows.xlsx' is not a table of the home. tempkb sql reads the published tables"),
         ("FROM postgres_scan('a', 'b', 'c')", "there is no table function postgres_scan here. tempkb sql reads"),
     ],
 )
@@ -138,7 +138,7 @@ def test_a_mistyped_table_is_refused_with_the_nearest_and_where_to_see_all(sql):
     code, _, error = sql("FROM stable_snapshot")
     assert code == 1
     assert 'Did you mean "stable_snapshots"?' in error
-    assert re.fullmatch(r"See which tables there are: TEMPKB_HOME=\S.* tempkb tables", error.splitlines()[-1])
+    assert re.fullmatch(r"List the tables: TEMPKB_HOME=\S.* tempkb tables", error.splitlines()[-1])
 
 
 def test_one_form_at_a_time(sql, tmp_path):
@@ -220,7 +220,7 @@ def test_dagster_loads_its_definitions_for_such_a_home(demo_home, monkeypatch):
     import dagster as dg
 
     from tempkb.definitions import defs
-    from tempkb.run import dagster_at
+    from tempkb.instance import dagster_at
     from tempkb.settings import load_home
 
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))

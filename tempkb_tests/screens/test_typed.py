@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb.cli import main
-from tempkb.run import Summary
+from tempkb.jobs import Summary
 from tempkb.screens import console
 from tempkb.screens.status import print_summary
 from tempkb.settings import at_home
@@ -73,7 +73,7 @@ def test_a_home_of_an_unknown_user_is_refused(monkeypatch):
     done = CliRunner().invoke(main, ["status"])
     assert (done.exit_code, done.stderr) == (
         1,
-        "tempkb: TEMPKB_HOME: '~nobody-of-that-name/home' names the folder of a user who is not known here\n",
+        "tempkb: TEMPKB_HOME: '~nobody-of-that-name/home' names the folder of a user whom this system does not know\n",
     )
 
 

@@ -9,10 +9,11 @@ from click.testing import CliRunner
 from tempkb import release_runs
 from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, alone, mark_built
-from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
-from tempkb.run import Summary
+from tempkb.jobs import Summary
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home
@@ -21,8 +22,8 @@ from tempkb.store.drafts import Provenance
 
 def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, capsys):
     home = load_home()
-    asked = releases.create(home, "small", make_design("small", [date(2022, 1, 1)]), "mine")
-    releases.keep(home, asked)
+    asked = create(home, TEMPEL, "small", make_design("small", [date(2022, 1, 1)]), "mine")
+    keep(home, asked)
     print_status()
     said = " ".join(capsys.readouterr().out.split())
     assert (
@@ -39,14 +40,14 @@ def test_a_release_that_is_not_finished_is_named_with_what_to_type(home_folder, 
     with mock.patch.object(release_runs, "_build", return_value=Summary()) as build:
         done = CliRunner().invoke(main, ["release", "finish", "mine"])
     assert (done.exit_code, done.output) == (0, "release mine is built.\n")
-    assert build.call_args.args[1:] == ("build_tempel", "mine")
+    assert build.call_args.args[1:] == (TEMPEL, asked)
 
 
 def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_it(home_folder, capsys):
     """A step had written two partitions, which were not published yet; a whole release beside it is compared as ever."""
     home = load_home()
     for name in ("mine", "whole"):
-        releases.keep(home, releases.create(home, "small", make_design("small", [date(2022, 1, 1)]), name))
+        keep(home, create(home, TEMPEL, "small", make_design("small", [date(2022, 1, 1)]), name))
     store = open_store()
     store.publish()
     places = [
@@ -59,7 +60,7 @@ def test_verify_names_a_release_whose_run_was_killed_and_not_each_partition_of_i
         print_verification([], "")
     said = capsys.readouterr().out.splitlines()
     assert said[-2] == (
-        "release mine: found it not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
+        "release mine: not finished, since a run of it was killed: 2 partitions of it are built; expected all of "
         f"it. Finish it: TEMPKB_HOME={home_folder} tempkb release finish mine"
     )
     assert not [line for line in said[:-2] if "mine" in line]

@@ -143,24 +143,15 @@ def whole() -> list[str]:
 
 def mend() -> list[str]:
     """Build what there is to build, and type the releases again; return what failed."""
-    from tempkb.benchmarks.ecbd import releases as ecbd
-    from tempkb.benchmarks.fact_queries import releases as facts
-    from tempkb.benchmarks.register import benchmark_of, release_names
-    from tempkb.benchmarks.tempel import releases as tempel
-    from tempkb.release_runs import build_ecbd, build_facts, build_tempel
-    from tempkb.run import build
-    from tempkb.selection import Request
+    from tempkb.benchmarks.register import release_names
+    from tempkb.planning.building import build
+    from tempkb.planning.requests import Request
+    from tempkb.release_runs import finish_release
     from tempkb.settings import load_home
 
     failures, home = build(Request()).failures, load_home()
     for name in release_names(home):
-        benchmark = benchmark_of(home, name)
-        if benchmark == "tempel":
-            failures += build_tempel(tempel.load(home, name)).failures
-        elif benchmark == "ecbd":
-            failures += build_ecbd(ecbd.load(home, name)).failures
-        else:
-            failures += build_facts(facts.load(home, name)).failures
+        failures += finish_release(name).failures
     return failures
 
 

@@ -3,15 +3,16 @@
 import pyarrow as pa
 
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import INT64, STRING
 
 TOWNS = Table(
     name="towns",
     meaning="Towns of a test; it's quoted.",
     columns=(
-        Column("region", pa.string(), "region, the partition"),
-        Column("town_id", pa.int64(), "number of the town"),
-        Column("name", pa.string(), "its name"),
-        Column("n_people", pa.int64(), "how many live there"),
+        Column("region", STRING, "region, the partition"),
+        Column("town_id", INT64, "number of the town"),
+        Column("name", STRING, "its name"),
+        Column("n_people", INT64, "how many live there"),
     ),
     key=("town_id", "name"),
     family=Family.WINDOW,

@@ -228,7 +228,7 @@ def test_a_damaged_version_is_not_put_back(store):
     write(store, people=2)
     flip(old.folder / "part-00000.parquet", 1000)
     damage._SUMS.clear()
-    with pytest.raises(StoredDamageError, match="cannot be put back"):
+    with pytest.raises(StoredDamageError, match="cannot be restored"):
         store.lake.restore(old)
     assert store.read("towns")["n_people"].to_pylist()[0] == 2
 
@@ -402,7 +402,7 @@ def test_a_note_of_damage_to_a_file_that_was_replaced_since_says_nothing(store):
             duckdb.IOException(
                 "IO Error: Trying to read a database file with version number 99, but we can only read 64"
             ),
-            "this DuckDB does not read .* tempkb leaves it as it is",
+            "this version of DuckDB cannot read .* tempkb leaves it as it is",
         ),
     ],
 )

@@ -17,6 +17,7 @@ from tempkb.store.locks import Patience
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, View
+from tempkb.store.types import INT32, STRING, list_of, struct_of
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 
@@ -138,7 +139,7 @@ def test_a_view_over_files_of_an_earlier_declaration_has_the_later_columns_too(s
     # A home was built before a column came; its files stay as they are until their windows are built again.
     write(store, "north", 2, table=dataclasses.replace(TOWNS, persist="view"))
     later = dataclasses.replace(
-        TOWNS, persist="view", columns=(*TOWNS.columns, Column("holes", pa.list_(pa.int32()), "where"))
+        TOWNS, persist="view", columns=(*TOWNS.columns, Column("holes", list_of(INT32), "where"))
     )
     grown = with_table(store, later)
     assert grown.publish().left == 0
@@ -219,20 +220,19 @@ def test_a_moved_home_finds_its_files_again(store, tmp_path, monkeypatch):
 
 
 def test_lists_and_structs_come_in_whole(home_folder):
-    import pyarrow as pa
 
-    answer = pa.struct([("name", pa.string()), ("others", pa.list_(pa.string()))])
+    answer = struct_of(("name", STRING), ("others", list_of(STRING)))
     table = dataclasses.replace(
         TOWNS,
         columns=(
             *TOWNS.columns,
-            Column("rivers", pa.list_(pa.string()), "r"),
-            Column("answers", pa.list_(answer), "a"),
+            Column("rivers", list_of(STRING), "r"),
+            Column("answers", list_of(answer), "a"),
         ),
     )
     rows = towns("north", 1)
     rows = rows.append_column("rivers", pa.array([["Aa", "Bee"]], pa.list_(pa.string())))
-    rows = rows.append_column("answers", pa.array([[{"name": "Ada", "others": ["A."]}]], pa.list_(answer)))
+    rows = rows.append_column("answers", pa.array([[{"name": "Ada", "others": ["A."]}]], pa.list_(answer.arrow)))
     store = with_table(None, table)
     store.write(table, "north", [rows], Provenance())
     store.publish()
@@ -292,7 +292,6 @@ def test_a_question_follows_its_table_when_that_becomes_a_view(home_folder, monk
 
 
 def test_rows_for_people_hold_any_date():
-    import pyarrow as pa
 
     days = pa.array([-735_000, 0, None], pa.int32()).cast(pa.date32())
     rows = plain_rows(pa.table({"day": days, "other": pa.array([0, 1, 2], pa.int32()).cast(pa.date32())}))

@@ -2,12 +2,15 @@
 
 import errno
 import os
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
-from tempkb.errors import ContractError, SettingsError
+from tempkb.errors import ContractError, SettingsError, StoredDamageError
 from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.tables import Column
+from tempkb.store.types import STRING
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
 
 NOTHING = Provenance()
@@ -83,6 +86,29 @@ def test_the_full_disk_leaves_the_old_version(store, monkeypatch):
     monkeypatch.setattr(os, "fsync", real)
     assert store.lake.current("towns", "north") == before
     assert list((store.lake.root / "_staging").iterdir()) == []
+
+
+def test_a_version_fits_a_declaration_with_the_same_columns_whatever_they_are_said_to_mean(store):
+    version = write(store, "north", towns("north", 3))
+    *others, last = TOWNS.columns
+    reworded = [replace(column, meaning=f"{column.meaning}, in other words") for column in TOWNS.columns]
+    assert version.fits(TOWNS)
+    assert version.fits(replace(TOWNS, meaning="Settlements.", columns=tuple(reworded)))
+    assert not version.fits(replace(TOWNS, columns=tuple(others)))
+    assert not version.fits(replace(TOWNS, columns=(*TOWNS.columns, Column("river", STRING, "its river"))))
+    assert not version.fits(replace(TOWNS, columns=(*others, replace(last, type=STRING))))
+    assert not version.fits(replace(TOWNS, columns=(*others, replace(last, name="people"))))
+
+
+def test_a_damaged_file_does_not_show_its_columns(store):
+    version = write(store, "north", towns("north", 4))
+    path = version.places()[0]
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(StoredDamageError, match="towns north, part-00000.parquet: found sha256"):
+        version.fits(replace(TOWNS, meaning="Places with people, some of them damaged."))
 
 
 def test_garbage_is_old_versions_and_drafts_of_dead_runs(store):

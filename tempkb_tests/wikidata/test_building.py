@@ -342,7 +342,7 @@ def test_a_run_killed_between_two_tables_is_done_again_and_forgets_no_damage(tmp
     write_lines(tmp_path / "wikidata-20200101-all.json", [*WORLD, item("Q8", "Eight", "Eight")])
     assert not building.is_current(store, name_entities([tmp_path / "wikidata-20200101-all.json"]))
     monkeypatch.setenv("TEMPKB_LANGUAGES", "fr")
-    with pytest.raises(SettingsError, match="languages: home .* was made with en, but the settings say fr"):
+    with pytest.raises(SettingsError, match="languages: home .* was made with en, but the settings have fr"):
         read_home(tmp_path, monkeypatch, {})
 
 

@@ -5,19 +5,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.store.drafts import Provenance
-from tempkb.store.promises import broken
-from tempkb.wikidata.checks import NOT_COUNTED, RIVALS_THAT_ARE_NONE, STRANGERS, WINDOWS_BEYOND_THE_DUMP
-from tempkb.wikidata.tables import FACTS, LATE_EDITS, TABLES, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+from tempkb.store.promises import Subject
+from tempkb.wikidata.checking import PROMISES
+from tempkb.wikidata.tables import FACTS, LATE_EDITS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
 from tempkb_tests.wikidata.items import read_home
 from tempkb_tests.wikidata.test_building import DAY, WORLD
-
-NAMES = {table.name: table for table in TABLES}
-QUERIES = {
-    "strangers": STRANGERS,
-    "counts": NOT_COUNTED,
-    "rivals": RIVALS_THAT_ARE_NONE,
-    "windows": WINDOWS_BEYOND_THE_DUMP,
-}
 
 
 @pytest.fixture
@@ -26,16 +18,16 @@ def store(tmp_path, monkeypatch):
 
 
 def test_all_pass(store):
-    assert {name: broken(store, query, NAMES) for name, query in QUERIES.items()} == dict.fromkeys(QUERIES, [])
+    assert [promise.broken(store, Subject()) for promise in PROMISES] == [[], [], [], []]
 
 
 @pytest.mark.parametrize(
     ("check", "table", "column", "value"),
     [
-        ("strangers", FACTS, "subject_id", "Q77"),
-        ("counts", WIKIDATA_ENTITIES, "n_statements", 1),
-        ("rivals", UNDATED_STATEMENTS, "contradicts", False),
-        ("windows", LATE_EDITS, "n_facts_now", 99),
+        ("subjects_are_known", FACTS, "subject_id", "Q77"),
+        ("statements_are_counted", WIKIDATA_ENTITIES, "n_statements", 1),
+        ("undated_statements_contradict_as_told", UNDATED_STATEMENTS, "contradicts", False),
+        ("late_edits_add_up", LATE_EDITS, "n_facts_now", 99),
     ],
 )
 def test_each_can_fail(store, check, table, column, value):
@@ -45,4 +37,7 @@ def test_each_can_fail(store, check, table, column, value):
     values = [value, *rows[column].to_pylist()[1:]]
     rows = rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
     store.write(table, version.partition, [rows], Provenance())
-    assert broken(store, QUERIES[check], NAMES)
+    (promise,) = (one for one in PROMISES if one.name == check)
+    assert promise.broken(store, Subject())
+    assert promise.broken(store, Subject([version.partition]))
+    assert not promise.broken(store, Subject(["another dump"])), "what is wrong with one dump is no affair of another"

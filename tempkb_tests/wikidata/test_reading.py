@@ -114,8 +114,8 @@ def test_a_cut_file_keeps_what_is_whole_and_says_where_it_breaks(tmp_path, pack,
     [
         (b"", "is empty"),
         (b"<mediawiki>", "expected Wikidata's JSON"),
-        (b'{"a": 1}', "no JSON of Wikidata"),
-        (b"[1, 2]", "no JSON of Wikidata"),
+        (b'{"a": 1}', "not Wikidata's JSON"),
+        (b"[1, 2]", "not Wikidata's JSON"),
     ],
 )
 def test_what_is_no_dump_is_refused_by_name(tmp_path, data, why):

@@ -1,1 +1,1 @@
-"""DynamicTempLAMA: facts by quarter, month, week or year, and what changed between them."""
+"""DynamicTempLAMA: queries about facts by quarter, month, week or year, and their changes (Margatina et al., 2023)."""

@@ -1,4 +1,4 @@
-"""From spells and queries to what changed, and to how many tokens answers have. Knows nothing of Dagster."""
+"""Builds the changes between windows, and counts the tokens of answers. Does not use Dagster."""
 
 import hashlib
 from collections import Counter
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.changes import make_changes
 from tempkb.benchmarks.dynamic_templama.handovers import find_handovers
-from tempkb.benchmarks.dynamic_templama.released_changes import Asked, released_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Query, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.building import read_release
 from tempkb.benchmarks.fact_queries.queries import partition_of
@@ -30,23 +30,23 @@ Log = Callable[[str], None]
 
 
 def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
-    """Write the changes of every window but the first that do not stand, and return all.
+    """Write the changes of every window but the first, unless they are built, and return the versions of all windows.
 
     Raises:
         ContractError: the queries of a window are not built.
     """
     windows = release.design.windows()
-    standing = {
+    built = {
         window: store.lake.current(DYNAMIC_TEMPLAMA_CHANGES.name, partition_of(release.name, window))
         for window in windows[1:]
     }
-    if all(standing.values()):
-        return [version for version in standing.values() if version is not None]
+    if all(built.values()):
+        return [version for version in built.values() if version is not None]
     study = read_release(store, release)
     handovers = find_handovers(study, release.design) if release.design.changes == "handover" else None
     versions = []
     for before, window in pairwise(windows):
-        version = standing[window]
+        version = built[window]
         if version is None:
             earlier, now = (_queries(store, partition_of(release.name, one)) for one in (before, window))
             rows = (
@@ -65,12 +65,12 @@ def build_changes(store: Store, release: Release, log: Log) -> list[Version]:
 
 
 def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
-    """Add to `answer_tokens` how many tokens each answer of a release has, by a tokenizer.
+    """Add the number of tokens of each answer of a release to `answer_tokens`.
 
     Args:
-        store: where the release stands.
-        release: one that is built.
-        tokenizer: a `tokenizer.json`; nothing in it is ever run.
+        store: the store with the release.
+        release: a release that is built.
+        tokenizer: a `tokenizer.json`; no code in it is run.
 
     Raises:
         SettingsError: the tokenizer cannot be read.
@@ -96,7 +96,7 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         answers = connection.execute(
             "SELECT object_id, any_value(object_label), any_value(dump_id) FROM spells GROUP BY ALL ORDER BY object_id"
         ).fetchall()
-    # As within a sentence, whose words have a blank before them.
+    # As within a sentence, where a space precedes each word.
     counts = [
         len(one.ids) for one in read.encode_batch([f" {label}" for _, label, _ in answers], add_special_tokens=False)
     ]
@@ -113,9 +113,9 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
         }
         for (one, label, dump_id), n in zip(answers, counts, strict=True)
     ]
-    told = iter([pa.Table.from_pylist(rows, ANSWER_TOKENS.schema)])
+    tokens = iter([pa.Table.from_pylist(rows, ANSWER_TOKENS.schema)])
     inputs = {f"{spells.table} {spells.partition}": spells.version, f"tokenizer {name}": digest}
-    return store.add(ANSWER_TOKENS, release.name, told, Provenance(inputs), prefer="new")
+    return store.add(ANSWER_TOKENS, release.name, tokens, Provenance(inputs), prefer="new")
 
 
 def _queries(store: Store, partition: str) -> Version:
@@ -126,20 +126,20 @@ def _queries(store: Store, partition: str) -> Version:
 
 
 def _as_released(before: Version, now: Version, release: Release, window: Window) -> pa.Table:
-    """The changes by the released rule, on texts and names; an answer listed twice counts twice.
+    """The changes by the released rule, on texts and names; an answer that is listed twice counts twice.
 
-    The rule may count one item under two classes, where subjects share a name:
-    then the class met first stands, and the count is of both.
+    If subjects have the same name, the rule may count one item in two classes. Its
+    row then has the class that came first, and the count of both.
     """
-    earlier, later = (_asked(version) for version in (before, now))
+    earlier, later = (_queries_of(version) for version in (before, now))
     previous: dict[tuple[str, str], list[str]] = {}
     for one in earlier:
         row = one.source
         previous[row["subject_id"], row["relation"]] = [answer["entity_id"] for answer in row["answers"]]
     counted: Counter[tuple[str, str, str]] = Counter()
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for change, asked, at in released_changes(earlier, later):
-        row = asked.source
+    for change, query, at in released_changes(earlier, later):
+        row = query.source
         key = (row["subject_id"], row["relation"], row["answers"][at]["entity_id"])
         counted[key] += 1
         rows.setdefault(
@@ -161,14 +161,14 @@ def _as_released(before: Version, now: Version, release: Release, window: Window
                 "granularity": row["granularity"],
             },
         )
-    told = [{**rows[key], "n_times": counted[key]} for key in sorted(rows)]
-    return pa.Table.from_pylist(told, DYNAMIC_TEMPLAMA_CHANGES.schema)
+    changes = [{**rows[key], "n_times": counted[key]} for key in sorted(rows)]
+    return pa.Table.from_pylist(changes, DYNAMIC_TEMPLAMA_CHANGES.schema)
 
 
-def _asked(version: Version) -> list[Asked]:
+def _queries_of(version: Version) -> list[Query]:
     rows = plain_rows(read_parquet(version.paths()))
     return [
-        Asked(row["query"], [answer["label"] for answer in row["answers"]], row)
+        Query(row["query"], [answer["label"] for answer in row["answers"]], row)
         for row in rows
         if row["template_no"] == 1
     ]

@@ -1,15 +1,20 @@
-"""Queries that return what breaks a promise of DynamicTempLAMA's changes, over the lake. No Dagster here.
+"""Queries over the lake that return what breaks a promise of DynamicTempLAMA's changes. Does not use Dagster.
 
-They go back to answers, dates and windows, and know nothing of how changes were made.
+They recompute changes from answers, dates and windows, independently of the code that makes them.
 """
+
+from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.samples import stretch_of_windows, subjects_of
 
 _STEP = """CASE q.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
 _OURS = "r.design->>'changes' IN ('handover', 'sets')"
 _HANDOVER = "r.design->>'changes' = 'handover'"
 
-# From the answers of two adjacent windows alone: what must, may and cannot have been told of each. The design is read
-# once for each release and not for each row, because reading JSON is what takes long.
+# Compares each row with the answers of two adjacent windows, which decide what its change may be. The design is read
+# once for each release and not for each row, because reading JSON takes long.
 DISAGREEING = f"""
     WITH design AS (
         SELECT release, study_from, study_to, {_HANDOVER} AS by_handover FROM releases AS r WHERE {_OURS}
@@ -24,7 +29,7 @@ DISAGREEING = f"""
               UNION ALL
               SELECT release, next_start, subject_id, relation, object_id, false FROM answered)
         GROUP BY release, window_start, subject_id, relation, object_id
-    ), told AS (
+    ), compared AS (
         SELECT p.*, d.by_handover FROM (
             SELECT coalesce(p.release, c.release) AS release, coalesce(p.window_start, c.window_start) AS window_start,
                    coalesce(p.subject_id, c.subject_id) AS subject_id, coalesce(p.relation, c.relation) AS relation,
@@ -33,12 +38,12 @@ DISAGREEING = f"""
         ) AS p JOIN design AS d USING (release)
         WHERE p.window_start > d.study_from AND p.window_start < d.study_to
     ), judged AS (
-        -- By the rule `handover` a row is judged by itself; by `sets` also by what else came or went of its question.
+        -- By the rule `handover` each row is checked by itself; by `sets` together with the other rows of its query.
         SELECT *, bool_or(is_now AND NOT was AND change <> 'undatable') OVER pair AS any_came,
                bool_or(was AND NOT is_now AND coalesce(change, '') <> 'undatable') OVER pair AS any_went
-        FROM told WHERE NOT by_handover WINDOW pair AS (PARTITION BY release, window_start, subject_id, relation)
+        FROM compared WHERE NOT by_handover WINDOW pair AS (PARTITION BY release, window_start, subject_id, relation)
         UNION ALL
-        SELECT *, NULL, NULL FROM told WHERE by_handover
+        SELECT *, NULL, NULL FROM compared WHERE by_handover
     )
     SELECT release, window_start, subject_id, relation, object_id, change FROM judged
     WHERE CASE
@@ -57,8 +62,8 @@ DISAGREEING = f"""
     END
 """
 
-# An update by the rule `handover` has two rows that name one another. A partner whose window is no window of changes
-# (the study's first, or one outside) has none; then nobody else may be paired with it either.
+# An update by the rule `handover` has two rows that refer to one another. If the partner's window has no changes (the
+# study's first window, or one outside), the partner has no row, and then no other object may be paired with it.
 HALF_PAIRS = f"""
     WITH updated AS (
         SELECT c.*, c.paired_window_start > r.study_from AND c.paired_window_start < r.study_to AS has_partner_row,
@@ -83,15 +88,15 @@ _NUMBER = """CASE granularity WHEN 'week' THEN ({0} - DATE '0001-01-01') // 7
              WHEN 'quarter' THEN date_diff('quarter', DATE '1970-01-01', {0})
              ELSE date_diff('year', DATE '1970-01-01', {0}) END"""
 _NEVER, _EVER = "DATE '4000000-01-01 (BC)'", "DATE '5000000-01-01'"
-# What a date of a day and a precision spans, from its month on, backward with another sign.
+# The days that a date with a precision covers: from its month on with +, up to its month with -.
 _SPAN = """CAST(date_trunc('month', {0}.day) {1} CASE {0}.precision
            WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'year' THEN INTERVAL 1 YEAR
            WHEN 'decade' THEN INTERVAL 10 YEAR WHEN 'century' THEN INTERVAL 100 YEAR END AS DATE)"""
-# Of dates that are fine enough for a window: a quarter is told by a month.
+# Whether a precision is fine enough for a window; a quarter needs a month.
 _FINE = """({0} = 'day' OR ({0} = 'month' AND granularity <> 'week') OR ({0} = 'year' AND granularity = 'year'))"""
 
-# What a walk over all arriving and leaving objects, the nearest first, would have paired: no pair that is none of them,
-# and none of them of which neither side is in a pair as near. Judged where both rows are in the study.
+# Compares the pairs with all possible ones, nearest first: each pair must be possible, and for each possible pair at
+# least one side must be in a pair that is as near. Only pairs with both rows in the study are checked.
 NOT_NEAREST = f"""
     WITH held AS (
         SELECT s.release, r.granularity, r.study_from, r.study_to, subject_id, relation, object_id,
@@ -138,7 +143,7 @@ NOT_NEAREST = f"""
                [greatest(0, a.start_from - b.end_to, b.end_from - a.start_to), a.number, b.number, a.first, b.last]
                    AS rank,
                a.first > {_NUMBER.format("a.study_from").replace("granularity", "a.granularity")}
-                   AND b.last + 1 < {_NUMBER.format("a.study_to").replace("granularity", "a.granularity")} AS is_told
+                   AND b.last + 1 < {_NUMBER.format("a.study_to").replace("granularity", "a.granularity")} AS is_inside
         FROM dated AS a JOIN dated AS b USING (release, subject_id, relation)
         WHERE a.may_come AND b.may_go AND a.object_id <> b.object_id AND abs(a.first - b.last) <= 1
           AND b.start_from <= a.start_to AND b.end_from <= a.end_to
@@ -150,15 +155,41 @@ NOT_NEAREST = f"""
                {_NUMBER.format("CASE role WHEN 'arriving' THEN window_start ELSE paired_window_start END")} AS came_in,
                {_NUMBER.format("CASE role WHEN 'arriving' THEN paired_window_start ELSE window_start END")} AS gone_in
         FROM changes WHERE role IS NOT NULL
-    ), told AS (
+    ), ranked AS (
         SELECT p.*, c.rank FROM pairs AS p
         LEFT JOIN candidates AS c USING (release, subject_id, relation, came, gone, came_in, gone_in)
     )
-    SELECT release, subject_id, relation, came, gone FROM told WHERE rank IS NULL
+    SELECT release, subject_id, relation, came, gone FROM ranked WHERE rank IS NULL
     UNION ALL
     SELECT c.release, c.subject_id, c.relation, c.came, c.gone FROM candidates AS c
-    LEFT JOIN told AS a USING (release, subject_id, relation, came, came_in)
-    LEFT JOIN told AS b ON b.release = c.release AND b.subject_id = c.subject_id AND b.relation = c.relation
+    LEFT JOIN ranked AS a USING (release, subject_id, relation, came, came_in)
+    LEFT JOIN ranked AS b ON b.release = c.release AND b.subject_id = c.subject_id AND b.relation = c.relation
                        AND b.gone = c.gone AND b.gone_in = c.gone_in
-    WHERE c.is_told AND coalesce(a.rank > c.rank, true) AND coalesce(b.rank > c.rank, true)
+    WHERE c.is_inside AND coalesce(a.rank > c.rank, true) AND coalesce(b.rank > c.rank, true)
 """
+
+OF_CHANGES = (
+    Promise(
+        "changes_follow_from_the_answers",
+        "The changes agree with the answers of two adjacent windows, from which they are recomputed.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        DISAGREEING,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "queries": DYNAMIC_TEMPLAMA_QUERIES, "releases": FACT_RELEASES},
+        sample=stretch_of_windows,
+    ),
+    Promise(
+        "updates_are_found_from_either_side",
+        "An update by the rule `handover` has a row of the arriving and one of the leaving object, within the study.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        HALF_PAIRS,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "releases": FACT_RELEASES},
+    ),
+    Promise(
+        "handovers_are_the_nearest",
+        "Objects are paired with the nearest possible ones, recomputed from the spells.",
+        DYNAMIC_TEMPLAMA_CHANGES,
+        NOT_NEAREST,
+        {"changes": DYNAMIC_TEMPLAMA_CHANGES, "spells": FACT_SPELLS, "releases": FACT_RELEASES},
+        sample=subjects_of("changes", "spells"),
+    ),
+)

@@ -1,18 +1,18 @@
-"""Who took over from whom: arriving and leaving objects of one question, each used once, the nearest first.
+"""Pairs arriving and leaving objects of one query to handovers: each is used once, the nearest first.
 
-An arriving and a leaving object may be a handover if
+An arriving and a leaving object can be a handover if
 
-- both dates, the start of the one and the end of the other, are as fine as a window;
-- the window of the arriving one's first day and that of the leaving one's last day are
-  the same or adjacent;
-- the leaving one was first: by some reading of the dates it came no later and left no
-  later than the arriving one, and by no reading is it the other way round. What came
-  and went while another stayed took over from nobody, nor handed anything to it.
+- both dates, the start of one and the end of the other, are as fine as a window;
+- the window of the arriving object's first day and the window of the leaving object's
+  last day are the same or adjacent;
+- the leaving object was first: for some reading of the dates it began no later and ended
+  no later than the arriving one, and for no reading the other way round. An object that
+  arrived and left during the stay of another one took over nothing from it.
 
-They are as near as the fewest days between the leaving one's last day and the arriving
-one's first, over all readings of both dates: 0 on one day, 1 on the next. Of equally
-near ones the smaller number of the arriving object goes first, then that of the leaving
-object, then the earlier arrival, then the earlier leaving.
+The distance of a pair is the smallest number of days between the leaving object's last
+day and the arriving object's first day, over all readings of both dates: 0 on the same
+day, 1 on the next. Ties are broken by the smaller item number of the arriving object,
+then of the leaving object, then by the earlier arrival, then by the earlier leaving.
 """
 
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ from tempkb.windows import Window
 
 @dataclass(frozen=True)
 class Handovers:
-    """Handovers of a release, over all of time; the study's edges change none.
+    """The handovers of a release, over all time, so that the edges of the study change none.
 
     Attributes:
-        stays: when each object was an answer.
-        took_from: for each stay the one that left when it came; -1: none.
-        gave_to: for each stay the one that came when it left; -1: none.
+        stays: the stays of the release.
+        took_from: for each stay, the stay from which it took over; -1 for none.
+        gave_to: for each stay, the stay that took over from it; -1 for none.
     """
 
     stays: Stays
@@ -41,7 +41,7 @@ class Handovers:
     gave_to: Numbers
 
     def events_of(self, window: Window) -> tuple[Numbers, Numbers]:
-        """Return the stays that begin with a window, and those that ended with the window before."""
+        """Return the stays that begin with a window, and the stays that ended with the window before."""
         number = number_of(window)
         starts, ends = self._by_start, self._by_end
         arriving = starts[slice(*np.searchsorted(self.stays.first[starts], (number, number + 1)))]
@@ -58,7 +58,7 @@ class Handovers:
 
 
 def find_handovers(study: Study, design: Design) -> Handovers:
-    """Find the handovers among all that a release knows, before and after its windows too."""
+    """Return the handovers among all stays of a release, also before and after its windows."""
     stays = find_stays(study, design)
     arriving, leaving = _candidates(stays, study.pair_of_thing[stays.thing])
     rank = np.lexsort(
@@ -77,11 +77,12 @@ def find_handovers(study: Study, design: Design) -> Handovers:
 
 
 def _candidates(stays: Stays, pair: Numbers) -> tuple[Numbers, Numbers]:
-    """All that may be handovers: (arriving stay, leaving stay)."""
+    """All possible handovers: (arriving stays, leaving stays)."""
     arriving, leaving = np.flatnonzero(stays.is_start_dated), np.flatnonzero(stays.is_end_dated)
     if not len(arriving) or not len(leaving):
         return arriving[:0], leaving[:0]
-    # A pair and a window as one number, in which windows of adjacent pairs are three apart at least.
+    # A pair and a window are encoded as one number, so that a sorted search finds the adjacent windows of one pair. The
+    # windows of different pairs are at least three numbers apart.
     least = min(stays.first[arriving].min(), stays.last[leaving].min())
     width = max(stays.first[arriving].max(), stays.last[leaving].max()) - least + 3
     ended = pair[leaving] * width + stays.last[leaving] - least
@@ -96,7 +97,7 @@ def _candidates(stays: Stays, pair: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _may_precede(stays: Stays, one: Numbers, other: Numbers) -> Numbers:
-    """By some reading of the dates, did each stay begin no later and end no later than the other?"""
+    """For each pair of stays, whether one begins and ends no later than the other for some reading of the dates."""
     before: Numbers = (stays.starts[0][one] <= stays.starts[1][other]) & (stays.ends[0][one] <= stays.ends[1][other])
     return before
 
@@ -111,14 +112,15 @@ def _days_between(stays: Stays, arriving: Numbers, leaving: Numbers) -> Numbers:
 def _best_first(arriving: Numbers, leaving: Numbers, n_stays: int) -> list[tuple[Numbers, Numbers]]:
     """Choose from candidates, best first, so that no arrival and no leaving is used twice.
 
-    A candidate that is the best left of both its sides is what a walk down the list
-    would take; all such are taken at once, then the same is asked of what is left.
+    A walk down the list would take each candidate that is the best remaining one for
+    both of its stays. All such candidates are taken at once, and this is repeated with
+    those that remain.
     """
     chosen = []
     while len(arriving):
         places = np.arange(len(arriving))
         best_of_arriving, best_of_leaving = np.full(n_stays, -1), np.full(n_stays, -1)
-        # Of what is written to one place the last stays: backward, the best.
+        # If several values are assigned to one place, the last one stays: in reverse order, the best.
         best_of_arriving[arriving[::-1]] = places[::-1]
         best_of_leaving[leaving[::-1]] = places[::-1]
         taken = (best_of_arriving[arriving] == places) & (best_of_leaving[leaving] == places)

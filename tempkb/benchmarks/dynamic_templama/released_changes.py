@@ -1,7 +1,7 @@
-"""The released rule of what changed between two windows: on texts and names, answer by answer.
+"""The released rule of changes between two windows, which compares texts and names, answer by answer.
 
-It knows no removal of one answer among several, takes the first query of a text
-for all of that text, and calls two items of one name the same.
+It ignores the removal of one answer among several, uses the first of several queries
+with the same text, and does not distinguish two items with the same name.
 """
 
 from collections import Counter
@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 
-class Asked(NamedTuple):
-    """A query as the rule sees it.
+class Query(NamedTuple):
+    """A query in the form that the rule compares.
 
     Attributes:
-        key: its text; or another name for it, to see what keys do.
+        key: its text, or another key, to compare keys.
         answers: names of its answers, in order.
-        source: what it came from, for whoever wants to know.
+        source: the row from which it was made.
     """
 
     key: str
@@ -23,31 +23,31 @@ class Asked(NamedTuple):
     source: Any = None
 
 
-def released_changes(before: Sequence[Asked], now: Sequence[Asked]) -> Iterator[tuple[str, Asked, int]]:
+def released_changes(before: Sequence[Query], now: Sequence[Query]) -> Iterator[tuple[str, Query, int]]:
     """Yield (change, query, number of its answer) for every answer that the rule counts, in its order.
 
-    `deleted` ones are of the window before.
+    `deleted` answers are those of the window before.
     """
     earlier = _first_of(before)
-    for asked in now:
-        known = earlier.get(asked.key)
-        for at, answer in enumerate(asked.answers):
-            yield ("new" if known is None else "unchanged" if answer in known.answers else "updated"), asked, at
-    still = {asked.key for asked in now}
-    for asked in before:
-        if asked.key not in still:
-            for at in range(len(asked.answers)):
-                yield "deleted", asked, at
+    for query in now:
+        known = earlier.get(query.key)
+        for at, answer in enumerate(query.answers):
+            yield ("new" if known is None else "unchanged" if answer in known.answers else "updated"), query, at
+    still = {query.key for query in now}
+    for query in before:
+        if query.key not in still:
+            for at in range(len(query.answers)):
+                yield "deleted", query, at
 
 
-def _first_of(asked: Iterable[Asked]) -> Mapping[str, Asked]:
-    found: dict[str, Asked] = {}
-    for one in asked:
+def _first_of(queries: Iterable[Query]) -> Mapping[str, Query]:
+    found: dict[str, Query] = {}
+    for one in queries:
         found.setdefault(one.key, one)
     return found
 
 
-def count_changes(changes: Iterable[tuple[str, Asked, int]]) -> dict[str, int]:
-    """Count answers by change, all four named."""
+def count_changes(changes: Iterable[tuple[str, Query, int]]) -> dict[str, int]:
+    """Return the number of answers by change, for all four changes."""
     counted = Counter(change for change, _, _ in changes)
     return {change: counted[change] for change in ("unchanged", "updated", "new", "deleted")}

@@ -1,8 +1,8 @@
-"""When an object was an answer without a break: its spells joined to stretches of windows, over all of time.
+"""Joins the spells of an object to stays: runs of adjacent windows in each of which it is an answer.
 
-A *stay* is a run of adjacent windows in each of which an object is an answer. It begins
-with the start of its earliest spell and ends with the end of its latest. Stays do not
-know the study: a longer study has the same ones.
+A stay begins with the start of its earliest spell and ends with the end of its latest.
+Stays are found over all time and do not depend on the study, so a longer study has the
+same ones.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,10 @@ from tempkb.benchmarks.fact_queries.design import Design
 from tempkb.benchmarks.fact_queries.study import Numbers, Study
 from tempkb.windows import Granularity, Window
 
-# Wikidata knows days, months and years; a quarter is told by a month. Numbers are those of `Study.start_fineness`.
+# The fineness, as in `Study.start_fineness`, that a date needs to decide its window. Wikidata has days, months and
+# years, so a quarter needs a month.
 NEEDED = {Granularity.WEEK: 5, Granularity.MONTH: 4, Granularity.QUARTER: 4, Granularity.YEAR: 3}
-# How many months a date of less than a day's precision spans, by its fineness: century, decade, year, month.
+# Number of months that a date covers, by its fineness: century, decade, year, month.
 _SPANS = {1: 1_200, 2: 120, 3: 12, 4: 1}
 _MONTHS = {Granularity.MONTH: 1, Granularity.QUARTER: 3, Granularity.YEAR: 12}
 # 1970-01-01 was a Thursday: the week around it began three days earlier.
@@ -24,14 +25,14 @@ _DAYS_INTO_WEEK = 3
 
 @dataclass(frozen=True)
 class Stays:
-    """Stays of a release's things, by thing and time.
+    """The stays of a release's things, ordered by thing and time.
 
     Attributes:
-        thing: row of the thing in the study.
-        first, last: numbers of the first and of the last window, as `number_windows` counts them.
-        starts: first and last day on which each may have begun, in days since 1970; a start without a date may be any.
-        ends: first and last of the days that may have been its last day.
-        is_start_dated, is_end_dated: is the date as fine as a window, and in the window that it opens or closes?
+        thing: number of the thing in the study, int64 [stays].
+        first, last: numbers of the first and of the last window, by `number_windows`.
+        starts: first and last day on which each may have begun, in days since 1970; any day if it has no date.
+        ends: first and last day that may have been its last day, in days since 1970.
+        is_start_dated, is_end_dated: whether the date is as fine as a window, and in the first or last window.
     """
 
     thing: Numbers
@@ -44,7 +45,7 @@ class Stays:
 
 
 def find_stays(study: Study, design: Design) -> Stays:
-    """Join the spells of each thing to stays, by the design's granularity and kind of answers."""
+    """Return the stays of each thing, by the design's granularity and kind of answers."""
     granularity = design.granularity
     spell, first, last = _held(study, design)
     order = np.lexsort((study.begins[spell], first, study.thing[spell]))
@@ -53,7 +54,7 @@ def find_stays(study: Study, design: Design) -> Stays:
     heads = np.flatnonzero(_begins_anew(thing, first, last))
     stay = np.repeat(np.arange(len(heads)), np.diff(np.append(heads, len(spell))))
     until = np.maximum.reduceat(last, heads)
-    # The latest end among the spells of the last window.
+    # Each stay ends with the latest end among the spells of its last window.
     by_end = np.lexsort((study.ends[spell], last, stay))
     tails = by_end[np.append(heads[1:], len(spell))[: len(heads)] - 1]
     opening, closing = spell[heads], spell[tails]
@@ -73,11 +74,11 @@ def find_stays(study: Study, design: Design) -> Stays:
 
 
 def number_windows(days: Numbers, granularity: Granularity) -> Numbers:
-    """Return the number of the window that holds each day; that of 1970-01-01 is 0.
+    """Return the number of the window that contains each day; the window of 1970-01-01 has the number 0.
 
     Args:
         days: days since 1970-01-01.
-        granularity: how long windows are.
+        granularity: the length of the windows.
     """
     if granularity is Granularity.WEEK:
         return (days.astype(np.int64) + _DAYS_INTO_WEEK) // 7
@@ -91,14 +92,14 @@ def number_of(window: Window) -> int:
 
 
 def first_days(numbers: Numbers, granularity: Granularity) -> Numbers:
-    """Return the first day, as days since 1970-01-01, of the window of each number."""
+    """Return the first day of the windows with some numbers, in days since 1970-01-01."""
     if granularity is Granularity.WEEK:
         return numbers * 7 - _DAYS_INTO_WEEK
     return _days(numbers * _MONTHS[granularity])
 
 
 def _held(study: Study, design: Design) -> tuple[Numbers, Numbers, Numbers]:
-    """Stretches of windows in which a thing is an answer: (spell, first window, last window)."""
+    """Runs of windows in which a spell is an answer: (spell, first window, last window)."""
     if design.answers == "possible":
         spell, since, until = np.arange(len(study.thing)), study.begins, study.ends
     else:
@@ -112,8 +113,8 @@ def _held(study: Study, design: Design) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _begins_anew(thing: Numbers, first: Numbers, last: Numbers) -> Numbers:
-    """Which stretches, by thing and first window, neither overlap an earlier one of their thing nor follow at once."""
-    # The greatest last window so far, of the same thing: things are kept apart by the upper half of the number.
+    """For each run, ordered by thing and first window, whether a gap separates it from earlier runs of its thing."""
+    # The greatest last window so far. The thing is in the upper half of the number, so that things do not mix.
     apart = thing.astype(np.int64) << 32
     reached = np.maximum.accumulate(apart + last) - apart
     anew: Numbers = np.ones(len(thing), bool)

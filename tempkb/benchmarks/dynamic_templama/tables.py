@@ -1,6 +1,4 @@
-"""Tables of the room: queries by window, what changed between windows, and how many tokens answers have."""
-
-import pyarrow as pa
+"""Declares the tables of DynamicTempLAMA: queries by window, changes between windows, and tokens of answers."""
 
 from tempkb.benchmarks.fact_queries.tables import (
     GRANULARITY,
@@ -14,17 +12,18 @@ from tempkb.benchmarks.fact_queries.tables import (
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import DATE, INT32, STRING, list_of
 
 _OF_WINDOW = "release and window"
 _CHANGES = "'unchanged', 'updated', 'new', 'deleted', 'undatable'"
 _ROLES = "'arriving', 'leaving'"
 ARRIVALS = "role IS DISTINCT FROM 'leaving'"
-"""SQL condition that counts an update once: of its two rows that of the object that arrives."""
+"""SQL condition that counts an update once: of its two rows, the one of the arriving object."""
 _DETAILS = "'extended', 'reduced', 'replaced', 'appeared', 'vanished', 'returning'"
 
 DYNAMIC_TEMPLAMA_QUERIES = Table(
     name="dynamic_templama_queries",
-    meaning="DynamicTempLAMA: for each subject, relation and window the question and all its answers.",
+    meaning="The queries of DynamicTempLAMA: one for each subject, relation and window, with all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
     family=Family.RELEASE,
@@ -36,7 +35,7 @@ DYNAMIC_TEMPLAMA_QUERIES = Table(
 
 DYNAMIC_TEMPLAMA_CHANGES = Table(
     name="dynamic_templama_changes",
-    meaning="What became of each answer from one window to the next, by subject, relation and object.",
+    meaning="How each answer changed from the window before, by subject, relation and object.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -45,27 +44,33 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
         SUBJECT,
         RELATION,
         OBJECT,
-        Column("change", pa.string(), "unchanged, updated, new, deleted; undatable: the causing date is too coarse"),
+        Column(
+            "change", STRING, "unchanged, updated, new or deleted; undatable if the date of the change is too coarse"
+        ),
         Column(
             "change_detail",
-            pa.string(),
-            "what became of all answers of the question: extended, reduced, replaced, appeared, vanished; returning: "
-            "the object had been one before; or null",
+            STRING,
+            "how the set of the query's answers changed: extended, reduced, replaced, appeared or vanished; returning "
+            "if the object was an answer before; or null",
         ),
         Column(
             "role",
-            pa.string(),
-            "of an update by the rule handover: arriving, or leaving; an update is counted by its arriving row",
+            STRING,
+            "arriving or leaving, for an update by the rule handover; an update is counted by its arriving row",
         ),
-        Column("paired_object_id", pa.string(), "the object that an updated one took over from, or gave way to"),
+        Column("paired_object_id", STRING, "the object that this one replaced, or by which it was replaced"),
         Column(
             "paired_window_start",
-            pa.date32(),
-            "first day of the window in which the paired object has its row; before or after the study it has none",
+            DATE,
+            "first day of the window with the paired object's row; outside the study there is no such row",
         ),
-        Column("previous_object_ids", pa.list_(pa.string()), "all answers of the window before, by their numbers"),
+        Column(
+            "previous_object_ids",
+            list_of(STRING),
+            "all answers in the window before, in the order of their item numbers",
+        ),
         GRANULARITY,
-        Column("n_times", pa.int32(), "how often it counts: once, but by the released rule as often as it is listed"),
+        Column("n_times", INT32, "how often the row counts: once, or by the released rule as often as it is listed"),
     ),
     key=("subject_id", "relation", "object_id"),
     family=Family.RELEASE,
@@ -74,12 +79,12 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
     rules=(
         Rule(
             "known_words",
-            "changes and details are known ones",
+            "changes, details and roles have known values",
             f"change NOT IN ({_CHANGES}) OR change_detail NOT IN ({_DETAILS}) OR role NOT IN ({_ROLES})",
         ),
         Rule(
             "pairs_are_whole",
-            "a role, a paired object and its window are there together, and of an update only",
+            "only an update has a role, and a role has a paired object and its window",
             "(role IS NULL) <> (paired_object_id IS NULL) OR (role IS NULL) <> (paired_window_start IS NULL) "
             "OR (role IS NOT NULL AND change <> 'updated') OR paired_object_id = object_id",
         ),
@@ -89,16 +94,17 @@ DYNAMIC_TEMPLAMA_CHANGES = Table(
 
 ANSWER_TOKENS = Table(
     name="answer_tokens",
-    meaning="How many tokens the answers of a release have, by tokenizer: models fill a mask per token.",
+    meaning="The number of tokens of a release's answers, by tokenizer. A masked language model fills one mask per "
+    "token.",
     columns=(
         WIKI,
         DUMP_ID,
         RELEASE,
-        Column("tokenizer", pa.string(), "name of the tokenizer: of its file or of the folder it lies in"),
-        Column("tokenizer_sha256", pa.string(), "hash of the tokenizer's file"),
+        Column("tokenizer", STRING, "name of the tokenizer: that of its file, or of the file's folder"),
+        Column("tokenizer_sha256", STRING, "hash of the tokenizer's file"),
         OBJECT,
-        Column("label", pa.string(), "the answer's name"),
-        Column("n_tokens", pa.int32(), "its tokens, with a blank before it, as within a sentence"),
+        Column("label", STRING, "name of the answer"),
+        Column("n_tokens", INT32, "number of its tokens after a space, as within a sentence"),
     ),
     key=("tokenizer", "object_id"),
     family=Family.RELEASE,

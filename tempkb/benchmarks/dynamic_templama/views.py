@@ -1,4 +1,4 @@
-"""Named questions: the papers' tables for any wiki and period, tokenizers' losses, facts over time."""
+"""Declares the views of DynamicTempLAMA: the paper's tables for any wiki and period, and facts over time."""
 
 from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
@@ -10,7 +10,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FA
 from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.store.tables import View
 
-# The paper keeps answers of at most five tokens, a mask each, and of one token where only one mask is filled.
+# The paper keeps answers of at most five tokens, with one mask each, and answers of one token for a single mask.
 MOST_TOKENS = 5
 
 
@@ -18,7 +18,7 @@ def split_shares(source: str) -> str:
     """Return the SQL of table 5's totals and percentages from its counts.
 
     Args:
-        source: SQL of rows with the columns n_unchanged, n_updated, n_deleted and n_new.
+        source: SQL whose rows have the columns n_unchanged, n_updated, n_deleted and n_new.
     """
     return f"""
         SELECT *, round(100.0 * n_unchanged / nullif(n_total, 0), 1) AS percent_unchanged,
@@ -28,7 +28,12 @@ def split_shares(source: str) -> str:
 
 
 def share_lost(kept: str, of: str) -> str:
-    """Return the SQL of the percentage that a filter loses: table 5's %Lost is of totals of one and of many tokens."""
+    """Return the SQL of the percentage that a filter loses.
+
+    Args:
+        kept: SQL of the total with the filter.
+        of: SQL of the total without it.
+    """
     return f"round(100.0 * (1 - {kept} / nullif({of}, 0)), 1)"
 
 
@@ -42,8 +47,8 @@ _COUNTS = f"""
 
 SPLIT_SIZES = View(
     name="dynamic_templama_split_sizes",
-    meaning="Table 5: queries with an answer of each change, by window; a query may count in several. Undatable ones "
-    "are outside the total.",
+    meaning="The paper's table 5: numbers of queries with an answer of each change, by window. A query may count in "
+    "several columns, and undatable changes are not in the total.",
     query=split_shares(
         f"SELECT release, granularity, window_start, {_COUNTS} FROM dynamic_templama_changes GROUP BY ALL"
     ),
@@ -52,7 +57,7 @@ SPLIT_SIZES = View(
 
 SINGLE_TOKEN = View(
     name="dynamic_templama_single_token",
-    meaning="Changes of answers that are one token, by tokenizer: what a single mask can fill.",
+    meaning="Changes of answers with a single token, by tokenizer. A single mask can be filled with these.",
     query="""
     SELECT t.tokenizer, t.label, t.n_tokens, c.* FROM dynamic_templama_changes AS c
     JOIN answer_tokens AS t ON t.release = c.release AND t.object_id = c.object_id WHERE t.n_tokens = 1
@@ -62,7 +67,7 @@ SINGLE_TOKEN = View(
 
 MULTI_TOKEN = View(
     name="dynamic_templama_multi_token",
-    meaning=f"Changes of answers of at most {MOST_TOKENS} tokens, by tokenizer: what the paper's masks can fill.",
+    meaning=f"Changes of answers with at most {MOST_TOKENS} tokens, by tokenizer, the limit of the paper.",
     query=f"""
     SELECT t.tokenizer, t.label, t.n_tokens, c.* FROM dynamic_templama_changes AS c
     JOIN answer_tokens AS t ON t.release = c.release AND t.object_id = c.object_id WHERE t.n_tokens <= {MOST_TOKENS}
@@ -76,7 +81,8 @@ _OF_FILTER = """
 
 TOKEN_LOSSES = View(
     name="dynamic_templama_token_losses",
-    meaning="Table 5's %Lost: queries by window with answers of one token, of at most five and of any length.",
+    meaning="%Lost in the paper's table 5: numbers of queries with answers of one token, of at most five tokens and of "
+    "any length, by window, and the percentages that are lost.",
     query=f"""
     WITH single AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=SINGLE_TOKEN.name))}),
     multi AS ({split_shares(_OF_FILTER.format(counts=_COUNTS, view=MULTI_TOKEN.name))}),
@@ -93,7 +99,8 @@ TOKEN_LOSSES = View(
 
 POSSIBLE_SPLITS = View(
     name="dynamic_templama_relations",
-    meaning="Tables 1 and 6: queries (#Facts), rows (#Examples) and the changes met, by relation.",
+    meaning="The paper's tables 1 and 6: distinct queries (#Facts), rows (#Examples) and the changes that occur, by "
+    "relation.",
     query=f"""
     WITH met AS (
         SELECT release, relation, list(DISTINCT change ORDER BY change) AS possible_splits
@@ -109,8 +116,8 @@ POSSIBLE_SPLITS = View(
 
 HANDOVERS = View(
     name="dynamic_templama_handovers",
-    meaning="Updates by the rule handover, one a row: who arrived in which window, and who left for it in which. Where "
-    "one of the windows is the study's first or lies outside, that side has no row among the changes.",
+    meaning="Updates by the rule handover, one per row: the arriving and the leaving object, each with its window. If "
+    "a window is the first of the study or outside it, that side has no row in dynamic_templama_changes.",
     query="""
     WITH named AS (SELECT release, object_id, any_value(object_label) AS label FROM fact_spells GROUP BY ALL),
     sides AS (
@@ -132,7 +139,7 @@ HANDOVERS = View(
 
 EXAMPLES = View(
     name="dynamic_templama_examples",
-    meaning="Table 7: an example for each relation, of the most popular subject whose answers are not all unchanged.",
+    meaning="The paper's table 7: an example of each relation, by the most popular subject whose answers changed.",
     query="""
     SELECT c.release, c.relation, arg_min(q.query, (s.popularity_rank, q.window_start)) AS query,
            arg_min(list_transform(q.answers, lambda one: one.label), (s.popularity_rank, q.window_start)) AS answers,
@@ -147,7 +154,7 @@ EXAMPLES = View(
 
 FACTS_OVER_TIME = View(
     name="facts_over_time",
-    meaning="Queries that are asked in every window of their release: what one model can be followed by.",
+    meaning="Queries that have answers in every window of their release, so that one model can be followed over time.",
     query="""
     SELECT q.* FROM dynamic_templama_queries AS q
     SEMI JOIN (

@@ -1,1 +1,1 @@
-"""ECBD: what models infer about entities that came into the world at a known time."""
+"""ECBD: cloze sentences about entities by their date of origin (Onoe et al., 2022)."""

@@ -1,4 +1,4 @@
-"""An article as it is harvested, and a sentence of it that may mention its entity. Pure."""
+"""An article, and a sentence of it that may mention its entity. Pure."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from tempkb.benchmarks.ecbd.sentences import Place
 
 @dataclass(frozen=True)
 class Article:
-    """An article as it is harvested.
+    """An article with what is needed to find its sentences.
 
     Attributes:
         page_id: its number.
         title: its title.
-        text: clean text.
-        paragraphs: (kind, start, end), prose or list.
-        links: (start, end, target title) of those to other articles.
-        own_titles: titles that lead to it.
-        names: what its entity may be called.
+        text: its readable text.
+        paragraphs: (kind, start, end); kind is prose or list.
+        links: (start, end, target title) of the links to other articles.
+        own_titles: its title and the titles that redirect to it.
+        names: the names of its entity, by text.
         holes: offsets at which something that readers see was left out of the text.
     """
 
@@ -35,15 +35,15 @@ class Article:
 
 
 class Sighting(NamedTuple):
-    """A sentence that holds a name of its article's entity: what filters of sentences look at.
+    """A sentence with a name of its article's entity, which the filters of sentences check.
 
     Attributes:
-        article: the sentence is in it.
-        place: of the sentence, in the article's text.
+        article: the article with the sentence.
+        place: place of the sentence in the article's text.
         sentence: its text.
-        mentions: of the article's entity, in the sentence.
-        matches: names of any entity inside the sentence, in the article's text.
-        kept: sentences of the article that are kept so far.
+        mentions: places of the mentions of the article's entity, in the sentence.
+        matches: names of any entity inside the sentence, with places in the article's text.
+        kept: sentences of the article that were kept so far.
     """
 
     article: Article
@@ -55,7 +55,7 @@ class Sighting(NamedTuple):
 
     @property
     def mention(self) -> Place:
-        """The first mention in the sentence; there is one only where a filter has made sure of it."""
+        """The first mention in the sentence; there is none unless a filter has checked that there is one."""
         return self.mentions[0]
 
     @property
@@ -66,6 +66,6 @@ class Sighting(NamedTuple):
 
     @property
     def mention_in_article(self) -> Place:
-        """The first mention, in the article's text."""
+        """The place of the first mention in the article's text."""
         start, end = self.mentions[0]
         return Place(self.place.start + start, self.place.start + end)

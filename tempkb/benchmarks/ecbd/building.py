@@ -1,7 +1,7 @@
-"""From the tables of a cut and of a Wikidata dump to a release. Knows nothing of Dagster.
+"""Builds a release of ECBD from the tables of a cut and of a Wikidata dump. Does not use Dagster.
 
-A release is frozen: once its row in `ecbd_releases` stands, nothing of it is
-written again. What a run that ended before left behind is made anew, so that no
+A release is frozen: once its row in `ecbd_releases` is written, nothing of it is
+written again. Tables of a run that ended before that are made again, so that no
 release has two chunkers.
 """
 
@@ -17,7 +17,6 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.articles import Sighting
-from tempkb.benchmarks.ecbd.checking import PROMISES
 from tempkb.benchmarks.ecbd.chunking import Chunker, open_chunker, spacy_splitter
 from tempkb.benchmarks.ecbd.entities import choose_entities
 from tempkb.benchmarks.ecbd.harvest import Harvest, Harvester, first_seen
@@ -33,13 +32,10 @@ from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_l
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
 from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
-from tempkb.benchmarks.promises import require
-from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.filtering import Chain, LeftOut
 from tempkb.store.drafts import Exclusion, Provenance
-from tempkb.store.lake import Version
 from tempkb.store.memory import spilling_to, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.quoting import identifier
@@ -54,39 +50,32 @@ _LEAST_WORDS_OF_DEFINITION = 5
 _NO_DEFINITION = "no definition that is a whole sentence"
 
 
-def build_release(store: Store, release: Release, log: Log, warn: Log) -> dict[str, Version]:
-    """Build a release, unless it stands.
+def write_release(store: Store, release: Release, log: Log, warn: Log) -> None:
+    """Write the tables of a release, unless they are written.
+
+    The caller withdraws the release if this fails, or if a promise is broken.
 
     Args:
-        store: where the sources are, and where the release goes.
-        release: as it was asked for.
-        log: takes lines about the progress.
-        warn: is told of what a person should know.
-
-    Returns:
-        the versions of its four tables by name.
+        store: the store of sources and release.
+        release: the requested release.
+        log: receives lines about the progress.
+        warn: receives warnings for people.
 
     Raises:
         DesignError: the design does not fit the home, or no item is left.
-        ContractError: a source is not built, or the rows break a promise; nothing is kept then.
-        SettingsError: a spaCy model is asked for and missing.
+        ContractError: a source is not built.
+        SettingsError: the design needs a spaCy model that is missing.
     """
-    with whole_or_nothing(store, release.name):
-        found = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-        versions = {name: version for name, version in found.items() if version is not None}
-        # Its row is the last to be written: a run that was killed right behind it has not said so yet. Of a release
-        # that was built, another table may be lost to damage.
-        if len(versions) == len(TABLES):
-            log(f"{release.name}: stands; a release is frozen once built")
-        else:
-            with store.lake.staging() as folder, spilling_to(folder) as connection:
-                versions = _Builder(store, release, folder, connection, log, warn).build()
-        finish(store, release.name)
-    return versions
+    # The release's row is written last. Other tables are checked as well, because one may be lost to damage.
+    if all(store.lake.current(table.name, release.name) for table in TABLES):
+        log(f"{release.name}: is built already")
+        return
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        _Builder(store, release, folder, connection, log, warn).build()
 
 
 class _Builder:
-    """Builds one release; what it finds on the way lies in files in `folder`, one connection sees all of them."""
+    """Builds one release; intermediate results are files in `folder`, which one connection reads."""
 
     def __init__(
         self, store: Store, release: Release, folder: Path, connection: duckdb.DuckDBPyConnection, log: Log, warn: Log
@@ -97,9 +86,9 @@ class _Builder:
         self._left_out = {table.name: LeftOut() for table in TABLES}
         self._language = language_of_wiki(store.home.wiki)
 
-    def build(self) -> dict[str, Version]:
-        """Build all of it."""
-        # First of all: a model that is asked for and missing must not be noticed after hours.
+    def build(self) -> None:
+        """Build the release."""
+        # The chunker is opened first, so that a missing model is reported at once and not after hours.
         chunker = open_chunker(self.design.noun_chunker, self.design.spacy_model, self._language, self._warn)
         sources = view_sources(self.store, self.design, self.connection)
         for one in choose_entities(self.connection, self.design, self._language):
@@ -110,10 +99,10 @@ class _Builder:
         self._span()
         select_items(self.connection, self.design, self.folder, self._note_items)
         self._refuse_nothing()
-        return self._write(sources, chunker)
+        self._write(sources, chunker)
 
     def _name_entities(self) -> tuple[NameFinder, dict[int, dict[str, Name]]]:
-        """Give every entity its names, without the risky ones, and put all into one automaton."""
+        """Return an automaton of all names, and the names of each entity, without those that are too risky."""
         redirects = titles_that_lead_to(self.connection) if self.design.redirect_names else {}
         rows = self.connection.execute("SELECT page_id, title, label, aliases FROM chosen ORDER BY page_id").fetchall()
         kinds = RELEASED_KINDS if self.design.rules == "released" else KINDS
@@ -122,16 +111,16 @@ class _Builder:
             for page, title, label, aliases in rows
         }
         if not names:
-            raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}); nothing can be asked about")
+            raise DesignError(f"{self.release.name}: no entity is left ({self._reasons()}), so there are no items")
         finder = NameFinder(sorted({name for own in names.values() for name in own}), self._language)
         counts, n = count_elsewhere(self.connection, finder, names, self.design.alias_sample, self.design.seed)
-        self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles looked at for risky ones")
-        told: list[dict[str, Any]] = []
+        self._log(f"{len(names):,} entities have {len(finder.names):,} names; {n:,} articles searched for risky ones")
+        rated: list[dict[str, Any]] = []
         for page, own in names.items():
             for name in list(own.values()):
                 elsewhere = counts.get((page, name.text), 0)
                 risky = is_risky(name, elsewhere, n, self.design.risky_share)
-                told.append(
+                rated.append(
                     {
                         "page_id": page,
                         "name": name.text,
@@ -145,11 +134,11 @@ class _Builder:
                     left_out = self._left_out[ECBD_SENTENCES.name]
                     left_out.add("risky alias, not looked for", f"{name.text} (page {page})")
         with self._staged("names", _NAMES) as staged:
-            staged.extend(told)
+            staged.extend(rated)
         return finder, names
 
     def _harvest(self, finder: NameFinder, names: Mapping[int, Mapping[str, Name]]) -> None:
-        """Read every article; stage its definition and the sentences that are kept."""
+        """Read every article, and stage its definition and the sentences that are kept."""
         design = self.design
         harvester = Harvester(finder, self._splitter(), self._filters(), design.lists, design.rules)
         (earliest,) = self.connection.execute("SELECT min(window_start) FROM snapshots").fetchall()[0]
@@ -192,11 +181,12 @@ class _Builder:
         return sentencex_splitter(self._language)
 
     def _parse(self, chunker: Chunker) -> None:
-        """Find the noun phrases of each distinct sentence, once."""
-        asked = "FROM (SELECT DISTINCT sentence FROM sentences)"
-        total, n = self.connection.execute(f"SELECT coalesce(sum(strlen(sentence)), 0), count(*) {asked}").fetchall()[0]
+        """Stage the noun phrases of each distinct sentence."""
+        distinct = "FROM (SELECT DISTINCT sentence FROM sentences)"
+        query = f"SELECT coalesce(sum(strlen(sentence)), 0), count(*) {distinct}"
+        total, n = self.connection.execute(query).fetchall()[0]
         self._log(f"{n:,} distinct sentences; noun phrases by {chunker.name}")
-        reader = self.connection.sql(f"SELECT sentence {asked} ORDER BY sentence").to_arrow_reader(_BATCH_ROWS)
+        reader = self.connection.sql(f"SELECT sentence {distinct} ORDER BY sentence").to_arrow_reader(_BATCH_ROWS)
         done = 0
         with Meter("parsing sentences", total, self._log) as meter, self._staged("phrases", STAGED_PHRASES) as staged:
             for batch in reader:
@@ -207,7 +197,7 @@ class _Builder:
                     staged.append({"sentence": sentence, "chunks": [one._asdict() for one in chunks]})
 
     def _span(self) -> None:
-        """Find the spans of each sentence, and keep as many of an entity as may be."""
+        """Stage the spans of each sentence, up to the limit of each entity."""
         reader = self.connection.sql(
             """
             SELECT page_id, sentence_start_char, sentence, mention_start_char, mention_end_char, chunks
@@ -237,14 +227,13 @@ class _Builder:
         counted = [pair for one in self._left_out.values() for pair in one.counts.items()]
         return "; ".join(f"{n} x {reason}" for reason, n in counted) or "no article at all"
 
-    def _write(self, sources: Sources, chunker: Chunker) -> dict[str, Version]:
+    def _write(self, sources: Sources, chunker: Chunker) -> None:
         provenance = Provenance(sources.inputs, {**self.design.to_json(), "chunker": chunker.name})
         values = {"release": self.release.name, "cut": self.design.cut, "chunker": chunker.name}
-        written = {}
         for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
             rows = self._rows(table, query, values)
             left_out = [Exclusion(*row) for row in self._left_out[table.name].rows()]
-            written[table.name] = self.store.write(table, self.release.name, rows, provenance, left_out)
+            self.store.write(table, self.release.name, rows, provenance, left_out)
         dump_ids = self.connection.execute("SELECT DISTINCT dump_id FROM chosen ORDER BY dump_id").fetchall()
         row = {
             "wiki": self.store.home.wiki,
@@ -260,15 +249,13 @@ class _Builder:
             "design": json.dumps(self.design.to_json(), sort_keys=True),
         }
         own_row = pa.Table.from_pylist([row], ECBD_RELEASES.schema)
-        require(self.store, PROMISES, self.release.name, {"releases": own_row})
-        written[ECBD_RELEASES.name] = self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
-        return {table.name: written[table.name] for table in TABLES}
+        self.store.write(ECBD_RELEASES, self.release.name, [own_row], provenance)
 
     def _rows(self, table: Table, query: str, values: Mapping[str, Any]) -> Iterator[pa.Table]:
         columns = ", ".join(map(identifier, table.column_names()))
         used = {name: value for name, value in values.items() if f"${name}" in query}
-        asked = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
-        for batch in self.connection.sql(asked, params=used).to_arrow_reader(_BATCH_ROWS):
+        ordered = f"SELECT {columns} FROM ({query}) ORDER BY {', '.join(table.key)}"
+        for batch in self.connection.sql(ordered, params=used).to_arrow_reader(_BATCH_ROWS):
             yield table.conform(batch)
 
     def _staged(self, name: str, schema: pa.Schema) -> Staged:

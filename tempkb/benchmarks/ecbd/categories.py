@@ -1,49 +1,50 @@
-"""Which category of the paper's Table 1 an item falls into, and which classes are no entities at all."""
+"""Assigns items to the categories of the paper's Table 1, and finds items that are not entities."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
+if TYPE_CHECKING:
+    import duckdb
 
 MISC = "Misc."
 
 
 @cache
 def category_classes() -> Mapping[str, str]:
-    """Class -> category, in the order of Table 1."""
+    """Return class -> category, in the order of Table 1."""
     return {one: row["name"] for row in _table()["category"] for one in row["classes"]}
 
 
 @cache
 def class_labels() -> Mapping[str, str]:
-    """Class -> its name in the table."""
+    """Return class -> its label in the file."""
     return {one: label for row in _table()["category"] for one, label in row["classes"].items()}
 
 
 @cache
 def category_names() -> tuple[str, ...]:
-    """Categories in the order of Table 1."""
+    """Return the categories in the order of Table 1."""
     return tuple(row["name"] for row in _table()["category"])
 
 
 @cache
 def excluded_classes() -> Mapping[str, str]:
-    """Class -> why its instances are no entities: human, list, disambiguation, category or template."""
+    """Return class -> why its instances are not entities: human, list, disambiguation, category or template."""
     return {one: reason for reason, classes in _table()["excluded"].items() for one in classes}
 
 
-def categorise(connection: duckdb.DuckDBPyConnection) -> None:
+def categorise(connection: "duckdb.DuckDBPyConnection") -> None:
     """Make the tables `item_category(entity_id, category, category_class)` and `not_entities(entity_id, reason)`.
 
     Needs the views `classes` (entity_classes of a dump) and `subclass_edges` (its
-    `subclasses`). The nearest class that the table knows decides, since a class far
-    above says little; of several at one distance the category that stands first.
-    An item without any known class is not in `item_category`.
+    `subclasses`). The nearest class in `categories.toml` decides, because a class far
+    above says little; among classes at the same distance, the first category in the
+    file is used. An item without a known class is not in `item_category`.
     """
-    # Only builds need it, and who only reads needs the names of the categories.
+    # Imported here because commands that only read need the names of the categories, but not this.
     from tempkb.wikidata.classes import close
 
     connection.execute(
@@ -69,7 +70,7 @@ def categorise(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, name: str, rows: Iterable[tuple[str, str, int]]) -> None:
+def _fill(connection: "duckdb.DuckDBPyConnection", name: str, rows: Iterable[tuple[str, str, int]]) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} (class_id VARCHAR, name VARCHAR, place INTEGER)")
     connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", list(rows))
 

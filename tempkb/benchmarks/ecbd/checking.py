@@ -1,37 +1,36 @@
-"""Queries that return what breaks a promise of ECBD, over the lake. No Dagster here.
+"""Queries over the lake that return what breaks a promise of ECBD. Does not use Dagster.
 
-They measure sentences by themselves and read neither the code that found mentions
-nor the one that chose spans.
+They measure sentences independently of the code that finds mentions and chooses spans.
 """
 
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES
 from tempkb.benchmarks.promises import Promise
 from tempkb.mentions.tables import PAGE_TEXTS
 
-# A word's edge in RE2, which knows no looking back; the alternatives are what may stand beside a name.
+# A character beside a word. RE2 has no look-behind, so edges of words are found by the characters beside them.
 _EDGE = "[^\\pL\\pN]"
-# Without what is glued to the mention, such as its genitive.
+# The text between mention and span, without what is attached to the mention, such as a possessive.
 _BETWEEN = (
     "regexp_replace(substring(sentence, mention_end_char + 1, span_start_char - mention_end_char), "
     "'^[^\\s\\x{2014}]+', '')"
 )
 
-# Scripts without blanks between words: their names stand between any letters, and each letter counts as a word.
+# Scripts without spaces between words, where a name may be between any letters and each letter counts as a word.
 _UNSPACED = (
     "[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Bopomofo}\\p{Thai}\\p{Lao}\\p{Khmer}\\p{Myanmar}\\p{Tibetan}\\x{30fc}]"
 )
-# Every sign between a mark of both its sides: a name between two marks stands between the edges of words. Patterns are
-# the same for all rows, since one made for each row takes a hundred times as long.
+# Puts a mark on both sides of every character that is not a letter or digit, so that a name between two marks is
+# between edges of words. The pattern is the same for all rows, because one per row takes a hundred times as long.
 _MARKED = f"concat(chr(57344), regexp_replace({{}}, '({_EDGE})', chr(57344) || '\\1' || chr(57344), 'g'), chr(57344))"
 MENTIONED_OFTEN = f"""
     WITH marked AS (
         SELECT *, regexp_matches(mention, '^{_UNSPACED}|{_UNSPACED}$') AS is_unspaced,
-               CASE WHEN is_unspaced THEN sentence ELSE {_MARKED.format("sentence")} END AS said,
+               CASE WHEN is_unspaced THEN sentence ELSE {_MARKED.format("sentence")} END AS text,
                CASE WHEN is_unspaced THEN mention ELSE {_MARKED.format("mention")} END AS name
         FROM sentences
     )
     SELECT release, page_id, sentence_start_char, mention FROM marked
-    WHERE length(said) - length(replace(said, name, '')) <> length(name)
+    WHERE length(text) - length(replace(text, name, '')) <> length(name)
 """
 NOT_IN_PLACE = """
     SELECT release, cloze_id FROM cloze
@@ -47,7 +46,7 @@ NOT_IN_TEXT = """
 
 
 def _words(text: str) -> str:
-    """SQL that counts the words of a text."""
+    """SQL for the number of words of a text."""
     apart = f"regexp_replace({text}, '({_UNSPACED}\\pM*)', ' \\1 ', 'g')"
     parts = f"string_split_regex({apart}, '[\\s\\x{{2014}}]+')"
     return f"len(list_filter({parts}, lambda word: regexp_matches(word, '[\\pL\\pN]')))"
@@ -63,7 +62,7 @@ BEYOND_LIMITS = f"""
     )
     SELECT release, cloze_id, n_between, n_to_mention, n_words FROM measured
     WHERE design->>'rules' = 'tempkb'
-      -- Releases of before counted a run of Han characters as one word; they are frozen, and right by their own rule.
+      -- Older releases counted a run of Han characters as one word. They are frozen, and not checked by today's rule.
       AND design->>'strict_answers' IS NOT NULL
       AND (n_words NOT BETWEEN 1 AND (design->>'max_span_words')::INTEGER
            OR (span_start_char >= mention_end_char AND n_between >= farthest)
@@ -104,11 +103,11 @@ UNBALANCED = """
     WHERE r.design->>'balance_kinds' = 'true' AND n_np_of_release > 0 AND n <> 2 * n_np
 """
 _BARE = f"concat(' ', regexp_replace({{}}, '{_EDGE}+', ' ', 'g'), ' ')"
-# Half a pair of double quotation marks (the low one pairs with another), and the mention, perhaps in the plural; a
-# short one in its own letters only, since "US" is not "us".
+# Answers with half a pair of double quotation marks (a low one has another partner), or with the mention, also in the
+# plural. A short mention is compared with case, because "US" is not "us".
 GIVEN_AWAY = f"""
     WITH strict AS (
-        SELECT release, cloze_id, answer, CASE WHEN length(mention) > 3 THEN lower(answer) ELSE answer END AS said,
+        SELECT release, cloze_id, answer, CASE WHEN length(mention) > 3 THEN lower(answer) ELSE answer END AS text,
                CASE WHEN length(mention) > 3 THEN lower(mention) ELSE mention END AS name
         FROM cloze JOIN releases AS r USING (release)
         WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
@@ -116,8 +115,8 @@ GIVEN_AWAY = f"""
     SELECT release, cloze_id, answer FROM strict
     WHERE (length(answer) - length(replace(answer, '"', ''))) % 2 = 1
        OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
-       OR contains({_BARE.format("said")}, {_BARE.format("name")})
-       OR contains({_BARE.format("said")}, {_BARE.format("concat(name, 's')")})
+       OR contains({_BARE.format("text")}, {_BARE.format("name")})
+       OR contains({_BARE.format("text")}, {_BARE.format("concat(name, 's')")})
 """
 _DEFINITION = _MARKED.format("lower(one.random_definition)")
 _HOLDS = f"contains({_DEFINITION}, {_MARKED.format('lower(one.{})')})"
@@ -142,14 +141,14 @@ _TABLES = {"cloze": ECBD_CLOZE, "entities": ECBD_ENTITIES, "sentences": ECBD_SEN
 PROMISES = (
     Promise(
         "entity_is_mentioned_once",
-        "The mention stands in its sentence once, between the edges of words.",
+        "The sentence contains its mention exactly once, at word boundaries.",
         ECBD_SENTENCES,
         MENTIONED_OFTEN,
         {"sentences": ECBD_SENTENCES},
     ),
     Promise(
         "sentences_are_in_their_texts",
-        "Every sentence stands in the clean text of its revision, where it is said to.",
+        "The readable text of the revision has every sentence at its offsets.",
         ECBD_SENTENCES,
         NOT_IN_TEXT,
         {"sentences": ECBD_SENTENCES, "texts": PAGE_TEXTS},
@@ -157,63 +156,63 @@ PROMISES = (
     ),
     Promise(
         "spans_are_in_place",
-        "Put in for the mask, the answer gives the sentence back.",
+        "The masked sentence with the answer in place of the mask is the sentence.",
         ECBD_CLOZE,
         NOT_IN_PLACE,
         _TABLES,
     ),
     Promise(
         "spans_keep_to_the_limits",
-        "Spans have as many words, and lie as near and as far behind the mention, as the design says.",
+        "Lengths of spans, and their distances from the mention, are within the design's limits.",
         ECBD_CLOZE,
         BEYOND_LIMITS,
         _TABLES,
     ),
     Promise(
         "no_entity_is_in_both_splits",
-        "Every entity is for development or for testing.",
+        "No entity has items in both dev and test.",
         ECBD_CLOZE,
         IN_BOTH_SPLITS,
         _TABLES,
     ),
     Promise(
         "caps_are_kept",
-        "No entity and no window has more items than the design says.",
+        "No entity and no window has more items than the design allows.",
         ECBD_CLOZE,
         BEYOND_CAPS,
         _TABLES,
     ),
     Promise(
         "kinds_are_balanced",
-        "Each window and split has as many noun phrases as random spans, where the design says so.",
+        "Each window and split has equal numbers of noun phrases and random spans, if the design balances them.",
         ECBD_CLOZE,
         UNBALANCED,
         _TABLES,
     ),
     Promise(
         "answers_are_whole",
-        "No answer holds the mention or half a pair of quotation marks, where the design is strict.",
+        "No answer contains the mention or half a pair of quotation marks, if the design is strict.",
         ECBD_CLOZE,
         GIVEN_AWAY,
         _TABLES,
     ),
     Promise(
         "origins_are_in_the_study",
-        "Origins lie in the study, and random definitions are of the same window and split and give nothing away.",
+        "Origins are in the study, and random definitions are from the same window and split and without the answer.",
         ECBD_CLOZE,
         OUT_OF_WINDOW,
         _TABLES,
     ),
     Promise(
         "one_chunker_per_release",
-        "One program found all noun phrases of a release.",
+        "All noun phrases of a release were found by the same program.",
         ECBD_CLOZE,
         SEVERAL_CHUNKERS,
         _TABLES,
     ),
     Promise(
         "chunker_is_spacy",
-        "A warning: noun phrases of these releases are by the bundled chunker, which is cruder than a spaCy model.",
+        "Warning: the bundled chunker, which is cruder than a spaCy model, found the noun phrases of these releases.",
         ECBD_RELEASES,
         BY_FALLBACK,
         {"releases": ECBD_RELEASES},

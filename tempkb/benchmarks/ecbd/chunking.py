@@ -1,7 +1,7 @@
-"""Noun phrases of sentences: by a spaCy pipeline, or, where none is installed, by a bundled chunker.
+"""Finds noun phrases of sentences with a spaCy pipeline, or, if none is installed, with a bundled chunker.
 
-The bundled one, TextBlob's pattern parser, is cruder: it swallows verbs and loses
-adjectives. Who uses it is told so, in a warning, in a column and in a check.
+The bundled one, TextBlob's pattern parser, is cruder: it includes verbs and loses
+adjectives. A warning, a column and a check report that it was used.
 """
 
 import re
@@ -19,12 +19,12 @@ _BATCH = 256
 
 
 class Chunk(NamedTuple):
-    """A noun phrase: code points of its sentence, half-open.
+    """A noun phrase: half-open range of code points of its sentence.
 
     Attributes:
-        is_proper: is it a name?
-        is_pronoun: does it consist of pronouns?
-        is_cut: does it look like a part of a larger phrase, or like none (`cutting.py`)?
+        is_proper: whether it is a name.
+        is_pronoun: whether it consists of pronouns.
+        is_cut: whether it looks like a part of a larger phrase, or not like a noun phrase (`cutting.py`).
     """
 
     start: int
@@ -38,31 +38,31 @@ class Chunker(Protocol):
     """Finds noun phrases.
 
     Attributes:
-        name: what goes into the tables: program, model and version.
-        n_parsed: sentences parsed so far.
+        name: program, model and version, for the tables.
+        n_parsed: number of sentences parsed so far.
     """
 
     name: str
     n_parsed: int
 
     def chunks(self, sentences: Iterable[str]) -> Iterator[list[Chunk]]:
-        """Yield the noun phrases of each sentence, which is parsed once."""
+        """Yield the noun phrases of each sentence."""
         ...
 
 
 def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], None]) -> Chunker:
-    """Return the chunker that a design asks for.
+    """Return the chunker that a design names.
 
     Args:
-        choice: `spacy`, `textblob`, or `auto`: spaCy, and where its model is not installed or reads another language
-            the bundled one, which reads English; in other languages none, so that there are random spans only.
+        choice: `spacy`, `textblob` or `auto`. `auto` is spaCy; if its model is not installed or is for another
+            language, the bundled chunker for English, and no chunker (random spans only) for other languages.
         model: name or folder of a spaCy pipeline.
-        language: of the texts.
-        warn: is told when the bundled one has to do, or none.
+        language: code of the texts' language.
+        warn: receives a message if the bundled chunker is used, or none.
 
     Raises:
-        SettingsError: `spacy` is asked for and the model is missing, has no parser or reads another language, or the
-            bundled one is asked for and is to read another language than English.
+        SettingsError: `spacy` was chosen and the model is missing, has no parser or is for another language, or
+            `textblob` was chosen for another language than English.
     """
     if choice == "textblob":
         if language != "en":
@@ -82,8 +82,8 @@ def open_chunker(choice: str, model: str, language: str, warn: Callable[[str], N
 def _stand_in(why: str, language: str, warn: Callable[[str], None]) -> Chunker:
     if language == "en":
         warn(
-            f"noun_chunker: {why}. Until then the bundled chunker finds the noun phrases, which is cruder; "
-            "the column `chunker` and the check `chunker_is_spacy` say so"
+            f"noun_chunker: {why}. The bundled chunker, which is cruder, finds the noun phrases instead; "
+            "the column `chunker` and the check `chunker_is_spacy` report this"
         )
         return TextBlobChunker()
     warn(
@@ -99,14 +99,14 @@ class _MissingModelError(Exception):
 
 
 class _OtherLanguageError(Exception):
-    """A spaCy model of another language than the wiki's."""
+    """A spaCy model for another language than the wiki's."""
 
 
 def load_pipeline(model: str, language: str) -> Any:
-    """Load a spaCy pipeline that parses.
+    """Return a spaCy pipeline with a parser.
 
     Raises:
-        SettingsError: it has no parser, or is of a language without rules for noun phrases.
+        SettingsError: it has no parser, or is for a language without rules for noun phrases.
     """
     import spacy
 
@@ -127,7 +127,7 @@ def load_pipeline(model: str, language: str) -> Any:
 
 
 def spacy_splitter(model: str, language: str) -> Splitter:
-    """Return a splitter of paragraphs by the parser of a spaCy pipeline.
+    """Return a splitter of paragraphs that uses the parser of a spaCy pipeline.
 
     Raises:
         SettingsError: the pipeline is not installed, or cannot parse.
@@ -144,7 +144,7 @@ def spacy_splitter(model: str, language: str) -> Splitter:
 
 
 class SpacyChunker:
-    """Noun chunks of a spaCy pipeline, and what hangs on their heads: "DNA" and "DNA inside the cell"."""
+    """Noun chunks of a spaCy pipeline, also with what depends on their heads: "DNA" and "DNA inside the cell"."""
 
     def __init__(self, pipeline: Any) -> None:
         meta = pipeline.meta
@@ -153,7 +153,7 @@ class SpacyChunker:
         self._pipeline = pipeline
 
     def chunks(self, sentences: Iterable[str]) -> Iterator[list[Chunk]]:
-        """Yield the noun phrases of each sentence, which is parsed once."""
+        """Yield the noun phrases of each sentence."""
         for parsed in self._pipeline.pipe(sentences, batch_size=_BATCH):
             self.n_parsed += 1
             yield _of_parse(parsed)
@@ -177,12 +177,12 @@ def _of_parse(parsed: Any) -> list[Chunk]:
 
 
 def _is_proper(tags: Sequence[str]) -> bool:
-    """A name by the released code's rule: its last word is one, whatever stands before it."""
+    """Whether a phrase is a name by the released code's rule: its last word is a proper noun."""
     return tags[-1] == "PROPN"
 
 
 class NoChunker:
-    """Finds no noun phrase, in languages that neither spaCy's model nor the bundled chunker reads."""
+    """Finds no noun phrases; used for languages without a spaCy model and without the bundled chunker."""
 
     name = f"none {FALLBACK}"
     n_parsed = 0
@@ -194,7 +194,7 @@ class NoChunker:
 
 
 class TextBlobChunker:
-    """Noun phrases of TextBlob's pattern parser, mended where it is known to err."""
+    """Noun phrases of TextBlob's pattern parser, with corrections of its known errors."""
 
     def __init__(self) -> None:
         from importlib.metadata import version
@@ -203,7 +203,7 @@ class TextBlobChunker:
         self.n_parsed = 0
 
     def chunks(self, sentences: Iterable[str]) -> Iterator[list[Chunk]]:
-        """Yield the noun phrases of each sentence, which is parsed once."""
+        """Yield the noun phrases of each sentence."""
         from textblob.en import parse
 
         for sentence in sentences:
@@ -212,9 +212,9 @@ class TextBlobChunker:
             if not tokens:
                 yield []
                 continue
-            # Tokens of our own, so that we know where they stand.
-            said = parse(" ".join(token[0].replace("/", _SLASH) for token in tokens), tokenize=False, chunks=True)
-            tagged = [token[:3] for part in said.split() for token in part]
+            # The parser gets our own tokens, so that their offsets are known.
+            parsed = parse(" ".join(token[0].replace("/", _SLASH) for token in tokens), tokenize=False, chunks=True)
+            tagged = [token[:3] for part in parsed.split() for token in part]
             if len(tagged) != len(tokens):
                 raise ContractError(
                     f"textblob: gave {len(tagged)} tags for the {len(tokens)} tokens of {sentence!r}; expected one each"
@@ -223,7 +223,7 @@ class TextBlobChunker:
             yield [_chunk(universal, [tag for _, tag, _ in tagged], *one) for one in _phrases(tagged)]
 
 
-# A genitive is a token of its own, an abbreviation's point is not.
+# A possessive is a token of its own, the full stop of an abbreviation is not.
 _TOKEN = re.compile(
     r"(?:[A-Z]\.)+(?=\W|$)|[$\u00a3\u20ac]?\d[\d.,]*\d|\w+(?:[-.&/]\w+|['\u2019](?!s\b)\w+)*|['\u2019]s\b|[^\w\s]"
 )
@@ -235,11 +235,11 @@ _PRONOUNS = frozenset(("PRP", "WP", "WDT", "DT", "EX"))
 
 
 def _phrases(tagged: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the phrases [first, behind the last): the parser's own, mended.
+    """Return the corrected phrases of the parser as half-open ranges of tokens.
 
-    What stands before a noun belongs to it ("a long and bitter debate"), and two
-    phrases with a genitive between them are one. Two with "of" between them, and
-    parts of a date, are phrases by themselves and together.
+    Words before a noun belong to it ("a long and bitter debate"), and two phrases with
+    a possessive between them are one. Two phrases with "of" between them, and parts of
+    a date, are phrases by themselves and together.
     """
     found: list[tuple[int, int]] = []
     for first, behind in _parsed_phrases(tagged):
@@ -257,7 +257,7 @@ def _belongs(tagged: Sequence[Sequence[str]], at: int, free_from: int) -> bool:
     tag, before = tagged[at][1], tagged[at - 1][1] if at > free_from else ""
     if tag == "CC":
         return before.startswith("JJ") and tagged[at + 1][1].startswith("JJ")
-    # A participle after an article is an adjective; else it may be the sentence's verb.
+    # A participle after an article is an adjective; otherwise it may be the sentence's verb.
     return tag in _BEFORE_NOUN or (tag in ("VBN", "VBG") and before in ("DT", "PRP$"))
 
 
@@ -269,9 +269,9 @@ def _joins(tagged: Sequence[Sequence[str]], left: int, right: int) -> bool:
 
 
 def _parsed_phrases(tagged: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]]:
-    """Yield runs of words that the parser holds for parts of phrases, and of nouns that it left alone.
+    """Yield runs of words that the parser takes for parts of phrases, and of nouns that it left out.
 
-    A verb, a conjunction or a pronoun parts them, wherever the parser saw it.
+    A verb, a conjunction or a pronoun ends a run, even if the parser includes it.
     """
     first: int | None = None
     for at, (_, tag, part) in enumerate([*tagged, ("", "", "O")]):
@@ -284,9 +284,9 @@ def _parsed_phrases(tagged: Sequence[Sequence[str]]) -> Iterator[tuple[int, int]
 
 
 def _with_noun(tagged: Sequence[Sequence[str]], first: int, behind: int) -> Iterator[tuple[int, int]]:
-    """Yield a run from which what cannot begin or end a phrase is taken off; numbers alone are no phrase.
+    """Yield a run without words that cannot begin a phrase; nothing if it has only numbers or ends with a possessive.
 
-    A bare noun behind "to" with another one behind it is a verb ("to shelter travellers").
+    A bare noun between "to" and another noun is a verb ("to shelter travellers").
     """
     while first < behind and tagged[first][1] in ("VBN", "VBG", "POS", "RB"):
         first += 1
@@ -308,7 +308,7 @@ def _chunk(tokens: Sequence[Token], tags: Sequence[str], first: int, behind: int
     )
 
 
-# Penn's tags by their first letters, and what they are among the universal ones.
+# Prefixes of Penn's tags, and their universal tags.
 _UNIVERSAL = (
     ("NNP", "PROPN"),
     ("NN", "NOUN"),
@@ -335,11 +335,11 @@ _UNIVERSAL = (
 
 
 def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:
-    """The universal tag of a word; a verb where the tagger takes one for a noun ("hides and lives there")."""
+    """The universal tag of a word; VERB also for verbs that the tagger takes for nouns ("hides and lives there")."""
     if _is_verb_in_disguise(tagged, at):
         return "VERB"
     word, tag, _ = tagged[at]
-    # The tagger takes numbers of one digit for anything.
+    # The tagger's tags of single digits are unreliable.
     return (
         "NUM"
         if word.isdigit()
@@ -348,7 +348,7 @@ def _universal(tagged: Sequence[Sequence[str]], at: int) -> str:
 
 
 def _is_verb_in_disguise(tagged: Sequence[Sequence[str]], at: int) -> bool:
-    """A bare noun that may be a verb where a verb is likely: behind a modal, "to", a pronoun, or a form of "be"."""
+    """Whether a bare noun may be a verb and is where a verb is likely: after a modal, "to", a pronoun, or "be"."""
     word, tag, _ = tagged[at]
     before, tag_before, _ = tagged[at - 1] if at else ("", "", "")
     if tag == "NNS":
@@ -367,7 +367,7 @@ _BEFORE_VERB = _RELATIVES | frozenset(("to", "is", "are", "was", "were", "be", "
 
 @cache
 def _may_be_verb(word: str) -> bool:
-    """Does the tagger's dictionary know a verb of this form, or its past or participle?"""
+    """Whether the tagger's dictionary has this form as a verb, or its past tense or participle."""
     forms = (f"{word}ed", f"{word}d", f"{word}ing", f"{word.removesuffix('e')}ing")
     known = _lexicon()
     return known.get(word, "").startswith("VB") or any(known.get(form, "").startswith("VB") for form in forms)

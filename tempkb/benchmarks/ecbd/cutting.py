@@ -1,9 +1,9 @@
-"""Is a noun phrase a part that was cut out of a larger one, or none at all? By the words and tags around it. Pure.
+"""Recognises noun phrases that are parts of larger ones, or not noun phrases, by the words and tags around them. Pure.
 
-Chunkers part phrases at conjunctions and take verbs for nouns: "breathing" of
+Chunkers split phrases at conjunctions and take verbs for nouns: "breathing" of
 "breathing or decompression mix", "the Teacher" of "Teacher in Space program", "lives"
-of "he hides and lives there". Nobody could guess such an answer. The rules lose some
-good phrases with the bad ones.
+of "he hides and lives there". Nobody could guess such an answer. The rules also
+remove some good phrases.
 """
 
 import re
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """A word or mark of a sentence.
+    """A word or punctuation mark of a sentence.
 
     Attributes:
-        text: as it stands.
+        text: its text.
         tag: universal part of speech (NOUN, PROPN, ADJ, CCONJ, ...).
-        start: where it begins in the sentence.
+        start: offset of its first code point in the sentence.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """First code point behind it."""
+        """Offset of the first code point after it."""
         return self.start + len(self.text)
 
 
@@ -46,7 +46,7 @@ _NOTHING = Token("", "PUNCT", -1)
 
 
 def is_cut(tokens: Sequence[Token], first: int, behind: int) -> bool:
-    """Is the phrase of tokens [first, behind) cut out of a larger one, or no noun phrase?"""
+    """Return whether tokens [first, behind) look like a part of a larger phrase, or not like a noun phrase."""
     own = tokens[first:behind]
     before, after = tokens[max(first - 3, 0) : first], tokens[behind : behind + 4]
     return (
@@ -61,7 +61,7 @@ def is_cut(tokens: Sequence[Token], first: int, behind: int) -> bool:
 
 
 def _is_no_phrase(own: Sequence[Token]) -> bool:
-    """Does it begin with a verb, end without a noun, hold an article or adverb behind one, or end with an ordinal?"""
+    """Return whether it begins with a verb, ends without a noun or with an ordinal, or has an article inside."""
     if own[-1].tag not in _HEADS or own[0].tag == "VERB" or _ORDINAL.fullmatch(own[-1].text):
         return True
     if own[0].text.lower() in _RELATIVES and len(own) > 1:
@@ -70,7 +70,7 @@ def _is_no_phrase(own: Sequence[Token]) -> bool:
 
 
 def _is_idiom(before: Sequence[Token], own: Sequence[Token], after: Sequence[Token]) -> bool:
-    """Is it half of "at least seven", or the adjective of "is equivalent to"?"""
+    """Return whether it is a part of "at least seven", or the adjective of "is equivalent to"."""
     left, right = before[-1].text.lower() if before else "", after[0].text if after else ""
     if left == "at" and own[0].text in ("least", "most"):
         return True
@@ -78,7 +78,7 @@ def _is_idiom(before: Sequence[Token], own: Sequence[Token], after: Sequence[Tok
 
 
 def _lacks_its_beginning(before: Sequence[Token], own: Sequence[Token], first: int) -> bool:
-    """Does an adjective, number, article or participle go before it, or the first part of a name?"""
+    """Return whether an adjective, number, article, participle or the first part of a name precedes it."""
     left = before[-1] if before else _NOTHING
     if own[0].tag in _BEGINS or not _touch(left, own[0]):
         return False
@@ -90,12 +90,12 @@ def _lacks_its_beginning(before: Sequence[Token], own: Sequence[Token], first: i
 
 
 def _is_before_participle(token: Token) -> bool:
-    """Is what follows an adjective rather than a sentence's verb: "of planned", "a planned", "centrally planned"?"""
+    """Return whether a participle after a token is an adjective: "of planned", "a planned", "centrally planned"."""
     return token.tag in ("ADJ", "ADP", "DET", "NUM") or (token.tag == "ADV" and token.text.endswith("ly"))
 
 
 def _lacks_its_end(own: Sequence[Token], after: Sequence[Token]) -> bool:
-    """Does its noun stand behind it, or the year of its date, or what a hyphen or another sign ties to it?"""
+    """Return whether its noun, the year of its date, or a part joined by a hyphen or another sign follows it."""
     right = after[0] if after else _NOTHING
     if right.start == own[-1].end and right.text not in _MAY_FOLLOW:
         return True
@@ -107,7 +107,7 @@ def _lacks_its_end(own: Sequence[Token], after: Sequence[Token]) -> bool:
 
 
 def _is_left_of_coordination(own: Sequence[Token], after: Sequence[Token]) -> bool:
-    """Does it share the noun behind a conjunction: the "heart" of "a heart and lung transplant"?"""
+    """Return whether it shares the noun after a conjunction: "heart" in "a heart and lung transplant"."""
     if len(after) > 1 and after[0].text == "(" and after[1].tag == "CCONJ":
         return True
     if len(after) < 3 or after[0].tag != "CCONJ" or _is_plural(own[-1]) or after[2].tag not in NOUNS:
@@ -116,7 +116,7 @@ def _is_left_of_coordination(own: Sequence[Token], after: Sequence[Token]) -> bo
 
 
 def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> bool:
-    """Does a word before a conjunction belong to its noun: the "social" of "social and communication skills"?"""
+    """Return whether a word before a conjunction belongs to its noun: "social" in "social and communication skills"."""
     if len(before) < 2 or own[0].tag in _BEGINS:
         return False
     if before[-1].tag != "CCONJ":
@@ -128,7 +128,7 @@ def _is_right_of_coordination(before: Sequence[Token], own: Sequence[Token]) -> 
 
 
 def _is_cut_of_name(own: Sequence[Token], after: Sequence[Token]) -> bool:
-    """Does a name go on behind it: "the Teacher" of "Teacher in Space", "the University" of "University of Oxford"?"""
+    """Return whether a name continues after it: "the Teacher" of "Teacher in Space", "University" of "... of X"."""
     if not _is_capital(own[-1]) or own[-1].tag not in NOUNS or not after:
         return False
     if _touch(own[-1], after[0]) and _is_capital(after[0]):
@@ -141,7 +141,7 @@ def _is_cut_of_name(own: Sequence[Token], after: Sequence[Token]) -> bool:
 
 
 def _touch(left: Token, right: Token) -> bool:
-    """Do two words stand side by side, with a blank between them and no more?"""
+    """Return whether two words are separated by a single space."""
     return left.start >= 0 and right.start == left.end + 1 and left.text[-1:].isalnum() and right.text[:1].isalnum()
 
 

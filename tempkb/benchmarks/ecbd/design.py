@@ -1,7 +1,5 @@
-"""What defines a release of ECBD: which text, which entities, which sentences, which spans, by which rules."""
+"""The design of an ECBD release: its texts, entities, sentences, spans and rules."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import date
@@ -45,39 +43,40 @@ class Design:
     """A release's design.
 
     Attributes:
-        cut: midnight UTC of this day ends the window whose snapshot gives all texts.
-        first: first day of the study: entities whose origin lies in [first, end) are asked about.
-        end: first day after it.
-        dump_id: Wikidata dump that tells origins, classes and aliases; empty: popular pages only.
-        origin_granularity: the finest window an origin is put into; a coarser one where its date is coarser.
+        cut: the cut whose snapshot has all texts: midnight UTC of this day.
+        first: first day of the study; the entities originate in [first, end).
+        end: first day after the study.
+        dump_id: the Wikidata dump with origins, classes and aliases; empty for popular pages only.
+        origin_granularity: the finest window for an origin; an origin with a coarser date gets a longer window.
         origins: by the paper's six properties (`ecbd`), or also by publication, opening, launch (`extended`).
-        suspects: entities whose page is much older than their origin: `keep` (flagged) or `drop`.
-        suspect_years: how much older that is.
-        min_words: white-space words that an article must have.
-        popular: how many popular entities, ranked by contributors and mentions in other articles.
-        popular_pages: numbers of the pages that are the popular ones, instead.
-        redirect_names: are titles that redirect to an article names of its entity?
-        risky_aliases: names that stand in many articles that do not link to the entity: `drop` or `keep`.
-        risky_share: of the articles looked at; more is risky (three articles at least).
-        alias_sample: articles that are looked at.
-        lists: are items of lists sentences, too?
-        sentences: what parts paragraphs: `sentencex`, or the parser of the spaCy model.
-        min_sentence_words: white-space words of a sentence.
-        noun_chunker: `spacy`, `textblob`, or `auto`: spaCy where its model is installed.
+        suspects: entities whose page is much older than their origin: `keep` (and mark) or `drop`.
+        suspect_years: how many years older such a page is.
+        min_words: the number of words that an article must have.
+        popular: the number of popular entities, ranked by contributors and by mentions in other articles.
+        popular_pages: the page numbers of the popular entities, instead of a number.
+        redirect_names: whether titles that redirect to an article are names of its entity.
+        risky_aliases: names that occur in many articles which do not link to the entity: `drop` or `keep`.
+        risky_share: the share of the sampled articles above which a name is risky (at least three articles).
+        alias_sample: the number of articles in the sample.
+        lists: whether list items are used as sentences.
+        sentences: what splits paragraphs into sentences: `sentencex`, or the parser of the `spacy` model.
+        min_sentence_words: the number of words that a sentence must have.
+        noun_chunker: `spacy`, `textblob`, or `auto`, which is spaCy if its model is installed.
         spacy_model: name or folder of a spaCy pipeline.
-        max_span_words: of a span.
-        max_distance: words from the mention to a span's first one.
-        after_mention: must spans lie after the mention?
-        n_random_spans: of a sentence.
-        strict_answers: are answers refused that hold half a pair of quotation marks, consist of function words alone or
-            are cut out of a noun phrase, and sentences that mention the entity again in another form?
-        balance_kinds: are there as many items with noun phrases as random ones, in each origin window and split?
-        max_spans_per_entity: of both kinds `together`, or of each by itself, as `caps` says.
-        caps: see there.
-        max_spans_per_window: of each kind, origin window and split; 0: all.
-        dev_share: share of the entities of an origin window that are for development.
-        seed: what all chance depends on, beside the things' own names.
-        rules: `tempkb`, or `released` for what the released code does.
+        max_span_words: the largest number of words of a span.
+        max_distance: the largest number of words from the mention to the first word of a span.
+        after_mention: whether spans must be after the mention.
+        n_random_spans: the largest number of random spans of a sentence.
+        strict_answers: whether answers are refused that have half a pair of quotation marks, consist of function words
+            or are cut out of a noun phrase, and sentences that mention the entity again in another form.
+        balance_kinds: whether each origin window and split has equal numbers of items with noun phrases and with random
+            spans.
+        max_spans_per_entity: the largest number of spans of an entity.
+        caps: whether `max_spans_per_entity` applies to both kinds `together`, or to each kind (`separate`).
+        max_spans_per_window: the largest number of items of each kind, origin window and split; 0 for no limit.
+        dev_share: the share of the entities of an origin window that are dev.
+        seed: the seed of all random choices.
+        rules: `tempkb`, or `released` for the rules of the released code.
     """
 
     cut: date
@@ -114,10 +113,10 @@ class Design:
     rules: str = "tempkb"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Check the design.
 
         Raises:
-            DesignError: names the part of the design, what was found and what is expected.
+            DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
         refuse_values(self, _CHOICES, _LEAST)
         if self.suspect_years > _MOST_YEARS:
@@ -126,16 +125,16 @@ class Design:
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")
         if self.first >= self.end:
-            raise DesignError(f"windows: {self.end} does not come after {self.first}, so no origin lies between them")
+            raise DesignError(f"windows: {self.end} does not come after {self.first}, so no origin is between them")
         if self.dump_id and self.first >= self.cut:
             raise DesignError(
-                f"windows: the study begins on {self.first}, but the texts are those of {self.cut} and know of nothing "
-                "after it; begin earlier, or take a later --cut"
+                f"windows: the study begins on {self.first}, but the texts are those of {self.cut} and contain nothing "
+                "later; begin earlier, or take a later --cut"
             )
         if not self.dump_id and not (self.popular or self.popular_pages):
             raise DesignError(
-                "dump_id: no Wikidata dump tells origins, and no popular pages are asked for; read a dump "
-                "(tempkb build), or ask for pages with --popular"
+                "dump_id: there is no Wikidata dump with origins, and there are no popular pages; read a dump "
+                "(tempkb build), or name pages with --popular"
             )
         if self.popular and self.popular_pages:
             raise DesignError("popular: found a number and a list of pages; give one of them")
@@ -145,13 +144,13 @@ class Design:
 
     @property
     def limits(self) -> Limits:
-        """What spans must keep to."""
+        """The limits of spans."""
         return Limits(
             self.max_span_words, self.max_distance, self.after_mention, self.n_random_spans, self.strict_answers
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The design as plain values, for files and for the release's row."""
+        """Return the design as plain values, for files and for the release's row."""
         return {
             **asdict(self),
             "cut": self.cut.isoformat(),
@@ -161,18 +160,17 @@ class Design:
             "popular_pages": list(self.popular_pages),
         }
 
-    def name(self) -> str:
-        """The release's name: benchmark, study, cut, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"ecbd-{self.first:%Y%m%d}-{self.end:%Y%m%d}-{self.cut:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date, date]:
+        """Return the first day of the study, the first day after it, and the cut."""
+        return self.first, self.end, self.cut
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Read a design that `to_json` wrote, also in an earlier version."""
+    """Return a design from the values that `to_json` wrote, also in an earlier version."""
     days = {name: date.fromisoformat(values[name]) for name in ("cut", "first", "end")}
     granularity = Granularity(values["origin_granularity"])
     pages = tuple(values["popular_pages"])
-    # Releases that are older than these parts were neither strict nor balanced.
+    # Releases that are older than these hyperparameters were neither strict nor balanced.
     older = {"strict_answers": False, "balance_kinds": False}
     return Design(**{**older, **values, **days, "origin_granularity": granularity, "popular_pages": pages})
 
@@ -186,10 +184,10 @@ _PAPER: Mapping[str, Any] = {
 }
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "tempkb": {},
-    # As the final paper has it; and as its earlier version, with spans on either side of the mention.
+    # The final paper, and its earlier version with spans on either side of the mention.
     "paper": _PAPER,
     "paper_2021": {**_PAPER, "after_mention": False},
-    # As the released data show it.
+    # The released data and code.
     "ecbd_compat": {
         **_PAPER,
         "rules": "released",
@@ -209,33 +207,33 @@ def make_design(
     popular: str = "",
     changes: Mapping[str, str] | None = None,
 ) -> Design:
-    """Make a design from a preset and changes given as text.
+    """Return a design from a preset and changes given as text.
 
     Args:
         preset: `tempkb`, `paper`, `paper_2021`, `ecbd_compat` or `small`.
-        windows: `A..B`: entities whose origin lies in [A, B).
-        cut: day that ends the window whose snapshot gives the texts.
+        windows: `A..B`: the entities originate in [A, B).
+        cut: the cut whose snapshot has the texts.
         dump_id: Wikidata dump; empty for popular pages only.
-        popular: how many popular entities, or a file that lists pages; empty for what the preset has.
-        changes: part of the design -> value as people type it, such as `{"min_words": "300"}`.
+        popular: the number of popular entities, or a file that lists pages; empty for the preset's value.
+        changes: hyperparameter -> value as people type it, such as `{"min_words": "300"}`.
 
     Raises:
-        DesignError: an unknown preset, part or value.
+        DesignError: an unknown preset, hyperparameter or value.
     """
     if preset not in PRESETS:
         raise DesignError(f"preset {preset!r}: no such preset; known: {', '.join(PRESETS)}")
     first, end = parse_range(windows)
-    asked = dict(PRESETS[preset])
+    values = dict(PRESETS[preset])
     if popular:
-        asked |= {"popular": int(popular)} if popular.isascii() and popular.isdigit() else _listed(Path(popular))
+        values |= {"popular": int(popular)} if popular.isascii() and popular.isdigit() else _listed(Path(popular))
     known = {one.name: one.default for one in fields(Design)}
     for name in ("cut", "first", "end", "dump_id", "popular", "popular_pages"):
         del known[name]
     for name, text in (changes or {}).items():
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
-        asked[name] = read_value(name, text, known[name])
-    return Design(parse_day(cut), first, end, dump_id, **asked)
+        values[name] = read_value(name, text, known[name])
+    return Design(parse_day(cut), first, end, dump_id, **values)
 
 
 def _listed(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which entities a release asks about: items with a date of origin and an article at the cut, and popular articles."""
+"""Chooses the entities of a release: items with a date of origin and an article at the cut, and popular articles."""
 
 from datetime import date
 
@@ -12,14 +12,14 @@ from tempkb.store.drafts import Exclusion
 from tempkb.wikitext.list_titles import list_title_pattern
 from tempkb.windows import Granularity, window_of
 
-# From the finest; months do not lie in weeks as weeks do not lie in months, but each origin is sought from its own.
+# From finest to coarsest. Weeks do not fit into months, but each window is computed from the origin itself.
 _LADDER = (Granularity.WEEK, Granularity.MONTH, Granularity.QUARTER, Granularity.YEAR)
 
 
 def origin_window(origin_from: date, origin_to: date, finest: Granularity) -> tuple[str, Granularity] | None:
-    """Return the finest window, of `finest` or longer, that contains an origin; None if not even a year does.
+    """Return the finest window, of length `finest` or longer, that contains an origin; None if no year contains it.
 
-    Nothing is made up: an origin of 2021 without a month is in no quarter.
+    An origin of 2021 without a month is in no quarter.
 
     >>> origin_window(date(2021, 5, 4), date(2021, 5, 5), Granularity.QUARTER)
     ('2021-Q2', <Granularity.QUARTER: 'quarter'>)
@@ -34,14 +34,18 @@ def origin_window(origin_from: date, origin_to: date, finest: Granularity) -> tu
 
 
 def choose_entities(connection: duckdb.DuckDBPyConnection, design: Design, language: str) -> list[Exclusion]:
-    """Make the table `chosen`, a row per entity that may be asked about, and say which were left out, by reason.
+    """Make the table `chosen`, with one row per entity, and return the counts of what is left out.
 
-    Needs the views `snapshot`, `texts` and `popularity` of the cut and, unless the
-    design names no dump, `entities`, `origins`, `classes` and `subclass_edges` of it.
-    Titles say in the language of the wiki that a page is a list.
+    Needs the views `snapshot`, `texts` and `popularity` of the cut, and, if the design
+    has a dump, its `entities`, `origins`, `classes` and `subclass_edges`.
+
+    Args:
+        connection: where these are.
+        design: the release's design.
+        language: code of the wiki's language, in which titles of list pages are recognised.
 
     Raises:
-        DesignError: a dump is to tell origins, and no article has an item.
+        DesignError: the design has a dump, and no article has an item.
     """
     _make_articles(connection, language)
     if design.dump_id:
@@ -72,14 +76,14 @@ def _make_articles(connection: duckdb.DuckDBPyConnection, language: str) -> None
 
 
 def _refuse_no_items(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Without a single article that has an item, no origin can be joined, and only popular entities would be left."""
+    """Refuse a home in which no article has an item, because only popular entities would be left."""
     n, linked = connection.execute("SELECT count(*), count(entity_id) FROM articles").fetchall()[0]
     if n and not linked:
         raise DesignError(
             f"cut {design.cut}: none of the {n:,} articles has a Wikidata item, so no entity can be joined with its "
-            f"origin in {design.dump_id}. No page_props table told the items when the window was built, and no site "
-            "link of a Wikidata dump names one of its pages. Add <wiki>-<date>-page_props.sql.gz to the dump, or read "
-            "a Wikidata dump with site links to this wiki, then: tempkb build. For popular entities only: "
+            f"origin in {design.dump_id}. There was no page_props table when the window was built, and no site link "
+            "of a Wikidata dump names one of its pages. Add <wiki>-<date>-page_props.sql.gz to the dump, or read a "
+            "Wikidata dump with site links to this wiki, then: tempkb build. For popular entities only: "
             "--dump-id none --popular N"
         )
 
@@ -101,7 +105,7 @@ def _know_nothing(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
-    """The classes of each item by number, named as their pages are or as the table of categories has them."""
+    """The classes of each item, with their labels from Wikidata or from `categories.toml`."""
     rows = list(class_labels().items())
     connection.execute("CREATE OR REPLACE TEMP TABLE class_labels (class_id VARCHAR, label VARCHAR)")
     connection.executemany("INSERT INTO class_labels VALUES (?, ?)", rows)
@@ -118,7 +122,7 @@ def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make `judged`: every item with an origin, the window that contains it, and why it is left out, if it is."""
+    """Make `judged`: every item with an origin, the window that contains it, and why it is left out, or null."""
     prefix = "origin" if design.origins == "ecbd" else "extended"
     connection.execute(
         f"""
@@ -135,7 +139,7 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
         SELECT d.*, w.origin_window, w.origin_granularity, a.page_id,
                d.origin_from >= $first AND d.origin_to <= $end AS is_inside,
                row_number() OVER (PARTITION BY d.entity_id ORDER BY a.page_id) AS number,
-               -- Dates far from the study may lie beyond what an instant can be.
+               -- Dates far from the study may be too large for an instant.
                CASE WHEN NOT is_inside THEN false
                     ELSE a.page_created_at < CAST(d.origin_from - to_years($suspect_years) AS TIMESTAMPTZ)
                END AS suspect_old_entity,
@@ -163,7 +167,7 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
 
 
 def _make_windows(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """The windows of all origins in the study; others, which may be none of Python's dates, need none."""
+    """The windows of all origins in the study. Others need none, and Python cannot represent some of their dates."""
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE origin_windows (
@@ -213,7 +217,7 @@ _POPULAR = f"""
 
 
 def _choose_popular(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
-    """Add popular articles, people among them, that are not asked about by their origin."""
+    """Add popular articles, also about people, that are not chosen by their origin."""
     values = {"misc": MISC, "min_words": design.min_words}
     if design.popular:
         chosen = f"{_POPULAR} ORDER BY r.both, a.page_id LIMIT $popular"
@@ -249,5 +253,5 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
         WHERE namespace = 0 AND redirect_title IS NULL AND NOT is_blank
         """
     ).fetchall()
-    told = (*rows, ("article without a date of origin", *undated), ("article whose text is missing", *mute))
-    return [Exclusion(*row) for row in told if row[1]]
+    counted = (*rows, ("article without a date of origin", *undated), ("article whose text is missing", *mute))
+    return [Exclusion(*row) for row in counted if row[1]]

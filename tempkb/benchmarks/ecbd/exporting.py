@@ -1,120 +1,42 @@
-"""A release as a folder: the released layouts and field names, Parquet beside them, a card, check sums."""
+"""Writes the released layouts of ECBD and of its follow-up paper."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
-import tempkb
 from tempkb.benchmarks.ecbd.design import SPLITS
 from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord, as_pair, maskings
 from tempkb.benchmarks.ecbd.released_spans import Tokens
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
-from tempkb.benchmarks.ecbd.views import CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
-from tempkb.benchmarks.export import ExportFolder, export_folder
-from tempkb.dumps.tables import DUMP_FILES
-from tempkb.errors import DesignError
+from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.store.lake import Version
-from tempkb.store.materialise import escaped, markdown
 from tempkb.store.memory import in_memory, view_files
-from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
 POPULAR = "popular"
 Row = dict[str, Any]
 
-_CARD = """\
----
-license: cc-by-sa-4.0
-task_categories: [fill-mask]
-pretty_name: {name}
----
-# {name}
 
-Entity Cloze By Date, made with tempkb {version}: {n_items:,} cloze items about {n_entities:,} entities that came into
-the world from {study_from} to {study_to} (not included){popular}. All texts are those of {wiki} as they stood at {cut}.
-
-## Composition
-`<year>/np_spans_<split>.json` and `<year>/random_spans_<split>.json`, and the same below `popular/`, hold an item a
-line in the released nine fields. `ekp/<kind>_<split>.json` holds the same items in the follow-up's fields. An `ex_id`
-names an item among those of one kind, as in the released data; `cloze_id` in `parquet/` names it among all. `parquet/`
-holds the tables with dates, offsets, revisions and all that was chosen; `design.json` the whole design. An entity is in
-one split only.
-
-{years}
-
-{statistics}
-
-Per cent of the entities by category:
-
-{categories}
-
-## Collection process
-Rules: preset `{preset}`. Noun phrases: {chunker}. From these files:
-
-| dump | file | sha256 |
-| --- | --- | --- |
-{files}
-
-Origins keep the precision they have in Wikidata; nothing is filled in. A sentence tells what the article said at the
-cut, which may be more than was known when the entity was new: `sentence_since` says since when it stands there.
-
-## Uses
-To measure what a model infers about entities that are younger than it. `parquet/` has the days between which an
-entity's origin lies, so that each model can be asked about what came after it. `answer_in_definition` marks items whose
-answer stands in the definition.
-
-## Distribution
-The texts are from Wikipedia, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/); page and revision
-of every sentence are given, which lead to its authors. Dates, classes and names are Wikidata's (CC0).
-
-## Maintenance
-The release is frozen. Built again from the same dumps with the same design it has the same bytes.
-`sha256sum -c SHA256SUMS` verifies the files.
-"""
-
-
-def export_ecbd(store: Store, release: Release, folder: Path) -> Path:
-    """Write a release below `folder`, in a folder of its name, and return that.
-
-    Raises:
-        DesignError: the release is not built.
-    """
-    versions = {table.name: store.lake.current(table.name, release.name) for table in TABLES}
-    built = {name: version for name, version in versions.items() if version is not None}
-    if len(built) < len(TABLES):
-        raise DesignError(f"release {release.name!r}: is not built; build it first: tempkb release ecbd ...")
-    target = folder / release.name
-    with export_folder(target) as out:
-        years = _years(built[ECBD_CLOZE.name])
-        for year in years:
-            for kind in (NP, RANDOM):
-                for split in SPLITS:
-                    records = (one.to_json() for one in _cloze_records(built, year, kind, split))
-                    out.write_json_lines(f"{year}/{kind}_spans_{split}.json", records)
+def write_files(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
+    """Write the files of the released layouts: items with nine fields, and with the fields of the follow-up paper."""
+    built = {table.name: version for table in TABLES for version in store.lake.versions(table.name, [release.name])}
+    for year in _years(built[ECBD_CLOZE.name]):
         for kind in (NP, RANDOM):
             for split in SPLITS:
-                records = (one.to_json() for one in _probe_records(built, release, kind, split))
-                out.write_json_lines(f"ekp/{kind}_{split}.json", records)
-        _write_tables(out, built)
-        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", _card(store, release, built))
-    return target
-
-
-def _write_tables(out: ExportFolder, built: dict[str, Version]) -> None:
-    for table in TABLES:
-        batches = (read_parquet(path) for path in built[table.name].paths())
-        out.write_parquet(f"parquet/{table.name}.parquet", table.schema, batches)
+                cloze = (one.to_json() for one in _cloze_records(built, year, kind, split))
+                out.write_json_lines(f"{year}/{kind}_spans_{split}.json", cloze)
+    for kind in (NP, RANDOM):
+        for split in SPLITS:
+            probes = (one.to_json() for one in _probe_records(built, release, kind, split))
+            out.write_json_lines(f"ekp/{kind}_{split}.json", probes)
 
 
 def _years(items: Version) -> list[str]:
-    """Years of origin, and popular if there is any."""
+    """The years of origin, and `popular` if there are popular entities."""
     with in_memory() as connection:
         view_files(connection, "items", items.paths())
         return [
@@ -126,7 +48,7 @@ _YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPUL
 
 
 def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) -> Iterator[Row]:
-    """Items with the number of their sentence within the entity and of their span within sentence and kind."""
+    """Items with the number of their sentence within the entity, and of their span within sentence and kind."""
     with in_memory() as connection:
         view_files(connection, "items", built[ECBD_CLOZE.name].paths())
         view_files(connection, "entities", built[ECBD_ENTITIES.name].paths())
@@ -197,49 +119,3 @@ def _probe_records(built: dict[str, Version], release: Release, kind: str, split
 
 def _class(one: dict[str, str | None]) -> str:
     return f"{one['label']} ({one['class_id']})" if one["label"] else str(one["class_id"])
-
-
-def _card(store: Store, release: Release, built: dict[str, Version]) -> str:
-    row = plain_rows(read_parquet(built["ecbd_releases"].paths()))[0]
-    with in_memory() as connection:
-        for table in TABLES:
-            view_files(connection, table.name, built[table.name].paths())
-        n_entities, n_popular = connection.execute(
-            "SELECT count(DISTINCT page_id) FILTER (WHERE subset = 'odie'), "
-            "count(DISTINCT page_id) FILTER (WHERE subset = 'popular') FROM ecbd_cloze"
-        ).fetchall()[0]
-
-        def table_of(query: str) -> str:
-            return markdown(connection.sql(query).to_arrow_table())
-
-        every = "CASE WHEN origin_year = 0 THEN 'all' ELSE origin_year::VARCHAR END AS origin_year"
-        years = table_of(
-            f"SELECT {every}, n_dev, n_test, n_entities FROM ({ORIGIN_YEARS.query}) AS y ORDER BY y.origin_year"
-        )
-        statistics = table_of(
-            "SELECT * EXCLUDE (release) REPLACE (round(mean_span_words, 2) AS mean_span_words, "
-            f"round(proper_share, 3) AS proper_share) FROM ({DATA_STATISTICS.query}) ORDER BY subset"
-        )
-        categories = table_of(
-            f"SELECT {every}, category, n_entities, round(per_cent, 1) AS per_cent "
-            f"FROM ({CATEGORIES.query}) AS c ORDER BY c.origin_year, place"
-        )
-    dump_ids = [*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])]
-    files = [one for dump_id in dump_ids for one in plain_rows(store.read(DUMP_FILES.name, dump_id=dump_id))]
-    return _CARD.format(
-        name=release.name,
-        version=tempkb.__version__,
-        n_items=built[ECBD_CLOZE.name].rows,
-        n_entities=n_entities,
-        study_from=row["study_from"],
-        study_to=row["study_to"],
-        wiki=row["wiki"],
-        cut=row["cut"],
-        popular=f", and {n_popular:,} popular ones" if n_popular else "",
-        years=years,
-        statistics=statistics,
-        categories=categories,
-        preset=row["preset"],
-        chunker=row["chunker"],
-        files="\n".join(f"| {one['dump_id']} | {escaped(one['file_name'])} | {one['checksum']} |" for one in files),
-    )

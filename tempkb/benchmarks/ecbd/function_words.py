@@ -1,4 +1,4 @@
-"""Words that hold a sentence together and say nothing of its subject: an answer of these alone tells nothing. Pure."""
+"""Function words, such as articles and prepositions; an answer that consists only of these measures nothing. Pure."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -10,17 +10,17 @@ _NAMES = "names_when_capital"
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the function words of a language in lower case (`function_words.toml`); empty if it has no row there."""
+    """Return the function words of a language in lower case; empty if `function_words.toml` does not have it."""
     kinds = _table().get(language, {})
     return frozenset(word for kind, words in kinds.items() if kind != _NAMES for word in words.split())
 
 
 def says_nothing(words: Iterable[str], language: str) -> bool:
-    """Are all of some words function words? A genitive or an abbreviation's point makes no other word of one."""
+    """Return whether all words are function words; a possessive or an abbreviation's full stop makes no difference."""
     known, names = function_words(language), _table().get(language, {}).get(_NAMES, "").split()
     for word in words:
-        said = word.casefold().replace("\u2019", "'").rstrip(".")
-        if said not in known or (said in names and word[:1].isupper()):
+        plain = word.casefold().replace("\u2019", "'").rstrip(".")
+        if plain not in known or (plain in names and word[:1].isupper()):
             return False
     return True
 

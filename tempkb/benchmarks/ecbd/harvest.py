@@ -1,8 +1,8 @@
-"""From an article to its definition and the sentences that mention its entity once. Pure.
+"""Takes the definition of an article and the sentences that mention its entity once. Pure.
 
-Mentions are found by the rules of tempkb, or by those of the released code
-(`ecbd_compat`). Which sentences are asked about is for their filters to say
-(`sentence_filters.py`, `released_mentions.py`); what they leave out is counted.
+Mentions are found by the rules of tempkb, or by those of the released code. The
+filters in `sentence_filters.py` or `released_mentions.py` decide which sentences are
+kept, and what they leave out is counted.
 """
 
 from bisect import bisect_left
@@ -23,13 +23,13 @@ _MORE_WORDS_THAN = 5
 
 @dataclass(frozen=True)
 class Kept:
-    """A sentence that is asked about.
+    """A sentence that is kept.
 
     Attributes:
-        place: in the article's text.
-        text: its own.
-        mention: in the sentence.
-        kind: of the name that mentions.
+        place: its place in the article's text.
+        text: its text.
+        mention: place of the mention in the sentence.
+        kind: kind of the name that is used as mention.
     """
 
     place: Place
@@ -40,12 +40,12 @@ class Kept:
 
 @dataclass
 class Harvest:
-    """What an article gives.
+    """What was taken from an article.
 
     Attributes:
-        definition: sentences of its first paragraph; empty if it has none that is whole.
-        kept: sentences to ask about.
-        left_out: sentences that are not asked about, by reason.
+        definition: sentences of its first paragraph; empty if there is none.
+        kept: sentences that are kept.
+        left_out: counts of the other sentences, by reason.
     """
 
     definition: list[str] = field(default_factory=list)
@@ -58,11 +58,11 @@ class Harvester:
     """The rules of a release.
 
     Attributes:
-        finder: of the names of all entities.
-        split: parts paragraphs.
-        filters: of sentences.
-        lists: are items of lists sentences, too?
-        rules: `tempkb` or `released`, how mentions are found.
+        finder: finds the names of all entities.
+        split: splits paragraphs into sentences.
+        filters: filters of sentences.
+        lists: whether list items are used too.
+        rules: `tempkb` or `released`: how mentions are found.
     """
 
     finder: NameFinder
@@ -92,7 +92,7 @@ class Harvester:
         return found
 
     def _may_mention(self, article: Article, place: Place, matches: Sequence[Match]) -> bool:
-        """Is there a name? The released code takes one inside a compound, too, which matches are not."""
+        """Return whether a text has a name; the released code also takes names in compounds, which are not matches."""
         if self.rules == "released":
             text = article.text[place.start : place.end]
             return any(name in text for name in article.names)
@@ -100,8 +100,8 @@ class Harvester:
 
     def _definition(self, text: str, paragraph: Place) -> list[str]:
         places = split_paragraph(text, paragraph, self.split)
-        said = [clean_definition(text[place.start : place.end]) for place in places]
-        return [sentence for sentence in said if sentence]
+        sentences = [clean_definition(text[place.start : place.end]) for place in places]
+        return [sentence for sentence in sentences if sentence]
 
     def _names(self, article: Article, matches: Iterable[Match]) -> list[Match]:
         return [one for one in matches if self.finder.names[one.name] in article.names]
@@ -127,7 +127,7 @@ class Harvester:
 
 
 def _within(matches: Sequence[Match], starts: Sequence[int], place: Place) -> list[Match]:
-    """Matches inside a stretch of the text, which is found by halving."""
+    """The matches inside a place of the text, found by binary search."""
     some = matches[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
     return [one for one in some if one.end <= place.end]
 
@@ -137,11 +137,11 @@ def _is_long(text: str, paragraph: Place) -> bool:
 
 
 def first_seen(sentences: Sequence[str], earlier: Iterable[tuple[Any, str]]) -> list[Any]:
-    """Return, for each sentence, the label of the first text that holds it; None if none does.
+    """Return, for each sentence, the label of the first text that contains it; None if none does.
 
     Args:
-        sentences: any, repeats too.
-        earlier: labelled texts, the oldest first.
+        sentences: the sentences; they may repeat.
+        earlier: (label, text), the oldest first.
     """
     import ahocorasick_rs
 

@@ -1,7 +1,8 @@
-"""Did an entity come into the world before a model's knowledge ends, or after? Pure.
+"""Compares an entity's origin with the end of a model's knowledge. Pure.
 
-A model's knowledge ends somewhere in an interval: until `seen_certainly_until`
-its training data holds the world's news, from `seen_possibly_until` on nothing.
+A model's knowledge ends somewhere in an interval: its training data is complete
+until one day (`certainly_until`), and contains nothing from another day on
+(`possibly_until`).
 """
 
 from datetime import date
@@ -11,16 +12,16 @@ Seen = Literal["before", "after", "straddling"]
 
 
 def seen(origin_from: date | None, origin_to: date | None, certainly_until: date, possibly_until: date) -> Seen | None:
-    """Tell whether an entity came before or after the end of a model's knowledge, or nobody can say.
+    """Return whether an entity originated before or after the end of a model's knowledge.
 
     Args:
-        origin_from: first day on which it may have begun; None: no origin is known.
+        origin_from: first day on which it may have begun; None if no origin is known.
         origin_to: the day after the last such day.
         certainly_until: the first day whose news the model may not have seen.
         possibly_until: the first day whose news it cannot have seen.
 
     Returns:
-        `before`, `after`, `straddling`; None without an origin.
+        `before` or `after`; `straddling` if the dates do not decide it; None without an origin.
 
     >>> seen(date(2020, 1, 1), date(2021, 1, 1), date(2020, 3, 1), date(2020, 3, 1))
     'straddling'

@@ -1,4 +1,4 @@
-"""Where names stand in texts: all names of all entities in one automaton (Aho and Corasick). Pure."""
+"""Finds names in texts: all names of all entities in one Aho-Corasick automaton. Pure."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from tempkb.wikitext.counting import may_part
 
-# Signs that, with a letter or digit behind them, make one word of what is on both sides: GPT-2, R&D, v1.2.
+# Characters that join both sides to one word if a letter or digit follows: GPT-2, R&D, v1.2.
 _JOINING = frozenset("-./@&+#_'\u2019\u2011")
-# What makes another name of a letter: C++, C#.
+# Characters that make another name of a letter: C++, C#.
 _SUFFIXES = frozenset("+#")
 
 
 class Match(NamedTuple):
-    """A name in a text: code points, half-open, and which name."""
+    """A name in a text: its half-open range of code points, and the position of the name in the finder's list."""
 
     start: int
     end: int
@@ -21,11 +21,11 @@ class Match(NamedTuple):
 
 
 class NameFinder:
-    """Finds names, bounded by the edges of words.
+    """Finds names that begin and end at word boundaries.
 
     Args:
-        names: distinct texts; matches give their places in this list.
-        language: of the texts; it says where words end in scripts without blanks.
+        names: distinct texts; matches have their positions in this list.
+        language: code of the texts' language, which decides where words end in scripts without spaces.
     """
 
     def __init__(self, names: Sequence[str], language: str = "") -> None:
@@ -37,13 +37,13 @@ class NameFinder:
         )
 
     def find(self, text: str) -> list[Match]:
-        """Return all matches, those inside others too, in the order of their ends."""
+        """Return all matches, also nested ones, in the order of their ends."""
         found = self._automaton.find_matches_as_indexes(text, overlapping=True)
         return [Match(start, end, name) for name, start, end in found if is_bounded(text, start, end, self._language)]
 
 
 def is_bounded(text: str, start: int, end: int, language: str = "") -> bool:
-    """Do words begin and end where a stretch of text does?
+    """Return whether a part of a text begins and ends at word boundaries.
 
     >>> is_bounded("C++ and GPT-2", 0, 1), is_bounded("C++ and GPT-2", 0, 3), is_bounded("C++ and GPT-2", 8, 11)
     (False, True, False)
@@ -82,12 +82,12 @@ def _ends(text: str, end: int, language: str) -> bool:
 
 
 def _is_of_word(sign: str) -> bool:
-    """Letters, digits, and the marks that many scripts put on and around letters."""
+    """Return whether a character is a letter, a digit, or a combining mark."""
     return sign.isalnum() or unicodedata.category(sign).startswith("M")
 
 
 def holds(text: str, name: str) -> bool:
-    """Does a text hold a name, alone or in a compound (GPT in GPT-2), but not inside a word? Case counts."""
+    """Return whether a text contains a name, alone or in a compound (GPT in GPT-2), but not in a word; with case."""
     start = text.find(name)
     while start >= 0:
         end = start + len(name)
@@ -98,14 +98,14 @@ def holds(text: str, name: str) -> bool:
 
 
 def _is_edge(text: str, at: int, outside: int) -> bool:
-    """Does no word go on at a place of a text, on whose outer side a character is, or none?"""
+    """Return whether no word continues across a position; `outside` is the character on its outer side, if any."""
     if outside < 0 or outside >= len(text) or not text[outside].isalnum():
         return True
     return may_part(text[at - 1], text[at])
 
 
 def longest(matches: Iterable[Match]) -> list[Match]:
-    """Drop what overlaps a longer match; of equally long ones the first stays. In the order of the text."""
+    """Return the matches that overlap no longer one, in the order of the text; the first of equally long ones stays."""
     kept: list[Match] = []
     for match in sorted(matches, key=lambda one: (one.start - one.end, one.start, one.name)):
         if all(match.end <= other.start or match.start >= other.end for other in kept):

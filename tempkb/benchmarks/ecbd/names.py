@@ -1,4 +1,4 @@
-"""What an entity may be called in a text. Pure."""
+"""Makes the names under which an entity is searched for in texts. Pure."""
 
 import re
 from collections.abc import Container, Iterable
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 KINDS = frozenset(("title", "lower", "base", "label", "alias", "redirect"))
 RELEASED_KINDS = frozenset(("title", "label", "alias", "redirect"))
-"""Names as the released code had them: a title with brackets is looked for as it stands."""
+"""The kinds of names that the released code uses: a title with a qualifier in brackets is searched for as it is."""
 _QUALIFIER = re.compile(r"\s+\([^()]*\)\Z")
 
 
@@ -14,9 +14,9 @@ class Name(NamedTuple):
     """A name of an entity.
 
     Attributes:
-        text: as it stands in texts.
-        kind: title; lower (the title with a small first letter); base (without what stands in brackets behind it);
-            label or alias (Wikidata's); redirect (a title that leads to the article).
+        text: the text that is searched for.
+        kind: title; lower (the title with a lower-case first letter); base (the title without its qualifier in
+            brackets); label or alias (from Wikidata); redirect (a title that redirects to the article).
     """
 
     text: str
@@ -30,11 +30,11 @@ def names_of(
     redirects: Iterable[str],
     kinds: Container[str] = KINDS,
 ) -> list[Name]:
-    """Return the names of an entity, each once, the title first; one sign alone is no name.
+    """Return the names of an entity, each once, the title first; a single character is not a name.
 
-    A title that says in brackets what it is never stands in a text as it is; one
-    without may stand there with a small letter, since every title begins with a
-    capital one ("the Beatles").
+    A title with a qualifier in brackets does not occur in texts as it is. Another title
+    may occur with a lower-case letter ("the Beatles"), because every title begins
+    with a capital one.
 
     >>> [name.text for name in names_of("The Lamp (film)", "The Lamp", ["Lamp"], [])]
     ['The Lamp (film)', 'The Lamp', 'Lamp']
@@ -57,5 +57,5 @@ def names_of(
 
 
 def _may_be_small(title: str) -> bool:
-    """Not with names such as NATO, C++ and iPhone, whose letters are as they are."""
+    """Return whether the first letter may be lower case; not in names such as NATO, C++ and iPhone."""
     return title[:1].isupper() and (title[1:2].islower() or title[1:2].isspace())

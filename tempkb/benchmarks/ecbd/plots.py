@@ -1,4 +1,4 @@
-"""Pictures of a release: entities by category and year (Table 1), items by origin window."""
+"""Draws a release for the metadata of a run: entities by category and year (Table 1), items by origin window."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def plot_windows(items: Version) -> str:
 
 
 def items_by_window(items: Version) -> tuple[list[str], dict[str, list[int]]]:
-    """Return the windows of origin and, by split, the items of each; popular entities have no window and come last."""
+    """Return the windows of origin and, by split, the number of items in each; popular entities come last."""
     counts = _counts(
         items,
         f"SELECT coalesce(origin_window, '{_NO_ORIGIN}') AS place, split, count(*) FROM counted GROUP BY ALL",

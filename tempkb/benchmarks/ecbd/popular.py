@@ -1,4 +1,4 @@
-"""Popular entities: the articles that are edited by most people and mentioned most, or pages that a file lists."""
+"""Popular entities: articles with the most contributors and mentions, or pages that a file lists."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from tempkb.errors import DesignError
 
-# Where a record of a JSON file may say which page it is about; the first is CREAK's.
+# Fields of a JSON record that may have its page number; the first is that of CREAK.
 _FIELDS = ("en_wiki_pageid", "page_id", "pageid")
 
 RANKED = """
@@ -14,17 +14,18 @@ RANKED = """
            rank() OVER (ORDER BY n_contributors DESC) + rank() OVER (ORDER BY n_inlinks DESC) AS both
     FROM popularity
 """
-"""Articles with the sum of their two ranks, by contributors and by mentions in other articles; less is more popular."""
+"""SQL: articles with the sum of their ranks by contributors and by mentions; a smaller sum is more popular."""
 
 
 def read_page_ids(path: Path) -> tuple[int, ...]:
-    """Read the numbers of pages: one a line, or JSON lines with `en_wiki_pageid` (as CREAK's), `page_id` or `pageid`.
+    """Return the page numbers in a file, each once, ascending.
 
-    Returns:
-        the numbers, each once, ascending.
+    Args:
+        path: a file with one number per line, or JSON lines with `en_wiki_pageid` (as in CREAK), `page_id` or `pageid`;
+            records with `n/a` are skipped.
 
     Raises:
-        DesignError: the file is missing, or a line says no page; records that name none on purpose (`n/a`) are passed.
+        DesignError: the file cannot be read, or a line has no page number.
     """
     try:
         lines = path.read_text("utf-8-sig").splitlines()
@@ -48,17 +49,17 @@ def read_page_ids(path: Path) -> tuple[int, ...]:
 
 
 def _page_of(line: str) -> int | None:
-    """The page that a line names; 0 if it names none on purpose, None if nobody can say."""
+    """The page number of a line; 0 for `n/a`, None if there is none."""
     if _is_number(line.strip()):
         return int(line)
     try:
-        said: Any = json.loads(line)
+        record: Any = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(said, dict):
+    if not isinstance(record, dict):
         return None
     for name in _FIELDS:
-        value = str(said.get(name, ""))
+        value = str(record.get(name, ""))
         if _is_number(value):
             return int(value)
         if value == "n/a":

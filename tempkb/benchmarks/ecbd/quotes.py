@@ -1,10 +1,10 @@
-"""Which parts of a sentence stand in quotation marks: straight, curly, guillemets, corner brackets, nested ones. Pure.
+"""Finds quotations in a sentence: straight, curly, guillemets, corner brackets, nested ones. Pure.
 
-Names in quotes are often parts of other names, such as titles of books (ECBD,
-section 2.2). A mark opens where a word begins and closes where one ends, so an
-apostrophe is none, and one stray mark does not turn the rest of a sentence
-inside out. What is opened and not closed goes to the sentence's end, and what
-is closed and was not opened began with it.
+Names in quotation marks are often parts of other names, such as titles of books
+(ECBD, section 2.2). A mark opens where a word begins and closes where one ends, so
+an apostrophe is not a mark, and a single stray mark does not invert the rest of the
+sentence. A quotation that is not closed extends to the end of the sentence, and one
+that is not opened begins with it.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ class Quotation(NamedTuple):
     """A quotation, marks included: code points, half-open.
 
     Attributes:
-        start: where it opens; None if it began before the sentence.
-        end: behind its closing mark; None if it goes on behind the sentence.
+        start: offset of its opening mark; None if it began before the sentence.
+        end: offset after its closing mark; None if it continues after the sentence.
     """
 
     start: int | None
@@ -54,7 +54,7 @@ def quoted_spans(sentence: str) -> list[tuple[int, int]]:
 
 
 def quotations(sentence: str) -> list[Quotation]:
-    """Return all quotations in the order of their beginnings, so that an outer one goes before its inner ones."""
+    """Return all quotations in the order of their beginnings; an outer one comes before its inner ones."""
     found: list[Quotation] = []
     opened: list[tuple[str, int]] = []
     for at, sign in enumerate(sentence):
@@ -71,7 +71,7 @@ def quotations(sentence: str) -> list[Quotation]:
 
 
 def parts_quotation(quoted: Sequence[Quotation], start: int, end: int) -> bool:
-    """Does a stretch of the sentence hold one mark of a quotation without the other?
+    """Return whether a part of the sentence contains one mark of a quotation without the other.
 
     >>> sentence = 'She wrote "A Song" and "Ode".'
     >>> some = quotations(sentence)
@@ -86,16 +86,16 @@ def parts_quotation(quoted: Sequence[Quotation], start: int, end: int) -> bool:
 
 def _opens(sentence: str, at: int) -> bool:
     sign = sentence[at]
-    if sign == "\u00bb":  # some languages turn guillemets round
+    if sign == "\u00bb":  # some languages open with the closing guillemet of others
         return (not at or sentence[at - 1].isspace()) and sentence[at + 1 : at + 2].isalnum()
     if sign in _CLOSING:
         return False
     if sign in _PAIRS and sign != "\u2018":
         return True
     before, after = sentence[at - 1 : at] if at else "", sentence[at + 1 : at + 2]
-    if sign in _STRAIGHT and before in _CLOSING_MARKS:  # the genitive of what was quoted
+    if sign in _STRAIGHT and before in _CLOSING_MARKS:  # the possessive of a quoted name
         return False
-    # '90s and rock 'n' roll: a digit or a lone letter behind a single mark is an omission.
+    # '90s and rock 'n' roll: before a digit or a single letter, a single mark is an apostrophe.
     if sign == "'" and (after.isdigit() or sentence[at + 2 : at + 3] in ("'", "\u2019")):
         return False
     return not before.isalnum() and bool(after) and not after.isspace()

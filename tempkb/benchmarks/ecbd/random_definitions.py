@@ -1,9 +1,9 @@
-"""The definition of another entity for each item: of the same release, window and split, by rendezvous. Pure.
+"""Chooses the definition of another entity of the same release, window and split for each item. Pure.
 
-A new entity takes over only the items that it wins, as long as the splits of the
-others stay. A definition that holds the answer or the mention, as words, would give
-something away, so the next one is taken; few hold none of "of" and "the", so items
-with such an answer are those that may go without.
+By rendezvous hashing an added entity takes over only the items that it wins, as long
+as the splits of the others do not change. A definition that contains the answer or the
+mention as words would give it away, so the next one is taken. Nearly all definitions
+contain "of" or "the", so items with such an answer may get none.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ class Item:
 
     Attributes:
         cloze_id: its name.
-        page_id: article of its own entity.
-        answer: what is masked.
-        mention: how the entity is mentioned.
+        page_id: number of its own entity's article.
+        answer: the masked text.
+        mention: the text that mentions the entity.
     """
 
     cloze_id: str
@@ -35,33 +35,33 @@ class Item:
 
 
 def choose_definitions(items: Sequence[Item], pool: Sequence[tuple[int, str]], seed: int) -> list[int | None]:
-    """Return the article whose definition each item gets; None where every other one gives something away.
+    """Return the page number of the article whose definition each item gets; None if every one would give it away.
 
     Args:
-        items: of one window and split.
-        pool: (article, definition) of all entities of that window and split, its own among them.
-        seed: of the release.
+        items: the items of one window and split.
+        pool: (page number, definition) of all entities of that window and split.
+        seed: the release's seed.
     """
     if len(pool) < 2:
         return [None] * len(items)
     candidates = np.array([draw(seed, "definition", page) for page, _ in pool], np.uint64)
-    said = [definition.lower() for _, definition in pool]
+    texts = [definition.lower() for _, definition in pool]
     chosen: list[int | None] = []
     step = max(1, _AT_A_TIME // len(pool))
     for at in range(0, len(items), step):
         some = items[at : at + step]
         hashes = np.array([draw(seed, "item", one.cloze_id) for one in some], np.uint64)
         scores = rendezvous(hashes, candidates)
-        chosen += [_first_fitting(item, row, pool, said) for item, row in zip(some, scores, strict=True)]
+        chosen += [_first_fitting(item, row, pool, texts) for item, row in zip(some, scores, strict=True)]
     return chosen
 
 
-def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]], said: Sequence[str]) -> int | None:
-    """Nearly always the first will do, so the others are put in order only when it does not."""
+def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]], texts: Sequence[str]) -> int | None:
+    """The definition with the lowest score that fits. The first nearly always does, so the rest is sorted rarely."""
     answer, mention = item.answer.lower(), item.mention.lower()
 
     def fits(at: int) -> bool:
-        return pool[at][0] != item.page_id and not holds(said[at], answer) and not holds(said[at], mention)
+        return pool[at][0] != item.page_id and not holds(texts[at], answer) and not holds(texts[at], mention)
 
     first = int(scores.argmin())
     if fits(first):

@@ -1,6 +1,6 @@
-"""The two released formats, read and written: ECBD's nine fields, and the follow-up's (entity knowledge propagation).
+"""Reads and writes the two released formats: ECBD's nine fields, and those of the follow-up paper (propagation).
 
-A record that is read and written again is equal to what it was. Pure but for reading files.
+A record that is read and written again is unchanged. Pure, except that files are read.
 """
 
 import json
@@ -26,13 +26,13 @@ class ClozeRecord:
 
     Attributes:
         ex_id: title, page, sentence and span; not unique across the kinds of spans in the released data.
-        masked_sentence: with the mask for the answer.
+        masked_sentence: the sentence with the mask in place of the answer.
         answer: the masked text.
         span_type: NP-COMMON, NP-PROPER or RANDOM.
         definition: sentences of the article's first paragraph; the first one is used.
-        year: of origin, or popular.
-        mention: how the entity is mentioned.
-        mention_tokens: [first, behind the last) in spaCy's tokens.
+        year: the year of origin, or `popular`.
+        mention: the text that mentions the entity.
+        mention_tokens: half-open range of spaCy's tokens.
     """
 
     ex_id: str
@@ -45,7 +45,7 @@ class ClozeRecord:
     mention_tokens: tuple[int, int]
 
     def to_json(self) -> dict[str, Any]:
-        """The record with the released names, in their order."""
+        """Return the record with the released field names, in their order."""
         return {
             "ex_id": self.ex_id,
             "masked_sentence": self.masked_sentence,
@@ -59,42 +59,43 @@ class ClozeRecord:
         }
 
 
-def cloze_record(said: Mapping[str, Any]) -> ClozeRecord:
-    """Read a record of nine fields.
+def cloze_record(fields: Mapping[str, Any]) -> ClozeRecord:
+    """Return the record of nine fields.
 
     Raises:
-        ValueError: a field is missing, or its answers differ.
+        KeyError: a field is missing.
+        ValueError: its two answers differ.
     """
-    answer = said["answer_d"][MASK]
-    if said["answer_str"] != _target(answer):
-        raise ValueError(f"answer_str is {said['answer_str']!r}; expected {_target(answer)!r}, as answer_d says")
-    first, behind = said["entity_span_loc"]
+    answer = fields["answer_d"][MASK]
+    if fields["answer_str"] != _target(answer):
+        raise ValueError(f"answer_str is {fields['answer_str']!r}; expected {_target(answer)!r}, as answer_d says")
+    first, behind = fields["entity_span_loc"]
     return ClozeRecord(
-        said["ex_id"],
-        said["masked_sentence"],
+        fields["ex_id"],
+        fields["masked_sentence"],
         answer,
-        said["span_type"],
-        tuple(said["definition"]),
-        said["year"],
-        said["entity_span_str"],
+        fields["span_type"],
+        tuple(fields["definition"]),
+        fields["year"],
+        fields["entity_span_str"],
         (first, behind),
     )
 
 
 @dataclass(frozen=True)
 class ProbeRecord:
-    """An item in the follow-up's fields: a masked definition to learn from, and a sentence that probes what was learnt.
+    """An item in the follow-up's format: a masked definition to learn from, and a sentence that probes what was learnt.
 
     Attributes:
         ex_id: as in the nine fields.
-        definition: first sentence of the article, itself with a mask.
-        definition_answer: what that mask stands for.
-        category: of the entity.
-        classes: it is an instance of, as "label (Qid)"; one text in some released files.
-        mention: how the probe mentions the entity.
+        definition: first sentence of the article, with a mask.
+        definition_answer: the text in place of that mask.
+        category: the entity's category.
+        classes: the entity's classes as "label (Qid)"; a single text in some released files.
+        mention: the text that mentions the entity in the probe.
         probe: a sentence with a mask.
-        labels: what may fill it; the released files have one, or several to choose from.
-        further: the format's other fields, as they are.
+        labels: the answer, or several answers to choose from.
+        further: the other fields of the format, unchanged.
     """
 
     ex_id: str
@@ -108,7 +109,7 @@ class ProbeRecord:
     further: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The record with the released names."""
+        """Return the record with the released field names."""
         one = isinstance(self.labels, str)
         label = {"label": _target(str(self.labels))} if one else {"labels": [_target(each) for each in self.labels]}
         own = {
@@ -125,27 +126,28 @@ class ProbeRecord:
 _OWN = ("ex_id", "definition", "def_target", "category", "qid", "ent_str", "probe_sentences")
 
 
-def probe_record(said: Mapping[str, Any]) -> ProbeRecord:
-    """Read a record of the follow-up's format.
+def probe_record(fields: Mapping[str, Any]) -> ProbeRecord:
+    """Return the record of the follow-up's format.
 
     Raises:
-        ValueError: a field is missing, or there is more than one probe.
+        KeyError: a field is missing.
+        ValueError: there is more than one probe, or an answer has no mask.
     """
-    if set(said["probe_sentences"]) != {"template_0"}:
-        raise ValueError(f"probe_sentences has {sorted(said['probe_sentences'])}; expected template_0 alone")
-    probe = said["probe_sentences"]["template_0"]
+    if set(fields["probe_sentences"]) != {"template_0"}:
+        raise ValueError(f"probe_sentences has {sorted(fields['probe_sentences'])}; expected template_0 alone")
+    probe = fields["probe_sentences"]["template_0"]
     labels = _answer(probe["label"]) if "label" in probe else tuple(_answer(one) for one in probe["labels"])
-    classes = said["qid"]
+    classes = fields["qid"]
     return ProbeRecord(
-        said["ex_id"],
-        said["definition"],
-        _answer(said["def_target"]),
-        said["category"],
+        fields["ex_id"],
+        fields["definition"],
+        _answer(fields["def_target"]),
+        fields["category"],
         classes if isinstance(classes, str) else tuple(classes),
-        said["ent_str"],
+        fields["ent_str"],
         probe["probe_sentence"],
         labels,
-        {name: value for name, value in said.items() if name not in _OWN},
+        {name: value for name, value in fields.items() if name not in _OWN},
     )
 
 
@@ -160,7 +162,7 @@ def read_records(path: Path, read: Callable[[Mapping[str, Any]], _Record]) -> It
         read: `cloze_record` or `probe_record`.
 
     Raises:
-        SourceError: names the file, the line, and what is wrong with it.
+        SourceError: a line is not such a record; the message names the file, the line and what is wrong.
     """
     text = path.read_text("utf-8")
     lines = [text] if _is_object(text) else text.splitlines()
@@ -170,15 +172,15 @@ def read_records(path: Path, read: Callable[[Mapping[str, Any]], _Record]) -> It
         try:
             record = read(json.loads(line))
         except (ValueError, KeyError, TypeError) as error:
-            told = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
+            why = f"the field {error} is missing" if isinstance(error, KeyError) else str(error)
             raise SourceError(
-                f"{path}, line {number}: no record of this format ({told}); fetch the file again"
+                f"{path}, line {number}: not a record of this format ({why}); fetch the file again"
             ) from None
         yield record
 
 
 def maskings(definition: str, seed: int, *key: object) -> list[tuple[str, str]]:
-    """Return up to ten random maskings of a definition, each once: (text with the mask, what it stands for)."""
+    """Return up to ten different random maskings of a definition: (text with the mask, masked text)."""
     words = words_of(definition)
     found: dict[tuple[int, int], tuple[str, str]] = {}
     for number in range(_TRIES if words else 0):
@@ -194,7 +196,7 @@ def maskings(definition: str, seed: int, *key: object) -> list[tuple[str, str]]:
 
 
 def as_pair(masking: tuple[str, str]) -> list[str]:
-    """A masking as the follow-up's `additional_sentences` have it."""
+    """Return a masking in the form of the follow-up's `additional_sentences`."""
     return [masking[0], _target(masking[1])]
 
 

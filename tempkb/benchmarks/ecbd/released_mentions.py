@@ -1,8 +1,8 @@
-"""Mentions as the released code found them (mode `ecbd_compat`). Pure.
+"""Finds mentions by the rules of the released code (rules = released). Pure.
 
-Names are tried in their order, and the first that stands in the sentence once is
-the mention, whatever else does; it may not lie between two straight quotation
-marks, paired from the left; it begins and ends where spaCy's tokens do.
+Names are tried in their order, and the first one that occurs once in the sentence is
+the mention. It must not be between two straight quotation marks, which are paired from
+the left, and it must begin and end at boundaries of spaCy's tokens.
 """
 
 import re
@@ -18,12 +18,12 @@ _QUOTED = re.compile(r'"([^"]*)"')
 
 
 def released_mentions(sentence: str, names: Iterable[str]) -> list[Place]:
-    """Return the mention of an entity in a sentence: the first of its names that stands there once; empty if none does.
+    """Return the mention of an entity in a sentence: the first of its names that occurs once; empty if none does.
 
     Args:
-        sentence: its text.
-        names: of the entity, the title first. Unlike the released code's they are
-            no patterns: "C++" is looked for as it stands.
+        sentence: the sentence.
+        names: the entity's names, the title first. Unlike in the released code they
+            are not patterns, so "C++" is searched for as it is.
     """
     for name in names:
         found = list(re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", sentence))
@@ -36,24 +36,24 @@ def released_filters(min_words: int) -> Chain[Sighting]:
     """Return the released code's filters of sentences, in their order.
 
     Args:
-        min_words: white-space words that a sentence must have (the code: 6).
+        min_words: number of words, separated by white space, that a sentence must have (the released code: 6).
     """
     return Chain(shorter_than(min_words), holds_mask, not_mentioned, between_straight_quotes, cuts_token, repeated)
 
 
 def shorter_than(min_words: int) -> Filter[Sighting]:
-    """Return a filter of sentences with fewer white-space words."""
+    """Return a filter of sentences with fewer words, separated by white space."""
     reason = f"fewer than {min_words} words"
     return lambda sighting: reason if len(sighting.sentence.split()) < min_words else ""
 
 
 def not_mentioned(sighting: Sighting) -> str:
-    """Some name of the entity is to stand in the sentence once."""
+    """The sentence must contain some name of the entity exactly once."""
     return "" if sighting.mentions else "no name stands in it once"
 
 
 def between_straight_quotes(sighting: Sighting) -> str:
-    """Is the mention between straight quotation marks, paired from the left?"""
+    """The mention must not be between straight quotation marks, paired from the left."""
     mention = sighting.mention
     quotes = _QUOTED.finditer(sighting.sentence)
     is_quoted = any(one.start() < mention.end and mention.start < one.end() for one in quotes)
@@ -61,5 +61,5 @@ def between_straight_quotes(sighting: Sighting) -> str:
 
 
 def cuts_token(sighting: Sighting) -> str:
-    """The mention is to begin and end where spaCy's tokens do."""
+    """The mention must begin and end at boundaries of spaCy's tokens."""
     return "mention cuts a token" if Tokens(sighting.sentence).of(*sighting.mention) is None else ""

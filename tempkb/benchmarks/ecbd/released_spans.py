@@ -1,7 +1,8 @@
-"""Spans as the released code chose them, with its mixed units and its lengths off by one (mode `ecbd_compat`). Pure.
+"""Finds spans by the rules of the released code (rules = released), with their mixed units. Pure.
 
-Spans are counted in tokens, distances from the mention's end in tokens to the
-mask in white-space words. A gap of zero never passes. See the room's README.
+Lengths of spans are in tokens and one too large. A distance is the number of words
+before the mask less the mention's end in tokens, and a distance of zero is never
+accepted. See the room's README.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +25,8 @@ class Tokens:
     """A sentence in spaCy's tokens, without a model.
 
     Args:
-        sentence: its text.
-        language: whose rules part it.
+        sentence: the sentence.
+        language: code of the language whose rules are used.
     """
 
     def __init__(self, sentence: str, language: str = "en") -> None:
@@ -35,12 +36,12 @@ class Tokens:
         self._ends = {place.end: at + 1 for at, place in enumerate(self.places)}
 
     def of(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return tokens [first, behind the last) of a stretch of text; None if it cuts one."""
+        """Return the half-open range of tokens of a part of the text; None if it cuts a token."""
         first, behind = self._starts.get(start), self._ends.get(end)
         return None if first is None or behind is None else (first, behind)
 
     def around(self, start: int, end: int) -> tuple[int, int]:
-        """Return tokens [first, behind the last) that touch a stretch of text."""
+        """Return the half-open range of tokens that overlap a part of the text."""
         touched = [at for at, place in enumerate(self.places) if place.start < end and place.end > start]
         return touched[0], touched[-1] + 1
 
@@ -56,20 +57,20 @@ def _tokenizer(language: str) -> Callable[[str], Any]:
 
 
 def released_distance(tokens: Tokens, mention: tuple[int, int], start: int) -> int:
-    """The released code's distance: white-space words before the mask, less the mention's end in tokens."""
+    """Return the released code's distance: words before the mask, less the mention's end in tokens."""
     left = tokens.sentence[:start]
     return len(left.split()) - mention[1]
 
 
 def released_noun_spans(tokens: Tokens, mention: Place, chunks: Sequence[Chunk]) -> Iterator[Span]:
-    """Yield the noun phrases that the released code would mask, nested ones too."""
+    """Yield the noun phrases that the released code would mask, also nested ones."""
     own = tokens.of(*mention)
     if own is None:
         return
     kept = [(chunk, at) for chunk in chunks if (at := tokens.of(chunk.start, chunk.end)) and _is_acceptable(tokens, at)]
     ends = {(at[0], at[1]) for _, at in kept}
     for chunk, at in kept:
-        # Of two that end together, of which one has an article more, the other goes.
+        # Of two phrases that differ only in an article at the beginning, the one without it is dropped.
         with_article = (at[0] - 1, at[1])
         if with_article in ends and _text(tokens, at[0] - 1).lower() in ("the", "a", "an"):
             continue
@@ -82,10 +83,10 @@ def released_noun_spans(tokens: Tokens, mention: Place, chunks: Sequence[Chunk])
 
 
 def released_random_spans(tokens: Tokens, mention: Place, seed: int, *key: object) -> Iterator[Span]:
-    """Yield random stretches as the released code drew them: a length of 1 to 5 gives 2 to 6 tokens.
+    """Yield random spans by the rules of the released code, where a length of 1 to 5 gives 2 to 6 tokens.
 
-    The first token is drawn from ten before the mention to nine behind it; those
-    before it fall out later, by the rule of distance.
+    The first token is drawn from ten tokens before the mention to nine after it. Spans
+    before the mention are dropped later, by their distance.
     """
     own = tokens.of(*mention)
     if own is None:

@@ -1,6 +1,6 @@
-"""Which names of entities are risky: those that stand in many articles which do not link to the entity.
+"""Finds risky names: those that occur in many articles which do not link to the entity.
 
-"Nana" is a hurricane's alias and everybody's grandmother. Titles are never risky.
+"Nana" is an alias of a hurricane, and also means grandmother. Titles are never risky.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.matching import NameFinder
 from tempkb.benchmarks.ecbd.names import Name
 
-# In fewer articles than this a name is never risky, however small the sample.
+# A name that occurs in fewer articles than this is never risky, however small the sample is.
 _LEAST_ARTICLES = 3
 _NEVER = frozenset(("title", "lower"))
 
@@ -20,19 +20,19 @@ _NEVER = frozenset(("title", "lower"))
 def count_elsewhere(
     connection: duckdb.DuckDBPyConnection, finder: NameFinder, names: Mapping[int, Iterable[str]], n: int, seed: int
 ) -> tuple[dict[tuple[int, str], int], int]:
-    """Count, for each entity and name, the articles that hold the name and do not link to the entity.
+    """Count, for each entity and name, the articles that contain the name and do not link to the entity.
 
     Needs the views and tables of `choose_entities` and `mentions` of the cut.
 
     Args:
-        connection: where they are.
-        finder: of all names.
-        names: by article of the entity.
-        n: how many articles are looked at, chosen by hash.
-        seed: of the release.
+        connection: where these are.
+        finder: finds all names.
+        names: names by the page number of the entity's article.
+        n: number of articles to read, chosen by hash.
+        seed: the release's seed.
 
     Returns:
-        the counts (those above zero), and how many articles were looked at.
+        The counts above zero, and the number of articles that were read.
     """
     pages = [page for (page,) in connection.execute("SELECT page_id FROM articles").fetchall()]
     sample = sorted(pages, key=lambda page: (draw(seed, "sample", page), page))[:n]
@@ -70,13 +70,13 @@ def _links_of(connection: duckdb.DuckDBPyConnection, sample: Sequence[int]) -> d
     return {page: set(targets) for page, targets in rows}
 
 
-def is_risky(name: Name, n_elsewhere: int, n_looked_at: int, share: float) -> bool:
-    """Is a name so common elsewhere that it may mean something else?
+def is_risky(name: Name, n_elsewhere: int, n_read: int, share: float) -> bool:
+    """Return whether a name is so common elsewhere that it may mean something else.
 
     Args:
-        name: of an entity.
-        n_elsewhere: articles that hold it and do not link to the entity.
-        n_looked_at: articles looked at.
-        share: more than this share of them is risky.
+        name: a name of an entity.
+        n_elsewhere: number of articles that contain it and do not link to the entity.
+        n_read: number of articles that were read.
+        share: the share of the articles from which on a name is risky.
     """
-    return name.kind not in _NEVER and n_elsewhere >= max(_LEAST_ARTICLES, share * n_looked_at)
+    return name.kind not in _NEVER and n_elsewhere >= max(_LEAST_ARTICLES, share * n_read)

@@ -1,4 +1,4 @@
-"""Which spans become items: splits by entity, as many per window as may be, and a random definition for each."""
+"""Selects the spans that become items, with their splits, limits per window, and random definitions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +23,10 @@ def select_items(connection: duckdb.DuckDBPyConnection, design: Design, folder: 
     Needs `chosen` and the views `spans` and `entities_read`.
 
     Args:
-        connection: where they are.
-        design: of the release.
-        folder: for files.
-        note: is told what is left out: reason, how many, an example.
+        connection: where these are.
+        design: the release's design.
+        folder: the folder for intermediate files.
+        note: receives what is left out: reason, number, example.
     """
     _split(connection, design)
     _cap(connection, design, note)
@@ -47,9 +47,9 @@ def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
 
 
 def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> None:
-    """Keep as many of each kind as the design has places for and, if kinds are balanced, as there are of the other.
+    """Keep items of each kind up to the design's limit and, if kinds are balanced, up to the number of the other kind.
 
-    Where a release has no noun phrase at all, since no chunker reads its language, there is nothing to balance.
+    A release without noun phrases, because no chunker reads its language, is not balanced.
     """
     connection.execute(
         """

@@ -1,7 +1,7 @@
-"""Which sentences are asked about: filters, each of which says why it leaves a sentence out, and their order. Pure.
+"""Filters of sentences, each of which returns why it leaves a sentence out, and their order. Pure.
 
 A new filter is a function here, its place in `filters_of`, and its cases in the
-tests; whatever reason it returns is counted in `exclusions`. The released code's
+tests. Whatever reason it returns is counted in `exclusions`. The released code's
 filters are in `released_mentions.py`.
 """
 
@@ -21,9 +21,9 @@ def filters_of(min_words: int, language: str, *, strict: bool) -> Chain[Sighting
     """Return the filters of tempkb's rules, in their order.
 
     Args:
-        min_words: words that a sentence must have.
-        language: of the articles.
-        strict: does the mention in another form (plural, possessive, other capitals) count as a second one?
+        min_words: number of words that a sentence must have.
+        language: code of the articles' language.
+        strict: whether another form of the mention (plural, possessive, other capitals) counts as a second mention.
     """
     return Chain(
         mentioned_more_than_once,
@@ -41,13 +41,13 @@ def filters_of(min_words: int, language: str, *, strict: bool) -> Chain[Sighting
 
 
 def mentioned_more_than_once(sighting: Sighting) -> str:
-    """The entity is to be mentioned once, and the mention's text is to stand nowhere else in the sentence."""
+    """The sentence must mention the entity once, and must not contain the mention's text elsewhere."""
     is_once = len(sighting.mentions) == 1 and _times(sighting.sentence, sighting.mention) == 1
     return "" if is_once else "mentions the entity more than once"
 
 
 def mentioned_in_another_form(language: str) -> Filter[Sighting]:
-    """Return a filter of sentences that hold the mention again in the plural, the possessive or other capitals."""
+    """Return a filter of sentences that repeat the mention in the plural, the possessive or with other capitals."""
 
     def judge(sighting: Sighting) -> str:
         is_once = count_forms(sighting.sentence, sighting.surface, language) == 1
@@ -63,24 +63,24 @@ def shorter_than(min_words: int) -> Filter[Sighting]:
 
 
 def holds_mask(sighting: Sighting) -> str:
-    """What stands for an answer may not be in the sentence already."""
+    """The sentence must not contain the mask."""
     return "holds the mask's own sign" if MASK in sighting.sentence else ""
 
 
 def quoted(sighting: Sighting) -> str:
-    """A name in quotation marks is often part of another one, such as a book's."""
+    """The mention must not be in quotation marks, because it is then often a part of another name, such as a book's."""
     mention = sighting.mention
     is_quoted = any(start < mention.end and mention.start < end for start, end in quoted_spans(sighting.sentence))
     return "mention in quotation marks" if is_quoted else ""
 
 
 def not_whole(sighting: Sighting) -> str:
-    """A sentence begins and ends as sentences do."""
+    """The sentence must be complete."""
     return "" if is_whole(sighting.sentence, sighting.mention) else "no whole sentence"
 
 
 def name_goes_on(sighting: Sighting) -> str:
-    """Does a name go on behind the mention, as in "Graham Bell Gardens" and "Albert Speer: The End of a Myth"?"""
+    """The name must not continue after the mention, as in "Bell Gardens" or "Albert Speer: The End of a Myth"."""
     last = re.split(r"[\s-]", sighting.surface)[-1]
     behind = re.match(r":? (\w)", sighting.sentence[sighting.mention.end :])
     goes_on = last[:1].isupper() and behind is not None and behind[1].isupper()
@@ -88,14 +88,14 @@ def name_goes_on(sighting: Sighting) -> str:
 
 
 def inside_longer_match(sighting: Sighting) -> str:
-    """Does the mention overlap a longer name of any entity, such as Ida in Hurricane Ida?"""
+    """The mention must not overlap a longer name of any entity, such as Ida in Hurricane Ida."""
     mention = sighting.mention_in_article
     is_longest = any((one.start, one.end) == mention for one in longest(sighting.matches))
     return "" if is_longest else "inside a longer name"
 
 
 def inside_other_link(sighting: Sighting) -> str:
-    """A mention inside a link to another article means that article."""
+    """The mention must not be in a link to another article, because it then means that article."""
     mention, article = sighting.mention_in_article, sighting.article
     leads_elsewhere = any(
         start < mention.end and mention.start < end and target not in article.own_titles
@@ -105,18 +105,18 @@ def inside_other_link(sighting: Sighting) -> str:
 
 
 def holds_hole(sighting: Sighting) -> str:
-    """Where the cleaner left something out, a sentence may say something else than what readers saw."""
+    """The sentence must have no hole: if the cleaner left something out, its meaning may have changed."""
     n_holes = count_inside(sighting.article.text, sighting.article.holes, *sighting.place)
     return "a template, formula or picture was left out of it" if n_holes else ""
 
 
 def repeated(sighting: Sighting) -> str:
-    """Each sentence of an article is asked about once."""
+    """The sentence must not have been kept before in the same article."""
     return "stands more than once in the article" if sighting.sentence in sighting.kept else ""
 
 
 def _times(sentence: str, mention: Place) -> int:
-    """How often the mention's text stands in a sentence as a word, in compounds (GPT-2) too."""
+    """How often a sentence contains the mention's text as a word, also in compounds (GPT-2)."""
     text = sentence[mention.start : mention.end]
     before = "" if is_unspaced(text[0]) else r"(?<![^\W_])"
     behind = "" if is_unspaced(text[-1]) else r"(?![^\W_])"

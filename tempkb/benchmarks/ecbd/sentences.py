@@ -1,11 +1,11 @@
-"""Sentences: where they stand in a paragraph, and what they look like when they are whole. Pure."""
+"""Splits paragraphs into sentences, cleans definitions, and recognises complete sentences. Pure."""
 
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 Splitter = Callable[[str], list[tuple[int, int]]]
-"""From a paragraph to its sentences' spans."""
+"""A function from a paragraph to the spans of its sentences."""
 
 MASK = "<extra_id_0>"
 _END = re.compile(r"[.!?\u2026\u3002\u0964\u061f\uff01\uff1f][\"'\u201d\u2019\u00bb\u203a)\]\u300d\u300f\uff09]*\Z")
@@ -13,17 +13,17 @@ _OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e\u300c\u300e\uff08"
 _BRACKET_PAIRS = {"(": ")", "[": "]", "\uff08": "\uff09", "\u300a": "\u300b", "\u3010": "\u3011", "\u3014": "\u3015"}
 _CLOSING_BRACKETS = frozenset(_BRACKET_PAIRS.values())
 _BRACKETS = re.compile(r"(?P<blank>\s*)(?P<opening>[(\[])(?P<inside>[^()\[\]]*)(?P<closing>[)\]])")
-# A piece between commas that says nothing by itself: no word, words that lead to one, a label without what it labels.
+# A piece between commas that is left over: no word, words that introduce something that is gone, or a label alone.
 _LEFTOVER = re.compile(
     r"[^\w]*(?:(?:or|also|and|pronounced|listen|lit|tr|romanized|pinyin|IPA|born|died)\b[^\w]*)*|[A-Z]\w+(?: \w+)?:",
     re.IGNORECASE,
 )
-# The second of two dates whose first is gone.
+# The second of two dates, whose first was removed.
 _HALF = re.compile(r"\s*[\u2013\u2014-]\s")
 
 
 class Place(NamedTuple):
-    """A stretch of a text: code points, half-open."""
+    """A part of a text: half-open range of code points."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ def sentencex_splitter(language: str) -> Splitter:
     """Return a splitter by Wikimedia's sentencex.
 
     Args:
-        language: its code, such as en; one without rules of its own is treated as its nearest kin.
+        language: its code, such as en; for a language without rules, sentencex uses those of a related one.
     """
     from sentencex import get_sentence_boundaries
 
@@ -45,7 +45,7 @@ def sentencex_splitter(language: str) -> Splitter:
 
 
 def split_paragraph(text: str, paragraph: Place, split: Splitter) -> list[Place]:
-    """Return the sentences of a paragraph as places in the whole text, without the blanks around them."""
+    """Return the sentences of a paragraph as places in the whole text, without white space around them."""
     places = []
     for start, end in split(text[paragraph.start : paragraph.end]):
         start, end = paragraph.start + start, paragraph.start + end
@@ -59,7 +59,7 @@ def split_paragraph(text: str, paragraph: Place, split: Splitter) -> list[Place]
 
 
 def clean_definition(text: str) -> str:
-    """Return a text whose brackets hold nothing that dropped pronunciations and dates have left behind.
+    """Return a text without the remains of removed pronunciations and dates in its brackets.
 
     >>> clean_definition("Lund (; ) is a town (, Latin: Londinum Gothorum, or ; pronounced), and old.")
     'Lund is a town (Latin: Londinum Gothorum), and old.'
@@ -71,7 +71,7 @@ def clean_definition(text: str) -> str:
 
 
 def _without_debris(brackets: re.Match[str]) -> str:
-    """Brackets with what is left of their pieces; a blank before them goes with them."""
+    """The brackets without left-over pieces; empty brackets are removed with the space before them."""
     parts = [
         ", ".join(piece.strip() for piece in part.split(",") if not _LEFTOVER.fullmatch(piece.strip()))
         for part in brackets["inside"].split(";")
@@ -82,7 +82,7 @@ def _without_debris(brackets: re.Match[str]) -> str:
 
 
 def is_whole(sentence: str, mention: Place) -> bool:
-    """Does it begin and end as sentences do, its brackets closed? A mention at its start may begin small (iPhone)."""
+    """Return whether a sentence is complete; one that begins with the mention may begin in lower case (iPhone)."""
     first = sentence.lstrip(_OPENING)[:1]
     begins = first.isupper() or first.isdigit() or mention.start == 0 or not _has_case(first)
     return begins and bool(_END.search(sentence)) and is_balanced(sentence)
@@ -93,7 +93,7 @@ def _has_case(sign: str) -> bool:
 
 
 def is_balanced(sentence: str) -> bool:
-    """Does every bracket of a text have its partner?"""
+    """Return whether every bracket of a text has its partner."""
     depth = 0
     for sign in sentence:
         depth += (sign in _BRACKET_PAIRS) - (sign in _CLOSING_BRACKETS)

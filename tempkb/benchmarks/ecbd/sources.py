@@ -1,4 +1,4 @@
-"""What a release is made from: the tables of its cut and of its Wikidata dump, as views of one connection."""
+"""Makes views over the tables from which a release is made, and reads its articles."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ _OF_DUMP = {
     "classes": ENTITY_CLASSES,
     "subclass_edges": SUBCLASSES,
 }
-# Articles whose texts are in memory at a time.
+# Number of articles whose texts are in memory at a time.
 _ARTICLES = 200
 
 
 @dataclass
 class Sources:
-    """The tables a release is made from.
+    """The tables from which a release is made.
 
     Attributes:
-        window: the one that ends at the cut.
-        versions: everything that was read, for the manifest.
+        window: the window that ends at the cut.
+        versions: all versions that are read, for the manifest.
     """
 
     window: Window
@@ -49,18 +49,18 @@ class Sources:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Table and partition -> version."""
+        """Return table and partition -> version."""
         return {f"{one.table} {one.partition}": one.version for one in self.versions}
 
 
 def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnection) -> Sources:
     """Make the views `snapshot`, `snapshots` (of all windows up to it), `texts`, `links`, `mentions` and `popularity`.
 
-    With a dump also `entities`, `origins`, `classes` and `subclass_edges`.
+    If the design has a dump, also make `entities`, `origins`, `classes` and `subclass_edges`.
 
     Raises:
-        DesignError: no window ends at the cut, or the study ends after the day of the dump.
-        ContractError: a table is not built, or is older than what it follows from.
+        DesignError: no window ends at the cut, or the study begins on or after the day of the dump.
+        ContractError: a table is not built, or is older than its sources.
     """
     window = window_ending(design.cut, store.home.settings.granularity)
     sources = Sources(window, [])
@@ -69,7 +69,7 @@ def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnec
     for table in (MENTIONS, ENTITY_POPULARITY):
         if not is_current(store, table.name, window):
             raise ContractError(
-                f"{table.name} of window {window.label} does not follow from the texts as they are now; "
+                f"{table.name} of window {window.label} was not made from the present texts; "
                 f"build it again: tempkb build --windows {window.start}..{window.end}"
             )
     earlier = [key for key in store.lake.partitions(STABLE_SNAPSHOTS.name) if key <= window.key]
@@ -109,7 +109,7 @@ def _need(store: Store, table: Table, partition: str, where: str) -> Version:
 
 
 def _refuse_mixture(store: Store, design: Design) -> None:
-    """Tables of a dump come from one pass; a run that ended between them leaves two."""
+    """Refuse tables of a dump from different passes, which a run that ended between two tables leaves."""
     passes = set()
     for table in _OF_DUMP.values():
         rows = _need(store, table, design.dump_id, f"dump {design.dump_id}").side_rows(MANIFEST.name)
@@ -117,8 +117,8 @@ def _refuse_mixture(store: Store, design: Design) -> None:
         passes.add((tuple(inputs), rows[0]["settings"] if rows else ""))
     if len(passes) > 1:
         raise ContractError(
-            f"dump {design.dump_id}: its tables were made in two passes, since a run ended between them; read it "
-            "again: tempkb build"
+            f"dump {design.dump_id}: its tables are from two passes, since a run ended between them; read it again: "
+            "tempkb build"
         )
 
 
@@ -126,25 +126,25 @@ def _refuse_future(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
     (day,) = connection.execute("SELECT max(dump_date) FROM entities").fetchall()[0]
     if day is not None and design.first >= day:
         raise DesignError(
-            f"windows: the study begins on {design.first}, but {design.dump_id} is of {day} and knows of nothing "
-            "after it; begin earlier, or take a later dump"
+            f"windows: the study begins on {design.first}, but {design.dump_id} is of {day} and contains nothing "
+            "later; begin earlier, or take a later dump"
         )
 
 
 Earlier = list[tuple[Any, str]]
-"""Texts of an article with the first window in which each stood, oldest first; the one at the cut is among them."""
+"""The texts of an article up to the cut, each with the start of its first window, oldest first."""
 
 
 def read_articles(
     connection: duckdb.DuckDBPyConnection, names: Mapping[int, Mapping[str, Name]]
 ) -> Iterator[tuple[Article, Earlier]]:
-    """Yield the article of each chosen entity, with its texts at all cuts so far, by page.
+    """Yield the article of each chosen entity, with its texts at all cuts up to the release's, by page.
 
     Needs the table `chosen` and the views of `view_sources`.
 
     Args:
-        connection: where they are.
-        names: by article, what its entity may be called, in order.
+        connection: where these are.
+        names: the names of the entity, in order, by page number.
     """
     own_titles = titles_that_lead_to(connection)
     for page_id, texts in groupby(_text_rows(connection), key=itemgetter("page_id")):
@@ -164,10 +164,10 @@ def read_articles(
 
 
 def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    """Each text of each chosen article, by page and age; a few articles at a time, since sorted texts do not spill."""
+    """Each text of each chosen article, by page and age; a few articles at a time, since DuckDB cannot spill texts."""
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE stood AS
+        CREATE OR REPLACE TEMP TABLE text_windows AS
         SELECT page_id, revision_id, min(s.window_start) AS window_start
         FROM snapshots AS s SEMI JOIN chosen USING (page_id)
         WHERE s.redirect_title IS NULL AND NOT s.is_blank GROUP BY page_id, revision_id
@@ -176,7 +176,7 @@ def _text_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]
     pages = [page for (page,) in connection.execute("SELECT page_id FROM chosen ORDER BY page_id").fetchall()]
     for at in range(0, len(pages), _ARTICLES):
         some = pages[at : at + _ARTICLES]
-        # Files are in the order of pages, so that a range of them is read and no more.
+        # Files are in the order of pages, so only the parts with these pages are read.
         reader = connection.sql(_TEXTS_OF, params={"first": some[0], "last": some[-1]}).to_arrow_reader(_ARTICLES)
         for batch in reader:
             yield from plain_rows(batch)
@@ -191,20 +191,20 @@ _TEXTS_OF = """
         WHERE page_id BETWEEN $first AND $last AND kind IN ('page', 'section') AND target_title <> ''
         GROUP BY page_id, revision_id
     )
-    SELECT stood.page_id, stood.window_start, texts.text, chosen.title,
-           stood.revision_id = chosen.revision_id AS is_current,
+    SELECT text_windows.page_id, text_windows.window_start, texts.text, chosen.title,
+           text_windows.revision_id = chosen.revision_id AS is_current,
            CASE WHEN is_current THEN texts.paragraphs END AS paragraphs,
            CASE WHEN is_current THEN texts.holes END AS holes, linked.links
-    FROM stood JOIN chosen USING (page_id)
-    JOIN texts ON texts.page_id = stood.page_id AND texts.revision_id = stood.revision_id
-    LEFT JOIN linked ON linked.page_id = stood.page_id AND linked.revision_id = stood.revision_id
-    WHERE stood.page_id BETWEEN $first AND $last AND texts.page_id BETWEEN $first AND $last
-    ORDER BY stood.page_id, stood.window_start, stood.revision_id
+    FROM text_windows JOIN chosen USING (page_id)
+    JOIN texts ON texts.page_id = text_windows.page_id AND texts.revision_id = text_windows.revision_id
+    LEFT JOIN linked ON linked.page_id = text_windows.page_id AND linked.revision_id = text_windows.revision_id
+    WHERE text_windows.page_id BETWEEN $first AND $last AND texts.page_id BETWEEN $first AND $last
+    ORDER BY text_windows.page_id, text_windows.window_start, text_windows.revision_id
 """
 
 
 def titles_that_lead_to(connection: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:
-    """Titles that redirect to each article of `chosen` as a whole, by its number."""
+    """Return the titles that redirect to each article of `chosen`, not to a section of it, by page number."""
     rows = connection.execute(
         """
         SELECT c.page_id, list(s.title ORDER BY s.title)

@@ -1,4 +1,4 @@
-"""From a sentence with its noun phrases to the spans that may be masked, and how many of an entity are kept. Pure."""
+"""Makes the spans of a sentence that may be masked, and limits their number for each entity. Pure."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[
 
     Args:
         row: page_id, sentence_start_char, sentence, the mention's offsets and the chunks.
-        design: of the release.
-        language: of the texts.
+        design: the release's design.
+        language: code of the texts' language.
     """
     sentence = row["sentence"]
     mention = Place(row["mention_start_char"], row["mention_end_char"])
@@ -56,16 +56,16 @@ def spans_of(row: Mapping[str, Any], design: Design, language: str) -> Iterator[
 
 
 def cloze_id(page_id: int, sentence: str, span: Span) -> str:
-    """Name an item by its page, kind, sentence and span, so that every release calls it the same."""
-    said = f"{sentence}\x1f{span.start}\x1f{span.end}"
-    digest = hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    """Return the id of an item, made of its page, kind, sentence and span, so that it is the same in every release."""
+    content = f"{sentence}\x1f{span.start}\x1f{span.end}"
+    digest = hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{page_id}-{span.kind}-{digest}"
 
 
 def within_caps(spans: Sequence[Row], design: Design) -> tuple[list[Row], int]:
-    """Return the spans of an entity that are kept, in the order of their hashes, and how many are too many.
+    """Return the spans of an entity that are kept, in the order of their hashes, and how many are dropped.
 
-    Where kinds are to be balanced, they take turns, so that neither fills the places of the other.
+    If the design balances the kinds, spans are taken from both in turn, so that neither uses up the places.
     """
     ordered = sorted(spans, key=lambda one: (one["rank_hash"], one["cloze_id"]))
     most = design.max_spans_per_entity
@@ -80,6 +80,6 @@ def within_caps(spans: Sequence[Row], design: Design) -> tuple[list[Row], int]:
 
 
 def _chunk_around(mention: Place, chunks: Sequence[Chunk]) -> Chunk | None:
-    """The shortest noun phrase that holds the whole mention."""
+    """The shortest noun phrase that contains the whole mention."""
     around = [one for one in chunks if one.start <= mention.start and mention.end <= one.end]
     return min(around, key=lambda one: (one.end - one.start, one.start), default=None)

@@ -1,7 +1,7 @@
-"""Spans that are masked: noun phrases and random stretches near a mention, by the paper's rules. Pure.
+"""Finds spans to mask near a mention, noun phrases and random spans, by the paper's rules. Pure.
 
 Section 2.2: a span (a) does not overlap the mention, (b) lies after it, and
-(c) begins no more than ten words from it. One unit throughout: words.
+(c) begins no more than ten words from it. All lengths and distances are in words.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ class Span(NamedTuple):
     Attributes:
         kind: np or random.
         np_type: PROPER or COMMON; None for random spans.
-        n_words: of the span.
-        distance: words from the mention to the span's first one, 1 for the next; below zero before the mention.
+        n_words: number of its words.
+        distance: words from the mention to its first word, 1 for the next word; negative before the mention.
     """
 
     kind: str
@@ -44,15 +44,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a span must keep to.
+    """The limits of spans.
 
     Attributes:
-        max_words: words of a span at most.
-        max_distance: words from the mention to its first word at most.
-        after: must it lie after the mention?
-        n_random: random spans of a sentence at most.
-        strict: are answers refused that hold half a pair of quotation marks, consist of function words alone, or look
-            like a part that was cut out of a noun phrase?
+        max_words: the largest number of words of a span.
+        max_distance: the largest number of words from the mention to the first word of a span.
+        after: whether a span must be after the mention.
+        n_random: the largest number of random spans of a sentence.
+        strict: whether answers are refused that have half a pair of quotation marks, consist of function words, or look
+            like a part that was cut out of a noun phrase.
     """
 
     max_words: int = 5
@@ -63,13 +63,13 @@ class Limits:
 
 
 class Reach:
-    """Words of a sentence as seen from its mention.
+    """The words of a sentence, with their distances from the mention.
 
     Args:
-        sentence: its text.
+        sentence: the text.
         mention: where the entity is mentioned.
-        limits: how far spans may lie.
-        language: of the sentence.
+        limits: the limits of spans.
+        language: code of the sentence's language.
     """
 
     def __init__(self, sentence: str, mention: Place, limits: Limits, language: str = "en") -> None:
@@ -79,7 +79,7 @@ class Reach:
         self._first, self._last = (inside[0], inside[-1]) if inside else (0, -1)
 
     def distance(self, first: int, last: int) -> int | None:
-        """How far words [first, last] lie from the mention; None if too far, before it when they must not, or in it."""
+        """Return the distance of words [first, last] from the mention; None if too far, on the wrong side, or in it."""
         if first > self._last:
             distance = first - self._last
         elif last < self._first and not self.limits.after:
@@ -89,14 +89,14 @@ class Reach:
         return distance if abs(distance) <= self.limits.max_distance else None
 
     def starts(self) -> list[int]:
-        """Words at which a span may begin."""
+        """Return the words at which a span may begin."""
         return [at for at in range(len(self.words)) if self.distance(at, at) is not None]
 
     def fit(self, first: int, last: int) -> int | None:
-        """How far words [first, last] lie from the mention; None if they may not be masked.
+        """Return the distance of words [first, last] from the mention; None if they may not be masked.
 
-        Words that are not there may not, nor those too far away, nor half a pair of brackets. Where the limits are
-        strict, nor may half a pair of quotation marks, nor function words alone.
+        They may not if they are beyond the sentence, too far away, or contain half a pair of brackets. With strict
+        limits, also if they contain half a pair of quotation marks or consist of function words.
         """
         distance = self.distance(first, last) if last < len(self.words) else None
         if distance is None:
@@ -114,14 +114,15 @@ class Reach:
         return says_nothing((self.text(word) for word in words), self._language)
 
     def text(self, word: Word) -> str:
-        """A word's text."""
+        """Return a word's text."""
         return self.sentence[word.start : word.end]
 
 
 def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
-    """Yield the noun phrases that may be masked: of five words at most, not cut through a word, not only pronouns.
+    """Yield the noun phrases that may be masked.
 
-    Nor does one hold a bracket without its partner, nor, where the limits are strict, what `Limits` says.
+    They have at most `max_words` words, begin and end at word boundaries, do not consist of pronouns, and have no
+    bracket without its partner. With strict limits, the conditions in `Limits` are added.
     """
     seen = set()
     for chunk in chunks:
@@ -139,11 +140,11 @@ def noun_spans(reach: Reach, chunks: Sequence[Chunk]) -> Iterator[Span]:
 
 
 def random_spans(reach: Reach, seed: int, *key: object) -> Iterator[Span]:
-    """Yield random stretches: a length drawn evenly, then a first word among those where it fits; each stretch once.
+    """Yield random spans, each once: a length is drawn uniformly, then a first word among those where it fits.
 
-    A length that fits nowhere gives no stretch and is not drawn again, or short
-    ones would be more frequent. Chance hangs on the seed and the key alone, such as
-    item and sentence, so that no other sentence changes what is drawn here.
+    If a length fits nowhere, no other is drawn in its place, because short spans
+    would become more frequent. The draw depends only on the seed and the key (page
+    and sentence), so other sentences do not change it.
     """
     starts = reach.starts()
     found: set[tuple[int, int]] = set()

@@ -1,4 +1,4 @@
-"""Files of what a build has found so far, so that its size does not hang on memory."""
+"""Writes what a build has found so far to files, so that memory does not limit the size of a release."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -61,9 +61,9 @@ class Staged:
     """A file that is written row by row.
 
     Args:
-        path: where.
-        schema: of the rows.
-        done: is called once the file is whole.
+        path: the file.
+        schema: the rows' schema.
+        done: called when the file is complete.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, done: Callable[[], None]) -> None:

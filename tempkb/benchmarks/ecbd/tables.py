@@ -1,76 +1,65 @@
-"""Tables of the benchmark: releases, entities by date of origin, sentences about them, cloze items."""
-
-import pyarrow as pa
+"""Declares the tables of ECBD: releases, entities by date of origin, sentences about them, and cloze items."""
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, INSTANT, INT32, INT64, STRING, list_of, struct_of
 
-RELEASE = Column("release", pa.string(), "name of the release")
-_CUT = Column("cut", pa.date32(), "midnight UTC of this day: the first instant that no text of the release knows of")
-_PAGE = Column("page_id", pa.int64(), "article about the entity")
-_REVISION = Column("revision_id", pa.int64(), "its winning revision at the cut")
-_ENTITY = Column("entity_id", pa.string(), "Wikidata item (QID); null for a popular page without one")
-_TITLE = Column("title", pa.string(), "the article's title at the cut")
-_SUBSET = Column("subset", pa.string(), "odie (indexed by its origin's date) or popular")
+RELEASE = Column("release", STRING, "name of the release")
+_CUT = Column("cut", DATE, "midnight UTC of this day; all texts of the release were saved before it")
+_PAGE = Column("page_id", INT64, "article about the entity")
+_REVISION = Column("revision_id", INT64, "its winning revision at the cut")
+_ENTITY = Column("entity_id", STRING, "Wikidata item (QID); null for a popular page without one")
+_TITLE = Column("title", STRING, "the article's title at the cut")
+_SUBSET = Column("subset", STRING, "odie (chosen by its date of origin) or popular")
 _ORIGIN = (
     Column(
         "origin_window",
-        pa.string(),
+        STRING,
         "finest window that contains the origin: 2021, 2021-Q2, 2021-05 or 2021-W17; null for popular entities",
     ),
-    Column("origin_granularity", pa.string(), "how long that window is: week, month, quarter or year"),
-    Column("origin_from", pa.date32(), "first day on which it may have begun; null: not known"),
-    Column("origin_to", pa.date32(), "the day after the last such day"),
-    Column("origin_precision", pa.string(), "how exactly that is known: day, month or year"),
-    Column("origin_property", pa.string(), "property that tells, such as P571 (inception)"),
+    Column("origin_granularity", STRING, "length of that window: week, month, quarter or year"),
+    Column("origin_from", DATE, "first day on which the entity may have begun; null if not known"),
+    Column("origin_to", DATE, "the day after the last such day"),
+    Column("origin_precision", STRING, "precision of that date: day, month or year"),
+    Column("origin_property", STRING, "property of that date, such as P571 (inception)"),
 )
-_CATEGORY = Column("category", pa.string(), "category of the paper's Table 1; Misc. where no class is known")
-_SPLIT = Column("split", pa.string(), "dev or test: by the entity, so that none is in both; null without any span")
-_SUSPECT = Column(
-    "suspect_old_entity", pa.bool_(), "is the page so much older than its origin that the date is doubtful?"
-)
-_CHUNKER = Column(
-    "chunker", pa.string(), "what found the noun phrases: program, model, version; one in all of a release"
-)
-_SENTENCE = Column("sentence", pa.string(), "the sentence as readers see it")
-_SINCE = Column("sentence_since", pa.date32(), "first day of the first window whose snapshot held the sentence")
-_SINCE_FIRST = Column("is_since_first_window", pa.bool_(), "is that the first window of all, so that it may be older?")
+_CATEGORY = Column("category", STRING, "category of the paper's Table 1; Misc. if no class is known")
+_SPLIT = Column("split", STRING, "dev or test, the same for all items of an entity; null if it has no item")
+_SUSPECT = Column("suspect_old_entity", BOOL, "true if the page is so much older than the origin that it is doubtful")
+_CHUNKER = Column("chunker", STRING, "program, model and version that found the noun phrases; the same in a release")
+_SENTENCE = Column("sentence", STRING, "the sentence as readers see it")
+_SINCE = Column("sentence_since", DATE, "first day of the first window whose snapshot contains the sentence")
+_SINCE_FIRST = Column("is_since_first_window", BOOL, "true if that is the home's first window; it may then be older")
 _MENTION = (
-    Column("mention", pa.string(), "how the entity is mentioned"),
-    Column("mention_start_char", pa.int32(), "where the mention begins in the sentence"),
-    Column("mention_end_char", pa.int32(), "first code point behind it"),
+    Column("mention", STRING, "the text that mentions the entity"),
+    Column("mention_start_char", INT32, "offset of the mention in the sentence, in code points"),
+    Column("mention_end_char", INT32, "offset of the first code point after the mention"),
 )
 
 _MENTION_CHUNK = (
-    Column(
-        "mention_chunk_start_char", pa.int32(), "the same of the noun phrase around the mention; null: none was found"
-    ),
-    Column("mention_chunk_end_char", pa.int32(), "first code point behind that"),
+    Column("mention_chunk_start_char", INT32, "offset of the noun phrase around the mention; null if none was found"),
+    Column("mention_chunk_end_char", INT32, "offset of the first code point after that noun phrase"),
 )
 
-NAME = pa.struct(
-    [("name", pa.string()), ("kind", pa.string()), ("n_articles_elsewhere", pa.int32()), ("is_risky", pa.bool_())]
-)
-CLASS = pa.struct([("class_id", pa.string()), ("label", pa.string())])
-CHUNK = pa.struct(
-    [("start_char", pa.int32()), ("end_char", pa.int32()), ("is_proper", pa.bool_()), ("is_cut", pa.bool_())]
-)
+NAME = struct_of(("name", STRING), ("kind", STRING), ("n_articles_elsewhere", INT32), ("is_risky", BOOL))
+CLASS = struct_of(("class_id", STRING), ("label", STRING))
+CHUNK = struct_of(("start_char", INT32), ("end_char", INT32), ("is_proper", BOOL), ("is_cut", BOOL))
 
 ECBD_RELEASES = Table(
     name="ecbd_releases",
-    meaning="Releases of ECBD with their designs; a release stands once its row does.",
+    meaning="Releases of ECBD with their designs. The row is written last, when the release is built.",
     columns=(
         WIKI,
         RELEASE,
-        Column("preset", pa.string(), "preset the design began with"),
+        Column("preset", STRING, "preset from which the design was made"),
         _CUT,
-        Column("study_from", pa.date32(), "entities begin on or after this day"),
-        Column("study_to", pa.date32(), "and before this one"),
-        Column("wikidata_dump_id", pa.string(), "dump that tells origins, classes and aliases; null: none was asked"),
-        Column("dump_ids", pa.list_(pa.string()), "dumps that the texts are from"),
+        Column("study_from", DATE, "first day of the study: entities originate on or after it"),
+        Column("study_to", DATE, "first day after the study: entities originate before it"),
+        Column("wikidata_dump_id", STRING, "Wikidata dump with origins, classes and aliases; null if none was used"),
+        Column("dump_ids", list_of(STRING), "dumps with the texts"),
         _CHUNKER,
-        Column("n_parsed", pa.int64(), "sentences that were parsed for noun phrases: each distinct one once"),
-        Column("design", pa.string(), "the whole design, as JSON"),
+        Column("n_parsed", INT64, "number of sentences that were parsed for noun phrases; each distinct one once"),
+        Column("design", STRING, "the design as JSON"),
     ),
     key=("release",),
     family=Family.RELEASE,
@@ -80,7 +69,7 @@ ECBD_RELEASES = Table(
 
 ECBD_ENTITIES = Table(
     name="ecbd_entities",
-    meaning="Entities that a release asks about, with when they came into the world and what they are called.",
+    meaning="The entities of a release, with their dates of origin and their names.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -92,21 +81,21 @@ ECBD_ENTITIES = Table(
         _TITLE,
         _SUBSET,
         *_ORIGIN,
-        Column("page_created_at", pa.timestamp("us", tz="UTC"), "when the page was first saved"),
+        Column("page_created_at", INSTANT, "time of the page's first revision"),
         _SUSPECT,
         _CATEGORY,
-        Column("category_class", pa.string(), "class that the category follows from; null: none is known"),
-        Column("classes", pa.list_(CLASS), "classes that it is an instance of, with their names where these are known"),
-        Column("n_words", pa.int32(), "words of the article"),
-        Column("n_inlinks", pa.int64(), "mentions of it in other articles"),
-        Column("n_contributors", pa.int64(), "distinct known contributors before the cut"),
-        Column("names", pa.list_(NAME), "what it may be called; risky ones, if left out, are not looked for"),
-        Column("definition", pa.string(), "first sentence of the article"),
-        Column("definition_sentences", pa.list_(pa.string()), "all sentences of its first paragraph"),
+        Column("category_class", STRING, "class that decided the category; null if none is known"),
+        Column("classes", list_of(CLASS), "classes of which it is an instance, with their names if known"),
+        Column("n_words", INT32, "number of words of the article"),
+        Column("n_inlinks", INT64, "number of mentions of it in other articles"),
+        Column("n_contributors", INT64, "number of distinct known contributors before the cut"),
+        Column("names", list_of(NAME), "its names; by the design, risky ones are not searched for"),
+        Column("definition", STRING, "first sentence of the article"),
+        Column("definition_sentences", list_of(STRING), "all sentences of its first paragraph"),
         _SPLIT,
-        Column("n_sentences", pa.int32(), "sentences about it that are asked about"),
-        Column("n_np_spans", pa.int32(), "items with a noun phrase"),
-        Column("n_random_spans", pa.int32(), "items with a random span"),
+        Column("n_sentences", INT32, "number of sentences with items"),
+        Column("n_np_spans", INT32, "number of items with a noun phrase"),
+        Column("n_random_spans", INT32, "number of items with a random span"),
     ),
     key=("page_id",),
     family=Family.RELEASE,
@@ -116,12 +105,12 @@ ECBD_ENTITIES = Table(
         Rule("known_subset", "the subset is odie or popular", "subset NOT IN ('odie', 'popular')"),
         Rule(
             "indexed_by_origin",
-            "an entity of odie has an origin in its window",
+            "an entity of the subset odie has a window that contains its origin",
             "subset = 'odie' AND (origin_window IS NULL OR origin_from >= origin_to)",
         ),
         Rule(
             "split_goes_with_items",
-            "there is a split where there are items",
+            "an entity with items has a split",
             "(split IS NULL AND n_np_spans + n_random_spans > 0) OR split NOT IN ('dev', 'test')",
         ),
     ),
@@ -129,7 +118,7 @@ ECBD_ENTITIES = Table(
 
 ECBD_SENTENCES = Table(
     name="ecbd_sentences",
-    meaning="Sentences that mention an entity once and are asked about, with their noun phrases.",
+    meaning="The sentences of a release, each of which mentions its entity once, with their noun phrases.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -138,19 +127,19 @@ ECBD_SENTENCES = Table(
         _PAGE,
         _REVISION,
         _ENTITY,
-        Column("sentence_start_char", pa.int32(), "where the sentence begins in the revision's clean text"),
-        Column("sentence_end_char", pa.int32(), "first code point behind it"),
+        Column("sentence_start_char", INT32, "offset of the sentence in the revision's readable text, in code points"),
+        Column("sentence_end_char", INT32, "offset of the first code point after the sentence"),
         _SENTENCE,
         _SINCE,
         _SINCE_FIRST,
         *_MENTION,
-        Column("mention_kind", pa.string(), "kind of the name: title, lower, base, label, alias or redirect"),
+        Column("mention_kind", STRING, "kind of the name: title, lower, base, label, alias or redirect"),
         _CHUNKER,
         Column(
             "chunks",
-            pa.list_(CHUNK),
-            "its noun phrases, of whatever length and place; is_cut: looks like a "
-            "part of a larger phrase, or like none",
+            list_of(CHUNK),
+            "all noun phrases of the sentence; is_cut: it looks like a part of a larger phrase, or not like a noun "
+            "phrase",
         ),
     ),
     key=("page_id", "sentence_start_char"),
@@ -160,12 +149,12 @@ ECBD_SENTENCES = Table(
     rules=(
         Rule(
             "mention_is_there",
-            "the mention stands where it is said to",
+            "the sentence has the mention at its offsets",
             "substring(sentence, mention_start_char + 1, mention_end_char - mention_start_char) <> mention",
         ),
         Rule(
             "as_long_as_its_span",
-            "a sentence is as long as its span",
+            "the offsets of a sentence fit its length",
             "length(sentence) <> sentence_end_char - sentence_start_char",
         ),
     ),
@@ -173,13 +162,13 @@ ECBD_SENTENCES = Table(
 
 ECBD_CLOZE = Table(
     name="ecbd_cloze",
-    meaning="Cloze items: a sentence about an entity with one span masked, by the date the entity came into the world.",
+    meaning="Cloze items: a sentence about an entity with one masked span, and the entity's date of origin.",
     columns=(
         WIKI,
         DUMP_ID,
         RELEASE,
         _CUT,
-        Column("cloze_id", pa.string(), "page, kind of span, hash of sentence and span: the same in every release"),
+        Column("cloze_id", STRING, "page, kind of span, and hash of sentence and span; the same in every release"),
         _ENTITY,
         _PAGE,
         _REVISION,
@@ -189,30 +178,30 @@ ECBD_CLOZE = Table(
         _CATEGORY,
         _SUSPECT,
         _SENTENCE,
-        Column("sentence_start_char", pa.int32(), "where the sentence begins in the revision's clean text"),
-        Column("sentence_end_char", pa.int32(), "first code point behind it"),
+        Column("sentence_start_char", INT32, "offset of the sentence in the revision's readable text, in code points"),
+        Column("sentence_end_char", INT32, "offset of the first code point after the sentence"),
         _SINCE,
         _SINCE_FIRST,
-        Column("masked_sentence", pa.string(), "the sentence with <extra_id_0> for the span"),
-        Column("answer", pa.string(), "the span's text"),
-        Column("span_kind", pa.string(), "np (a noun phrase) or random"),
-        Column("np_type", pa.string(), "PROPER (a name) or COMMON; null for random spans"),
-        Column("n_span_words", pa.int32(), "words of the span"),
+        Column("masked_sentence", STRING, "the sentence with <extra_id_0> in place of the span"),
+        Column("answer", STRING, "the text of the span"),
+        Column("span_kind", STRING, "np (a noun phrase) or random"),
+        Column("np_type", STRING, "PROPER (a name) or COMMON; null for random spans"),
+        Column("n_span_words", INT32, "number of words of the span"),
         *_MENTION,
         *_MENTION_CHUNK,
-        Column("span_start_char", pa.int32(), "where the span begins in the sentence"),
-        Column("span_end_char", pa.int32(), "first code point behind it"),
+        Column("span_start_char", INT32, "offset of the span in the sentence, in code points"),
+        Column("span_end_char", INT32, "offset of the first code point after the span"),
         Column(
             "n_words_after_mention",
-            pa.int32(),
-            "words from the mention to the span's first, 1 for the next; below "
-            "zero before it. In compatible releases the released code's distance",
+            INT32,
+            "words from the mention to the first word of the span, 1 for the next word; negative before the mention. "
+            "With rules = released, the distance of the released code",
         ),
-        Column("answer_in_definition", pa.bool_(), "does the definition hold the answer (ECBD-EASY)?"),
-        Column("definition", pa.string(), "first sentence of the entity's article"),
-        Column("random_definition", pa.string(), "that of another entity of the window and split; null: there is none"),
-        Column("random_definition_page_id", pa.int64(), "article of that entity"),
-        Column("random_definition_category", pa.string(), "its category, as a control of how near it is"),
+        Column("answer_in_definition", BOOL, "true if the definition contains the answer (ECBD-EASY)"),
+        Column("definition", STRING, "first sentence of the entity's article"),
+        Column("random_definition", STRING, "definition of another entity of the window and split; null if none fits"),
+        Column("random_definition_page_id", INT64, "page of that entity"),
+        Column("random_definition_category", STRING, "category of that entity, to control how similar it is"),
         _CHUNKER,
         _SPLIT,
     ),
@@ -223,12 +212,12 @@ ECBD_CLOZE = Table(
     rules=(
         Rule(
             "known_kind",
-            "kinds and splits are known ones",
+            "kinds and splits have known values",
             "span_kind NOT IN ('np', 'random') OR split NOT IN ('dev', 'test')",
         ),
         Rule(
             "answer_is_there",
-            "the answer stands where it is said to",
+            "the sentence has the answer at its offsets",
             "substring(sentence, span_start_char + 1, span_end_char - span_start_char) <> answer",
         ),
         Rule(

@@ -1,4 +1,4 @@
-"""The four forms in which an item is put to a model (ECBD, section 3), as text. Pure."""
+"""Makes the text of an item in its variants (ECBD, section 3). Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +20,7 @@ _OPENING = "\"'\u201c\u2018\u00ab("
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text with one span to be filled.
+    """A text with one span to fill.
 
     Attributes:
         left, answer, right: the text, in three parts.
@@ -32,12 +32,12 @@ class Prompt:
 
     @property
     def masked(self) -> str:
-        """The text with a mask for the answer."""
+        """The text with a mask in place of the answer."""
         return f"{self.left}{MASK}{self.right}"
 
     @property
     def filled(self) -> str:
-        """The text with the answer, which stands at [len(left), len(left) + len(answer))."""
+        """The text with the answer at [len(left), len(left) + len(answer))."""
         return f"{self.left}{self.answer}{self.right}"
 
 
@@ -50,7 +50,7 @@ def prompt_of(
     random_definition: str | None = None,
     mention_chunk: Place | None = None,
 ) -> Prompt | None:
-    """Return an item in one of its forms, or None where it has none.
+    """Return an item in one of its variants, or None if it does not have it.
 
     Args:
         variant: `original`; `no_ent`, the mention, with an article before it,
@@ -62,7 +62,7 @@ def prompt_of(
         mention: where the entity is mentioned in it.
         answer: where the span is; it does not overlap the mention.
         definition: first sentence about the entity.
-        random_definition: first sentence about another; None: there is none to choose from.
+        random_definition: first sentence about another entity; None if there is none.
         mention_chunk: the noun phrase around the mention, if any was found.
     """
     match variant:
@@ -92,23 +92,23 @@ def _behind(definition: str, sentence: str, answer: Place) -> Prompt:
 
 def _without(sentence: str, gone: Place, answer: Place) -> Prompt:
     begins = not sentence[: gone.start].strip(_OPENING)
-    said = "The entity" if begins else "the entity"
-    moved = len(said) - (gone.end - gone.start) if answer.start >= gone.end else 0
-    text = f"{sentence[: gone.start]}{said}{sentence[gone.end :]}"
+    replacement = "The entity" if begins else "the entity"
+    moved = len(replacement) - (gone.end - gone.start) if answer.start >= gone.end else 0
+    text = f"{sentence[: gone.start]}{replacement}{sentence[gone.end :]}"
     return _around(text, Place(answer.start + moved, answer.end + moved))
 
 
 def _with_article(sentence: str, mention: Place, answer: Place) -> Place:
-    """The mention and the article right before it, unless that is part of the answer.
+    """The mention with the article right before it, unless the article is part of the answer.
 
-    Only at the sentence's beginning is a capital one an article; elsewhere it may be a letter ("Vitamin A").
+    A capital "A" is an article only at the beginning of the sentence; elsewhere it may be a letter ("Vitamin A").
     """
     for article in _ARTICLES:
         start = mention.start - len(article)
-        said = sentence[start : mention.start] if start >= 0 else ""
+        before_mention = sentence[start : mention.start] if start >= 0 else ""
         before = sentence[start - 1 : start] if start > 0 else ""
         begins = not sentence[:start].strip(_OPENING)
-        if said == article or (begins and said == article.capitalize()):
+        if before_mention == article or (begins and before_mention == article.capitalize()):
             overlaps = start < answer.end and answer.start < mention.start
             return mention if overlaps or before.isalnum() else Place(start, mention.end)
     return mention

@@ -1,23 +1,24 @@
-"""Named questions: the paper's Tables 1 and 2 for any release, and how well splits and chunkers are balanced."""
+"""Declares the views: the paper's Tables 1 and 2 for any release, and the balance of windows, splits and kinds."""
 
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
 
-# What a run left behind that was killed has no row there.
-_STANDING = f"SEMI JOIN {ECBD_RELEASES.name} USING (release)"
+# Rows of a run that was killed are left out: their release has no row in `ecbd_releases`.
+_FINISHED = f"SEMI JOIN {ECBD_RELEASES.name} USING (release)"
 _ORDER = ", ".join(map(literal, category_names()))
 
 ORIGIN_YEARS = View(
     name="ecbd_origin_years",
-    meaning="Table 1, above: entities that have items, by the year of their origin (0: all years) and split.",
+    meaning="The upper part of the paper's Table 1: entities that have items, by year of origin (0: all years) and "
+    "split.",
     query=f"""
     SELECT release, CASE WHEN grouping(year) = 1 THEN 0 ELSE year END AS origin_year,
            count(*) FILTER (WHERE split = 'dev') AS n_dev, count(*) FILTER (WHERE split = 'test') AS n_test,
            count(*) AS n_entities
     FROM (
-        SELECT release, year(origin_from)::INTEGER AS year, split FROM {ECBD_ENTITIES.name} {_STANDING}
+        SELECT release, year(origin_from)::INTEGER AS year, split FROM {ECBD_ENTITIES.name} {_FINISHED}
         WHERE subset = 'odie' AND n_np_spans + n_random_spans > 0
     )
     GROUP BY GROUPING SETS ((release, year), (release))
@@ -27,10 +28,11 @@ ORIGIN_YEARS = View(
 
 CATEGORIES = View(
     name="ecbd_categories",
-    meaning="Table 1, below: per cent of the entities of a year (0: all years) that are of a category.",
+    meaning="The lower part of the paper's Table 1: the percentage of each category among the entities of a year (0: "
+    "all years).",
     query=f"""
     WITH entities AS (
-        SELECT release, year(origin_from)::INTEGER AS year, category FROM {ECBD_ENTITIES.name} {_STANDING}
+        SELECT release, year(origin_from)::INTEGER AS year, category FROM {ECBD_ENTITIES.name} {_FINISHED}
         WHERE subset = 'odie' AND n_np_spans + n_random_spans > 0
     ), counted AS (
         SELECT release, CASE WHEN grouping(year) = 1 THEN 0 ELSE year END AS origin_year, category, count(*) AS n
@@ -45,12 +47,13 @@ CATEGORIES = View(
 
 DATA_STATISTICS = View(
     name="ecbd_data_statistics",
-    meaning="Table 2: items (the paper's # Sent.), entities, mean words of a span, and distinct words in spans.",
+    meaning="The paper's Table 2: items (# Sent. in the paper), entities, mean number of words in a span, and distinct "
+    "words in spans.",
     query=f"""
     WITH words AS (
         SELECT release, subset, count(DISTINCT word) AS n FROM (
             SELECT release, subset, unnest(string_split_regex(answer, '\\s+')) AS word
-            FROM {ECBD_CLOZE.name} {_STANDING}
+            FROM {ECBD_CLOZE.name} {_FINISHED}
         ) GROUP BY release, subset
     )
     SELECT release, subset, count(*) AS n_items, count(DISTINCT page_id) AS n_entities,
@@ -64,11 +67,11 @@ DATA_STATISTICS = View(
 
 BALANCE = View(
     name="ecbd_balance",
-    meaning="Items and entities of each origin window, split and kind of span.",
+    meaning="Numbers of items and entities by origin window, split and kind of span.",
     query=f"""
     SELECT release, coalesce(origin_window, 'popular') AS origin_window, split, span_kind, count(*) AS n_items,
            count(DISTINCT page_id) AS n_entities
-    FROM {ECBD_CLOZE.name} {_STANDING} GROUP BY ALL
+    FROM {ECBD_CLOZE.name} {_FINISHED} GROUP BY ALL
     """,
     needs=(ECBD_CLOZE.name, ECBD_RELEASES.name),
 )

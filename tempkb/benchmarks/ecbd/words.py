@@ -1,8 +1,8 @@
-"""Words of a sentence: the one unit in which spans and distances are measured. Pure.
+"""Splits a sentence into words, the unit of spans and distances. Pure.
 
-A word is a stretch without white space and without the punctuation around it,
-so that no answer begins with a bracket or ends with a comma. In scripts that are
-written without blanks each character is a word, as `counting.py` says.
+A word has no white space, and no punctuation around it, so that no answer begins
+with a bracket or ends with a comma. In scripts that are written without spaces each
+character is a word, as in `counting.py`.
 """
 
 import re
@@ -16,7 +16,7 @@ class Word(NamedTuple):
     """A word's place: code points, half-open.
 
     Attributes:
-        bare_end: its end without the point of an abbreviation, which chunkers may leave out.
+        bare_end: its end without the full stop of an abbreviation, which chunkers may leave out.
     """
 
     start: int
@@ -24,21 +24,21 @@ class Word(NamedTuple):
     bare_end: int
 
 
-# An em dash parts words, a hyphen does not.
+# An em dash separates words, a hyphen does not.
 _STRETCH = re.compile(rf"[{UNSPACED}][{UNSPACED_MARKS}]*|[^\s\u2014{UNSPACED}]+")
 _AROUND = (
     "!\"'()*,-./:;?[]_{}`\u2010\u2011\u2012\u2013\u2015\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u2039\u203a"
     "\u00a1\u00ab\u00b7\u00bb\u00bf"
-    # The same of Chinese and Japanese, and of full width.
+    # The same in Chinese and Japanese, and in full width.
     "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\u3014\u3015\u30fb"
     "\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e"
 )
-# A full stop that belongs to the word: of an abbreviation with points inside, and of a few without.
+# Abbreviations whose full stop belongs to the word: those with full stops inside, and a few others.
 _WITH_POINT = re.compile(r"(?:(?:\w\.)+\w|Inc|Jr|Sr|Co|Corp|Ltd|St|Dr|Mr|Mrs|Ms|No|vs|etc)\Z", re.IGNORECASE)
 
 
 def words_of(sentence: str) -> list[Word]:
-    """Return the words of a sentence; stretches of punctuation alone are none.
+    """Return the words of a sentence; punctuation alone is not a word.
 
     >>> sentence = "It (the U.S. one) cost $5.5, or 2%."
     >>> [sentence[word.start : word.end] for word in words_of(sentence)]
@@ -59,9 +59,9 @@ def words_of(sentence: str) -> list[Word]:
 
 
 def covered(words: Sequence[Word], start: int, end: int) -> tuple[int, int] | None:
-    """Return which words [first, last] a stretch of text consists of; None if it cuts a word or holds none.
+    """Return the words [first, last] of a part of the text; None if it cuts a word or has none.
 
-    Punctuation around the words may be in the stretch or not.
+    It makes no difference whether punctuation around the words is included.
     """
     inside = [at for at, word in enumerate(words) if word.start < end and word.end > start]
     if not inside or words[inside[0]].start < start or words[inside[-1]].bare_end > end:

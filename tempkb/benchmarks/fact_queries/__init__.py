@@ -1,1 +1,1 @@
-"""What the two benchmarks of facts in time share: relations, subjects, spells, splits, queries."""
+"""The parts that the two benchmarks of facts share: relations, subjects, spells, splits, queries."""

@@ -1,37 +1,17 @@
-"""What an asset reports of the queries of a release: counts, a picture, ten questions. No Dagster here."""
+"""Makes the metadata of queries for the UI: counts, a picture, ten queries. Does not use Dagster."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
+from tempkb.benchmarks.methods import Picture, Rows, Shown
 from tempkb.benchmarks.plots import plot_lines
+from tempkb.store.glance import glance
 from tempkb.store.lake import Version
 from tempkb.store.memory import in_memory, view_files
 
 
-@dataclass(frozen=True)
-class Told:
-    """What is told of the queries of a release.
-
-    Attributes:
-        by_relation: counts and an example, a row per relation.
-        sample: ten queries with their answers.
-        dates: of the windows, oldest first.
-        by_date: queries of each window.
-        picture: a Markdown image of the queries by relation.
-    """
-
-    by_relation: pa.Table
-    sample: pa.Table
-    dates: list[str]
-    by_date: list[int]
-    picture: str
-
-
-def told_of_queries(versions: Sequence[Version]) -> Told:
-    """Return what is told of the queries of a release."""
+def shown_of_queries(versions: Sequence[Version]) -> dict[str, Shown]:
+    """Return the metadata of a release's queries: counts by relation and window, and ten queries."""
     with in_memory() as connection:
         view_files(connection, "queries", [path for one in versions for path in one.paths()])
         counted = connection.execute(
@@ -59,7 +39,12 @@ def told_of_queries(versions: Sequence[Version]) -> Told:
         ).to_arrow_table()
     series = _series(counted, dates)
     by_date = [sum(at) for at in zip(*series.values(), strict=True)]
-    return Told(table, sample, dates, by_date, plot_lines("Queries by relation", dates, series))
+    return {
+        "by_relation": Rows(table),
+        "glance": Picture(glance(dates, {"queries": by_date})),
+        "picture": Picture(plot_lines("Queries by relation", dates, series)),
+        "sample": Rows(sample),
+    }
 
 
 def _series(counted: Sequence[tuple[Any, ...]], dates: Sequence[str]) -> dict[str, list[int]]:

@@ -1,6 +1,6 @@
-"""From a Wikidata dump's tables to a release's subjects, spells and queries. Knows nothing of Dagster.
+"""Builds a release's subjects, spells and queries from a Wikidata dump's tables. Does not use Dagster.
 
-A release is frozen: what stands of it is never written again.
+A release is frozen: a partition that is built is never written again.
 """
 
 import json
@@ -19,8 +19,6 @@ from tempkb.benchmarks.fact_queries.spells import join_spells
 from tempkb.benchmarks.fact_queries.study import Study, read_study
 from tempkb.benchmarks.fact_queries.subjects import choose_subjects
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
-from tempkb.benchmarks.register import partitions_of_release
-from tempkb.benchmarks.withdrawal import finish
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -37,20 +35,20 @@ _SOURCES = {"facts": FACTS, "undated": UNDATED_STATEMENTS, "entities": WIKIDATA_
 
 
 def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]:
-    """Choose the subjects of a release and join their facts, unless that stands.
+    """Choose the subjects of a release and join their facts to spells, unless that is done already.
 
     Raises:
-        DesignError: the study reaches beyond the dump, or nothing can be asked.
-        ContractError: the dump is not read.
+        DesignError: the study extends beyond the dump, or there are no subjects.
+        ContractError: the dump was not read.
     """
-    standing = {
+    built = {
         table.name: version
         for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES)
         if (version := store.lake.current(table.name, release.name)) is not None
     }
-    if len(standing) == 3:
-        log(f"{release.name}: its subjects and facts stand; a release is frozen once built")
-        return standing
+    if len(built) == 3:
+        log(f"{release.name}: its subjects and spells are built already")
+        return built
     design = release.design
     versions = {name: _need(store, table, design.dump_id) for name, table in _SOURCES.items()}
     _refuse_mixture(versions.values())
@@ -80,7 +78,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
             (FACT_SPELLS, _spells_sql(design), facts_left_out),
         ):
             rows = _rows(connection, query, table, release.name)
-            standing[table.name] = store.write(table, release.name, rows, provenance, left_out)
+            built[table.name] = store.write(table, release.name, rows, provenance, left_out)
     row = {
         "wiki": store.home.wiki,
         "release": release.name,
@@ -93,13 +91,13 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
         "dump_date": dump_date,
         "design": json.dumps(design.to_json(), sort_keys=True),
     }
-    told = [pa.Table.from_pylist([row], FACT_RELEASES.schema)]
-    standing[FACT_RELEASES.name] = store.write(FACT_RELEASES, release.name, told, provenance)
-    return standing
+    described = [pa.Table.from_pylist([row], FACT_RELEASES.schema)]
+    built[FACT_RELEASES.name] = store.write(FACT_RELEASES, release.name, described, provenance)
+    return built
 
 
 def build_queries(store: Store, release: Release, table: Table, log: Log) -> list[Version]:
-    """Write the queries of every window of a release that does not stand, and return all.
+    """Write the queries of those windows of a release that are not built yet, and return the versions of all windows.
 
     Raises:
         ContractError: the release's subjects and spells are not built.
@@ -107,26 +105,17 @@ def build_queries(store: Store, release: Release, table: Table, log: Log) -> lis
     sources = [_need(store, one, release.name) for one in (FACT_SPELLS, FACT_SUBJECTS)]
     provenance = Provenance({f"{one.table} {one.partition}": one.version for one in sources}, release.design.to_json())
     study = read_release(store, release)
-    asks = study.asks(release.design.asked())
+    texts = study.query_texts(release.design.numbered_templates())
     versions = []
     for window in release.design.windows():
         partition = partition_of(release.name, window)
         version = store.lake.current(table.name, partition)
         if version is None:
-            rows = make_queries(study, asks, release, window, table)
+            rows = make_queries(study, texts, release, window, table)
             version = store.write(table, partition, [rows], provenance)
             log(f"{window.label}: {version.rows:,} queries")
         versions.append(version)
     return versions
-
-
-def finish_whole(store: Store, release: Release, *expected: tuple[Table, int]) -> None:
-    """Note that a release is built, once all of its tables have as many partitions as expected.
-
-    Its tables are made by several steps of a run; each of the last ones asks.
-    """
-    if all(len(partitions_of_release(store.lake, table, release.name)) == n for table, n in expected):
-        finish(store, release.name)
 
 
 def read_release(store: Store, release: Release) -> Study:
@@ -135,24 +124,25 @@ def read_release(store: Store, release: Release) -> Study:
     Raises:
         ContractError: the release's subjects and spells are not built.
     """
-    spells, subjects, told = (
+    spells, subjects, releases = (
         _need(store, table, release.name).paths() for table in (FACT_SPELLS, FACT_SUBJECTS, FACT_RELEASES)
     )
-    return read_study(spells, subjects, told)
+    return read_study(spells, subjects, releases)
 
 
 def _need(store: Store, table: Table, partition: str) -> Version:
     version = store.lake.current(table.name, partition)
     if version is None:
-        there = ", ".join(store.lake.partitions(table.name)) or "none"
+        built = ", ".join(store.lake.partitions(table.name)) or "none"
         raise ContractError(
-            f"{table.name} of {partition} is not built; there: {there}. Build first: tempkb build, then tempkb release"
+            f"{table.name} of {partition} is not built; built: {built}. Build it first: tempkb build, then tempkb "
+            "release"
         )
     return version
 
 
 def _refuse_mixture(versions: Iterable[Version]) -> None:
-    """Tables of one dump are written one after another: a run killed between them leaves some of another reading."""
+    """Refuse tables of a dump from different passes, which a run that was killed between two tables leaves."""
     made = {
         (row["settings"], row["name"], row["sha256"])
         for version in versions
@@ -168,14 +158,14 @@ def _refuse_mixture(versions: Iterable[Version]) -> None:
 
 
 def _day_of(connection: duckdb.DuckDBPyConnection, design: Design) -> date:
-    """The dump's day, which no window may lie behind."""
+    """The dump's day; refuse a study that ends after it."""
     (day,) = connection.execute("SELECT max(dump_date) FROM entities").fetchall()[0]
     if day is None:
-        raise DesignError(f"dump {design.dump_id}: holds no item with a page in the wiki; nothing can be asked")
+        raise DesignError(f"dump {design.dump_id}: has no item with a page in the wiki, so there are no queries")
     if design.end > day:
         raise DesignError(
-            f"windows: the study ends on {design.end}, after the day of {design.dump_id} ({day}); nobody knows what "
-            "holds then. End it earlier, or take a later dump"
+            f"windows: the study ends on {design.end}, after the day of {design.dump_id} ({day}); expected no later "
+            "day, since the dump does not cover it. End it earlier, or take a later dump"
         )
     found: date = day
     return found
@@ -205,16 +195,14 @@ def _refuse_nothing(
     (n,) = connection.execute("SELECT count(*) FROM subjects").fetchall()[0]
     if not n:
         reasons = "; ".join(f"{one.n} x {one.reason}" for one in (*facts, *subjects) if one.n) or "no fact at all"
-        raise DesignError(
-            f"{release.name}: no subject is left to ask about ({reasons}). Take another dump, study or min_objects"
-        )
+        raise DesignError(f"{release.name}: no subject is left ({reasons}). Take another dump, study or min_objects")
 
 
 def _summary(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     facts, spells, subjects = connection.execute(
         "SELECT (SELECT count(*) FROM usable), (SELECT count(*) FROM spells), (SELECT count(*) FROM subjects)"
     ).fetchall()[0]
-    return f"{name}: {facts:,} facts make {spells:,} spells; {subjects:,} subjects and relations are asked about"
+    return f"{name}: {facts:,} facts make {spells:,} spells; {subjects:,} pairs of subject and relation are chosen"
 
 
 def _subjects_sql() -> str:

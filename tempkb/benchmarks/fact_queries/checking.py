@@ -1,6 +1,6 @@
-"""Queries that return what breaks a promise of the benchmarks of facts, over the lake. No Dagster here.
+"""Queries over the lake that return what breaks a promise of the benchmarks of facts. Does not use Dagster.
 
-They go back to the facts themselves and read neither spells nor how queries were made.
+They recompute answers from the facts, independently of the code that makes spells and queries.
 """
 
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
@@ -12,11 +12,11 @@ from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 _STEP = """CASE granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
-# Releases by the released rules bridge gaps and move ends on purpose.
+# Releases by the papers' rules are not checked, because these bridge gaps and move ends on purpose.
 _OURS = "r.design->>'rules' = 'tempkb'"
 _POSSIBLY, _CERTAINLY = (true_within("a.window_start", "a.window_end", certainly=one) for one in (False, True))
 
-# The design is read once for each release, not once for each fact that is compared: reading JSON is what takes long.
+# The design is read once for each release and not for each fact, because reading JSON takes long.
 NOT_VALID = f"""
     WITH design AS (
         SELECT release, design->>'answers' = 'certain' AS is_certain,
@@ -27,12 +27,12 @@ NOT_VALID = f"""
                CAST(q.window_start + {_STEP.replace("granularity", "q.granularity")} AS DATE) AS window_end,
                unnest(q.answers).entity_id AS object_id, d.is_certain, d.outlives_subject
         FROM queries AS q JOIN design AS d USING (release)
-    ), told AS (
+    ), dated AS (
         SELECT f.dump_id, f.subject_id, f.relation, f.object_id, f.valid_from, f.valid_to, f.certain_from, f.certain_to,
                f.start_kind, f.end_kind, f.dump_date, e.ended_to
         FROM facts AS f JOIN entities AS e ON e.dump_id = f.dump_id AND e.entity_id = f.subject_id
     )
-    SELECT a.release, a.query_id, a.object_id FROM answered AS a ANTI JOIN told AS f
+    SELECT a.release, a.query_id, a.object_id FROM answered AS a ANTI JOIN dated AS f
     ON f.dump_id = a.dump_id AND f.subject_id = a.subject_id AND f.relation = a.relation AND f.object_id = a.object_id
        AND CASE WHEN a.is_certain THEN {_CERTAINLY} ELSE {_POSSIBLY} END
        AND (a.outlives_subject OR f.end_kind = 'value' OR f.ended_to IS NULL OR f.ended_to > a.window_start)
@@ -60,14 +60,14 @@ TOUCHING_SPELLS = f"""
 PROMISES = (
     Promise(
         "every_statement_exists",
-        "Every statement that a spell is made of is in the facts of the release's dump, with that object.",
+        "Every statement of a spell is in the facts of the release's dump, with the spell's object.",
         FACT_SPELLS,
         UNKNOWN_STATEMENTS,
         {"spells": FACT_SPELLS, "facts": FACTS},
     ),
     Promise(
         "spells_keep_apart",
-        "Between two spells of an object lies at least a day on which it was none.",
+        "Between two spells of an object there is at least one day without it.",
         FACT_SPELLS,
         TOUCHING_SPELLS,
         {"spells": FACT_SPELLS, "releases": FACT_RELEASES},
@@ -76,11 +76,11 @@ PROMISES = (
 
 
 def promises_of_queries(queries: Table) -> tuple[Promise, ...]:
-    """What the queries of either benchmark promise."""
+    """Return the promises of the queries of either benchmark."""
     return (
         Promise(
             "answers_hold_in_their_windows",
-            "Every answer is a fact of the release's dump that holds in the window, by the dates of its statement.",
+            "Every answer is a fact of the release's dump whose dates hold in the window.",
             queries,
             NOT_VALID,
             {"queries": queries, "releases": FACT_RELEASES, "facts": FACTS, "entities": WIKIDATA_ENTITIES},
@@ -88,7 +88,7 @@ def promises_of_queries(queries: Table) -> tuple[Promise, ...]:
         ),
         Promise(
             "no_subject_is_in_two_splits",
-            "A subject is in one split, whatever the relation and the window.",
+            "A subject is in the same split in all relations and windows.",
             queries,
             IN_TWO_SPLITS,
             {"queries": queries},

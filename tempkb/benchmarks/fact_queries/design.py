@@ -1,7 +1,5 @@
-"""What defines a release of facts in time: which dump, when, which relations, whose facts, by which rules."""
+"""The design of a release of facts: its dump, study, relations, subjects and rules."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -20,7 +18,7 @@ SPLITS = ("train", "val", "test")
 Rules = Literal["tempkb", "paper"]
 Changes = Literal["handover", "sets", "released"]
 ANY_RELATION = "*"
-# Nobody plays for one team for a generation, and nobody is taught for half of one (docs/decisions.md).
+# Nobody plays for a team for more than 30 years or is taught for more than 15 (docs/decisions.md).
 _OPEN_YEARS = "P54:30,P69:15"
 _CHOICES = {
     "popularity": ("statements", "site_links", "inlinks"),
@@ -37,30 +35,30 @@ class Design:
     """A release's design.
 
     Attributes:
-        dump_id: Wikidata dump that it is made from.
-        granularity: how long its windows are; the home's does not matter.
+        dump_id: the Wikidata dump from which it is made.
+        granularity: the length of its windows, which need not be the home's.
         first: first day of the first window.
         end: first day after the last window; not after the dump's date.
         templates: wordings of relations.
-        language: of names; templates of other languages are left out.
-        max_subjects: subjects of a relation, the most popular ones (TempLAMA: 1,000).
-        popularity: by number of `statements` (as the papers), of `site_links`, or of `inlinks` in the newest window.
-        min_objects: objects that a subject must have had in the study, so that there is something to tell apart.
-        ranks: statements that count: `not_deprecated`, only the `best` of a property, or `all` (as the papers).
-        answers: `possible` by some reading of the dates, or `certain` by every one.
-        points_in_time: do points in time (P585) count as facts of their day, month or year?
-        close_at_death: does the day a subject died or was dissolved end what has no known end?
-        max_open_years: a statement without a known end that began more years before a window is no answer in it:
-            `none`, a number for all relations, or relations with theirs; `P54:30,80` is 80 for all but P54.
-        linked_objects: must an object have a page in the wiki, as subjects must?
-        ambiguous: subjects of one name: `qualify` them by their page's title, `drop` or `keep` them.
-        aliases: are an answer's other names listed with it?
-        shares: of subjects in train and validation; the others are for testing.
-        seed: what the split depends on, beside the subject.
-        min_year: year in which or after which a fact must begin or end (in the papers' rules only).
-        rules: `tempkb`, or `paper` for what the released code does.
-        changes: how changes are judged: by `handover` of one object to another, by the `sets` of answers of two
-            windows, or as `released`, by texts and names; the papers' rules know only the last.
+        language: the language of names; templates in other languages are left out.
+        max_subjects: the largest number of subjects of a relation; the most popular are chosen (TempLAMA: 1,000).
+        popularity: the number of `statements` (as in the papers), `site_links`, or `inlinks` in the newest window.
+        min_objects: the number of objects that a subject must have in the study, so that there is something to ask.
+        ranks: the statements that are used: `not_deprecated`, the `best` of a property, or `all` (as in the papers).
+        answers: `possible` for some reading of the dates, or `certain` for every one.
+        points_in_time: whether points in time (P585) are used as facts of their day, month or year.
+        close_at_death: whether the day on which a subject died or was dissolved closes an end that is not known.
+        max_open_years: a statement without a known end that began more years before a window is not an answer in it:
+            `none`, a number for all relations, or numbers by relation; `P54:30,80` is 30 for P54 and 80 for all others.
+        linked_objects: whether an object must have a page in the wiki, as subjects must.
+        ambiguous: subjects with the same name: `qualify` them by their page's title, `drop` them, or `keep` them.
+        aliases: whether the other names of an answer are listed with it.
+        shares: shares of subjects in train and in validation; the others are in test.
+        seed: the seed of the split.
+        min_year: the year in which or after which a fact must begin or end (only in the papers' rules).
+        rules: `tempkb`, or `paper` for the rules of the released code.
+        changes: how changes are found: by `handover` from one object to another, by the `sets` of answers of two
+            windows, or as `released`, by texts and names; with the papers' rules only the last is possible.
     """
 
     dump_id: str
@@ -87,10 +85,10 @@ class Design:
     changes: Changes = "handover"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Check the design.
 
         Raises:
-            DesignError: names the part of the design, what was found and what is expected.
+            DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
         refuse_values(self, _CHOICES, {"max_subjects": 1, "min_objects": 1})
         self.open_years()
@@ -113,20 +111,20 @@ class Design:
         if not any(one.language == self.language for one in self.templates):
             there = ", ".join(sorted({one.language for one in self.templates}))
             raise DesignError(
-                f"language: none of the templates is in {self.language!r}, they are in {there}; add some with "
-                f"--templates, or ask in another language, as --set language={there.split(', ')[0]}"
+                f"language: no template is in {self.language!r}, they are in {there}; add some with --templates, or "
+                f"choose another language, such as --set language={there.split(', ')[0]}"
             )
 
     def windows(self) -> list[Window]:
-        """The windows of the study, oldest first."""
+        """Return the windows of the study, oldest first."""
         return list(windows_between(self.first, self.end, self.granularity))
 
-    def asked(self) -> Mapping[Template, int]:
-        """Templates in the release's language, with their numbers."""
+    def numbered_templates(self) -> Mapping[Template, int]:
+        """Return the templates in the release's language, with their numbers."""
         return number_templates([one for one in self.templates if one.language == self.language])
 
     def open_years(self) -> Mapping[str, int]:
-        """Years for which an open statement counts, by relation; `ANY_RELATION` stands for all others.
+        """Return the years for which an open statement counts, by relation; `ANY_RELATION` means all others.
 
         Raises:
             DesignError: `max_open_years` cannot be read.
@@ -138,18 +136,18 @@ class Design:
             if match is None or name in found:
                 raise DesignError(
                     f"max_open_years: found {self.max_open_years!r}; expected none, a number of years such as 80, or "
-                    "relations with theirs, each once, such as P54:30,P69:15"
+                    "numbers by relation, each once, such as P54:30,P69:15"
                 )
             found[name] = int(match[2])
         return found
 
     def unworded(self) -> list[str]:
-        """Relations that the templates have in other languages only, and that are therefore not asked about."""
-        asked = {one.relation for one in self.asked()}
-        return list(dict.fromkeys(one.relation for one in self.templates if one.relation not in asked))
+        """Return the relations that have templates in other languages only, and are therefore left out."""
+        used = {one.relation for one in self.numbered_templates()}
+        return list(dict.fromkeys(one.relation for one in self.templates if one.relation not in used))
 
     def to_json(self) -> dict[str, Any]:
-        """The design as plain values, for files and for the release's row."""
+        """Return the design as plain values, for files and for the release's row."""
         return {
             **asdict(self),
             "granularity": str(self.granularity),
@@ -158,17 +156,16 @@ class Design:
             "shares": list(self.shares),
         }
 
-    def name(self, benchmark: str) -> str:
-        """The release's name: benchmark, study, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"{benchmark.replace('_', '-')}-{self.first:%Y%m%d}-{self.end:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date]:
+        """Return the first day of the study, and the first day after it."""
+        return self.first, self.end
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Read a design that `to_json` wrote, also in an earlier version."""
+    """Return a design from the values that `to_json` wrote, also in an earlier version."""
     return Design(
         **{
-            # Releases that are older than these parts had no limit, and one rule of changes for each of the others.
+            # Releases that are older than these hyperparameters had no limit, and one rule of changes for each `rules`.
             "max_open_years": "none",
             "changes": "released" if values["rules"] == "paper" else "sets",
             **values,
@@ -210,7 +207,7 @@ def make_design(
     templates: Iterable[str] = (),
     changes: Mapping[str, str] | None = None,
 ) -> Design:
-    """Make a design from a preset and changes given as text.
+    """Return a design from a preset and changes given as text.
 
     Args:
         benchmark: `templama` or `dynamic_templama`.
@@ -219,10 +216,10 @@ def make_design(
         windows: `A..B`, windows whose start lies in [A, B).
         granularity: `week`, `month`, `quarter` or `year`.
         templates: names of sets, and CSV files; empty for the benchmark's own set.
-        changes: part of the design -> value as people type it, such as `{"max_subjects": "50"}`.
+        changes: hyperparameter -> value as people type it, such as `{"max_subjects": "50"}`.
 
     Raises:
-        DesignError: an unknown preset, part or value.
+        DesignError: an unknown preset, hyperparameter or value.
     """
     presets = PRESETS[benchmark]
     if preset not in presets:
@@ -240,7 +237,7 @@ def make_design(
         if name not in known:
             raise DesignError(f"{name}: no such part of a design; known: {', '.join(sorted(known))}")
         parts[name] = read_value(name, text, parts[name])
-    # Only the whole can be judged: templates in German are none for a design whose language is not changed yet.
+    # Values are checked together at the end: templates in German need a language that another change sets.
     return Design(dump_id, Granularity(granularity), first, end, worded, **parts)
 
 

@@ -1,4 +1,4 @@
-"""From spells to queries: a window at a time, all objects that hold in it."""
+"""Makes the queries of a window from the spells: all objects that hold in the window are answers."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,11 @@ from tempkb.windows import Window
 
 
 def partition_of(release: str, window: Window) -> str:
-    """The lake's partition of a release and window."""
+    """Return the partition of a release and window in the lake."""
     return f"{release}.{window.key}"
 
 
-def make_queries(study: Study, asks: pa.Table, release: Release, window: Window, table: Table) -> pa.Table:
+def make_queries(study: Study, texts: pa.Table, release: Release, window: Window, table: Table) -> pa.Table:
     """Return the queries of a window in key order.
 
     An object with two spells in the window is one answer; by the released rule of
@@ -26,10 +26,10 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
 
     Args:
         study: the release's spells.
-        asks: what `study.asks` gave for the release's templates.
-        release: of which the queries are.
+        texts: the result of `study.query_texts` for the release's templates.
+        release: the release.
         window: one of its windows.
-        table: declaration of the query table.
+        table: the declaration of the table of queries.
     """
     design = release.design
     spells = study.in_answer_order[study.holding(window, design.answers)[study.in_answer_order]]
@@ -38,14 +38,15 @@ def make_queries(study: Study, asks: pa.Table, release: Release, window: Window,
     pairs = study.pair[spells]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
     offsets = pa.array(np.append(starts, len(pairs)), pa.int32())
-    told = study.answers.take(pa.array(spells))
-    dated = pa.StructArray.from_arrays([*told.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER))
+    plain = study.answers.take(pa.array(spells))
+    dated = pa.StructArray.from_arrays([*plain.flatten(), study.ages(spells, window)], fields=list(DATED_ANSWER.arrow))
     answers = pa.ListArray.from_arrays(offsets, dated)
     place = np.full(study.pairs.num_rows, -1)
     place[pairs[starts]] = np.arange(len(starts))
-    asked = place[asks["pair"].to_numpy()]
-    rows = asks.filter(pa.array(asked >= 0))
-    return table.conform(_rows(study, rows, answers.take(pa.array(asked[asked >= 0])), release, window))
+    place_of_query = place[texts["pair"].to_numpy()]
+    is_answered = place_of_query >= 0
+    rows = texts.filter(pa.array(is_answered))
+    return table.conform(_rows(study, rows, answers.take(pa.array(place_of_query[is_answered])), release, window))
 
 
 def _first_of_each(spells: Numbers, thing: Numbers) -> Numbers:
@@ -54,21 +55,21 @@ def _first_of_each(spells: Numbers, thing: Numbers) -> Numbers:
     return kept
 
 
-def _rows(study: Study, asks: pa.Table, answers: pa.ListArray, release: Release, window: Window) -> pa.Table:
-    about = study.pairs.take(asks["pair"])
-    n = asks.num_rows
-    ids = pc.binary_join_element_wise(asks["before_date"], pa.scalar(window.label), asks["behind_date"], "")
+def _rows(study: Study, texts: pa.Table, answers: pa.ListArray, release: Release, window: Window) -> pa.Table:
+    about = study.pairs.take(texts["pair"])
+    n = texts.num_rows
+    ids = pc.binary_join_element_wise(texts["before_date"], pa.scalar(window.label), texts["behind_date"], "")
     columns = {
         "wiki": about["wiki"],
         "dump_id": about["dump_id"],
         "release": about["release"],
         "window_start": pa.repeat(pa.scalar(window.start), n),
         "query_id": ids,
-        "template_no": asks["template_no"],
+        "template_no": texts["template_no"],
         "subject_id": about["subject_id"],
         "relation": about["relation"],
         "date": pa.repeat(window.label, n),
-        "query": asks["query"],
+        "query": texts["query"],
         "answers": answers,
         "split": about["split"],
         "granularity": pa.repeat(str(release.design.granularity), n),

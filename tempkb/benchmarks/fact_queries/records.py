@@ -1,10 +1,10 @@
-"""TempLAMA's and DynamicTempLAMA's files: a JSON object a line, written and read. Pure but for files.
+"""Reads and writes the files of TempLAMA and DynamicTempLAMA: one JSON object per line. Pure, except for files.
 
     {"query": "... _X_.", "answer": [{"wikidata_id": "Q1", "name": "..."}], "date": "2010", "id": "Q2_P54_2010",
      "most_frequent_answer": {...}, "most_recent_answer": {...}, "relation": "P54"}
 
-DynamicTempLAMA's have no most_* fields. What follows from the future (`most_*`) is
-never asked of a model here; it is kept for whoever used it.
+DynamicTempLAMA's records have no `most_*` fields. These depend on later years, so
+they are not used here, only kept.
 """
 
 import json
@@ -26,28 +26,28 @@ IMPORTED = pa.schema(
         ("relation", pa.string()),
         ("date", pa.string()),
         ("query", pa.string()),
-        ("answers", pa.list_(ANSWER)),
-        ("most_frequent_answer", ANSWER),
-        ("most_recent_answer", ANSWER),
+        ("answers", pa.list_(ANSWER.arrow)),
+        ("most_frequent_answer", ANSWER.arrow),
+        ("most_recent_answer", ANSWER.arrow),
     ]
 )
-"""What a file holds, as a table: the columns of the query tables, and the two fields about the future."""
+"""A file as a table: columns of the query tables, and the two `most_*` fields."""
 
 
 def read_records(paths: Sequence[Path]) -> pa.Table:
-    """Read released files, one behind the other, in their order.
+    """Return the records of released files, in the order of the files, with the schema `IMPORTED`.
 
     Raises:
-        SourceError: a line is no record; the message names the file and the line.
+        SourceError: a line is not a record; the message names the file and the line.
     """
     rows = [row for path in paths for row in _rows(path)]
     return pa.Table.from_pylist(rows, IMPORTED)
 
 
 def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield records of rows of a query table, or of `read_records`, with the released fields in the released order.
+    """Yield rows of a query table, or of `read_records`, as records with the released fields in their order.
 
-    Fields about the future are written where a row has them.
+    The `most_*` fields are written if a row has them.
     """
     for row in rows:
         record = {
@@ -61,10 +61,10 @@ def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def most_answers(dated: Sequence[tuple[str, Sequence[str]]], popularity: Mapping[str, int]) -> tuple[str, str]:
-    """Return the most frequent and the most recent answer of a subject and relation, as the released code has them.
+    """Return the most frequent and the most recent answer of a subject and relation, as in the released code.
 
-    Of each window's answers the most popular counts, of equals the first; the most
-    frequent is that of most windows, of equals that which came first.
+    Each window counts for its most popular answer, in a tie for the first one. The
+    most frequent answer is the one of most windows, in a tie the one that came first.
 
     Args:
         dated: (date, answers in order) of every window, oldest first.
@@ -77,7 +77,7 @@ def most_answers(dated: Sequence[tuple[str, Sequence[str]]], popularity: Mapping
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
-        raise SourceError(f"{path}: no such file; expected records, a JSON object a line")
+        raise SourceError(f"{path}: no such file; expected records, one JSON object per line")
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -90,7 +90,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         missing = [name for name in _NEEDED if name not in record]
         if missing:
             raise SourceError(f"{path}, line {number}: has no {', '.join(missing)}; expected {', '.join(_NEEDED)}")
-        # TempLAMA's code, other than its data, writes one answer by itself.
+        # TempLAMA's code, unlike its data, writes a single answer without a list.
         answers = record["answer"] if isinstance(record["answer"], list) else [record["answer"]]
         return {
             "query_id": record["id"],
@@ -102,7 +102,7 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
             **{name: _entity(record[name]) if name in record else None for name in _MOST},
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SourceError(f"{path}, line {number}: no record of TempLAMA ({error!r})") from None
+        raise SourceError(f"{path}, line {number}: not a record of TempLAMA ({error!r})") from None
 
 
 def _entity(answer: Mapping[str, Any]) -> dict[str, Any]:

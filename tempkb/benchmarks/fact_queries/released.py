@@ -1,11 +1,11 @@
-"""The released rules of choosing and joining facts, with what they do that nobody would want.
+"""The released rules of choosing and joining facts, with their faults.
 
-TempLAMA's and DynamicTempLAMA's code (`templama.py`, `create_templates.py`) agree
-but for how missing parts of dates are filled. Facts begun before `min_year` and
-still open are dropped; a fact inside another cuts that one short; a gap between two
-facts of one object is bridged; an end of a year ends in the month in which the
-study ends. Ties of popularity go by the number of the item here, since the order of
-the released file of facts is not known.
+TempLAMA's and DynamicTempLAMA's code (`templama.py`, `create_templates.py`) differ
+only in how missing parts of dates are filled. Facts that began before `min_year` and
+are still open are dropped. A fact inside another one shortens it, and a gap between
+two facts of one object is bridged. An end that is known to the year is set to the
+month in which the study ends. Ties of popularity are broken by the item's number
+here, because the order of the released file of facts is not known.
 """
 
 from calendar import monthrange
@@ -20,13 +20,13 @@ from tempkb.benchmarks.fact_queries.design import TEMPLAMA, Design
 from tempkb.benchmarks.fact_queries.subjects import split_subjects
 from tempkb.store.drafts import Exclusion
 
-# As the code has them: a date is year * 10000 + month * 100 + day, parts that are not known being 0.
+# As in the released code: a date is year * 10000 + month * 100 + day, with 0 for unknown parts.
 _NO_START, _NO_END = 0, 21_000_000
 _LAST_YEAR = 2100
 
 
 class Fact(NamedTuple):
-    """A fact as the released code sees it; `start` and `end` are numbers YYYYMMDD, or None."""
+    """A fact in the released code's form; `start` and `end` are numbers YYYYMMDD, or None."""
 
     subject: str
     relation: str
@@ -39,13 +39,13 @@ class Fact(NamedTuple):
 def chosen_facts(
     facts: Iterable[Fact], n_statements: Mapping[str, int], most: int, min_year: int
 ) -> dict[tuple[str, str], list[Fact]]:
-    """Return the joined facts of the subjects that the released code asks about, by (relation, subject), in its order.
+    """Return the joined facts of the subjects that the released code chooses, by (relation, subject), in its order.
 
     Args:
-        facts: of linked subjects and objects; their order decides between subjects with as many statements.
-        n_statements: popularity of subjects.
-        most: subjects of a relation.
-        min_year: a fact must begin or end in it, or later.
+        facts: facts of subjects and objects with a page; their order breaks ties of popularity.
+        n_statements: number of statements by subject, its popularity.
+        most: the largest number of subjects of a relation.
+        min_year: a fact must begin or end in this year or later.
     """
     by_relation: dict[str, dict[str, list[Fact]]] = {}
     for fact in facts:
@@ -55,14 +55,14 @@ def chosen_facts(
     for relation, by_subject in by_relation.items():
         popular = sorted(by_subject, key=lambda subject: -n_statements.get(subject, 0))
         joined = ((subject, resolve_objects(by_subject[subject])) for subject in popular)
-        # Rows are counted, not objects: one object twice is enough.
+        # The released code counts rows and not objects, so one object twice is enough.
         several = [(subject, rows) for subject, rows in joined if len(rows) > 1]
         chosen |= {(relation, subject): rows for subject, rows in several[:most]}
     return chosen
 
 
 def resolve_objects(facts: Sequence[Fact]) -> list[Fact]:
-    """Join facts of one subject as `resolve_objects` of the released code does."""
+    """Return the facts of one subject, joined as by `resolve_objects` of the released code."""
     ordered = sorted(facts, key=lambda one: (one.start or _NO_START, one.end or _NO_END))
     joined: list[Fact] = []
     for fact in ordered:
@@ -75,18 +75,23 @@ def resolve_objects(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def years_of(fact: Fact) -> tuple[date | None, date | None]:
-    """Days [from, to) of TempLAMA: whole years, both of them included; None where nothing is given."""
+    """Return the days [from, to) by TempLAMA's rule: whole years, the last one included; None for a missing date."""
     start = date(fact.start // 10_000, 1, 1) if fact.start else None
     end = date(fact.end // 10_000 + 1, 1, 1) if fact.end else None
     return start, end
 
 
 def days_of(fact: Fact, first: date, last: date) -> tuple[date, date]:
-    """Days [from, to) of DynamicTempLAMA: missing parts of dates are those of the first and the last day of the study.
+    """Return the days [from, to) by DynamicTempLAMA's rule: missing parts are filled from the study's edges.
 
     So an end of 2020 is 30 June 2020 in a study that ends in June.
+
+    Args:
+        fact: the fact.
+        first: first day of the study, for missing parts of the start.
+        last: last day of the study, for missing parts of the end.
     """
-    # The last day of a month counts as its thirty-first, whatever the month.
+    # If the study ends with a month, an end is filled with day 31, which `_filled` limits to the month's last day.
     nominal = last.replace(day=1), 31 if (last + timedelta(days=1)).day == 1 else last.day
     start = _filled(fact.start, first.year, first.month, first.day)
     end = _filled(fact.end, nominal[0].year, nominal[0].month, nominal[1])
@@ -128,11 +133,11 @@ def join_as_released(connection: duckdb.DuckDBPyConnection, design: Design, benc
                'released' AS end_kind,
                [{'fact_id': r.fact_id, 'interval_no': u.interval_no, 'certain_from': NULL::DATE,
                  'certain_to': NULL::DATE}] AS members
-        FROM released_spells AS r JOIN last_told AS u USING (fact_id)
+        FROM released_spells AS r JOIN last_intervals AS u USING (fact_id)
         JOIN named AS n ON n.entity_id = r.object_id
         """
     )
-    return [Exclusion("has one row, or is not among the most popular", _subjects_told(facts) - len(chosen), "")]
+    return [Exclusion("has one row, or is not among the most popular", _n_subjects(facts) - len(chosen), "")]
 
 
 _SUBJECTS = pa.schema(
@@ -159,10 +164,10 @@ _SPELLS = pa.schema(
 
 
 def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:
-    """The facts as numbers, by subject; of several stretches of a statement the last."""
+    """The facts with dates as numbers, by subject; of several intervals of a statement, only the last."""
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE last_told AS
+        CREATE OR REPLACE TEMP TABLE last_intervals AS
         FROM usable QUALIFY row_number() OVER (PARTITION BY fact_id ORDER BY interval_no DESC) = 1
         """
     )
@@ -173,7 +178,7 @@ def _read_facts(connection: duckdb.DuckDBPyConnection) -> list[Fact]:
     start = number.format("start", "valid_from", _LAST_YEAR)
     end = number.format("end", "(certain_to - 1)", _LAST_YEAR)
     rows = connection.execute(
-        f"SELECT subject_id, relation, object_id, {start}, {end}, fact_id FROM last_told "
+        f"SELECT subject_id, relation, object_id, {start}, {end}, fact_id FROM last_intervals "
         "ORDER BY subject_number, relation, fact_id"
     ).fetchall()
     return [Fact(*row) for row in rows]
@@ -197,5 +202,5 @@ def _register(
     connection.register(name, pa.Table.from_arrays(arrays, schema=schema))
 
 
-def _subjects_told(facts: Iterable[Fact]) -> int:
+def _n_subjects(facts: Iterable[Fact]) -> int:
     return len({(one.relation, one.subject) for one in facts})

@@ -1,4 +1,4 @@
-"""Which facts of a dump a release may use, and when each holds: SQL over the lake's files."""
+"""Selects the facts of a dump that a release can use, and the days on which each holds, in SQL over the lake."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from tempkb.store.drafts import Exclusion
 from tempkb.store.quoting import literal
 from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
 
-# Precisions as numbers, finer ones larger; 0 without a date.
+# Precisions as numbers: a larger one is finer, and 0 means that there is no date.
 PRECISIONS = "['century', 'decade', 'year', 'month', 'day']"
 FINENESS = f"coalesce(list_position({PRECISIONS}, {{}}), 0)"
 _ANY_LANGUAGE = "mul"
@@ -19,24 +19,26 @@ NO_WORDING = "relation without a wording in the language"
 
 
 def use_templates(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make the table `asked`: relation, template_no, wording around the blank."""
-    connection.execute("CREATE OR REPLACE TEMP TABLE asked (relation VARCHAR, template_no SMALLINT, wording VARCHAR)")
-    rows = [(one.relation, number, one.wording) for one, number in design.asked().items()]
-    connection.executemany("INSERT INTO asked VALUES (?, ?, ?)", rows)
+    """Make the table `templates`: relation, template_no, wording."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE templates (relation VARCHAR, template_no SMALLINT, wording VARCHAR)"
+    )
+    rows = [(one.relation, number, one.wording) for one, number in design.numbered_templates().items()]
+    connection.executemany("INSERT INTO templates VALUES (?, ?, ?)", rows)
 
 
 def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
     """Make the table `named` from the view `entities`: items with their names in the release's language.
 
     Raises:
-        DesignError: the home holds no names in that language.
+        DesignError: the home has no names in that language.
     """
     known = "SELECT DISTINCT one.language FROM entities, unnest(labels) AS u(one)"
     languages = {row[0] for row in connection.execute(known).fetchall()}
     if languages and design.language not in languages:
         wanted = ",".join([*sorted(languages - {_ANY_LANGUAGE}), design.language])
         raise DesignError(
-            f"language {design.language!r}: the home holds names in {', '.join(sorted(languages))} only; read Wikidata "
+            f"language {design.language!r}: the home has names in {', '.join(sorted(languages))} only; read Wikidata "
             f"with that language as well, into a new home: TEMPKB_HOME=data/... TEMPKB_LANGUAGES={wanted} tempkb build"
         )
     connection.execute(
@@ -57,17 +59,17 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
 
 
 def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
-    """Name the relations that a release cannot ask about: no dated statement has them, or no wording in its language.
+    """Count the relations that a release leaves out: without a dated statement, or without a template in its language.
 
     Raises:
-        DesignError: that is so of all of them.
+        DesignError: no relation has a dated statement.
     """
-    rows = connection.execute("SELECT DISTINCT relation FROM asked ANTI JOIN facts USING (relation)").fetchall()
+    rows = connection.execute("SELECT DISTINCT relation FROM templates ANTI JOIN facts USING (relation)").fetchall()
     lacking = sorted((row[0] for row in rows), key=lambda name: int(name[1:]))
-    if len(lacking) == len({one.relation for one in design.asked()}):
+    if len(lacking) == len({one.relation for one in design.numbered_templates()}):
         raise DesignError(
-            f"templates: no statement of {', '.join(lacking)} in {design.dump_id} has a date and names an item, so "
-            "nothing can be asked; ask about other relations with --templates, or take another dump"
+            f"templates: no statement of {', '.join(lacking)} in {design.dump_id} has a date and an item as value, so "
+            "there are no queries; name other relations with --templates, or take another dump"
         )
     unworded = design.unworded()
     return [
@@ -77,17 +79,20 @@ def relations_without(connection: duckdb.DuckDBPyConnection, design: Design) -> 
 
 
 def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
-    """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `asked`.
+    """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `templates`.
 
-    Its rows hold from `possible_from` to `possible_to`, the end of time where no
-    end is known. What is left out is counted by reason.
+    Its rows hold from `possible_from` to `possible_to`, which is the largest date if
+    the end is not known.
+
+    Returns:
+        Counts of what is left out, and of what is noted, by reason.
     """
     best = "s.best_rank IS NULL OR f.rank = s.best_rank" if design.ranks == "best" else "true"
     ranked = "true" if design.ranks == "all" else f"f.rank <> 'deprecated' AND ({best})"
     points = "true" if design.points_in_time else "NOT f.is_point"
     linked = "o.site_title IS NOT NULL" if design.linked_objects else "true"
     closes = "f.end_kind <> 'value' AND n.ended_to IS NOT NULL" if design.close_at_death else "false"
-    # The released rules look at dates by themselves, and at neither the dump's day nor the order of start and end.
+    # The released rules read the dates later, and ignore the dump's day and the order of start and end.
     is_ours = design.rules == "tempkb"
     open_to = _open_to(design.open_years()) if is_ours else "NULL"
     undated = "f.valid_from IS NULL AND f.valid_to IS NULL AND f.end_kind <> 'novalue'" if is_ours else "false"
@@ -108,7 +113,7 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
                {open_to} AS open_to,
                {FINENESS.format("f.start_precision")} AS start_fineness,
                CASE WHEN {closes} THEN n.ended_fineness ELSE {FINENESS.format("f.end_precision")} END AS end_fineness,
-               CASE WHEN {closes} THEN 'subject_ended' ELSE f.end_kind END AS told_end_kind,
+               CASE WHEN {closes} THEN 'subject_ended' ELSE f.end_kind END AS final_end_kind,
                CASE
                    WHEN NOT ({ranked}) THEN 'rank does not count'
                    WHEN NOT ({points}) THEN 'told by a point in time only'
@@ -119,7 +124,7 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
                    WHEN {undated} THEN 'has no date that can be read'
                    WHEN {later} THEN 'begins after the dump'
                END AS reason
-        FROM facts AS f SEMI JOIN asked USING (relation)
+        FROM facts AS f SEMI JOIN templates USING (relation)
         LEFT JOIN named AS n ON n.entity_id = f.subject_id
         LEFT JOIN named AS o ON o.entity_id = f.object_id
         LEFT JOIN best AS s ON s.subject_id = f.subject_id AND s.relation = f.relation
@@ -127,11 +132,11 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
     )
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE told AS
+        CREATE OR REPLACE TEMP TABLE limited AS
         SELECT * EXCLUDE (open_to, is_open_too_long) REPLACE (
             CASE WHEN is_open_too_long THEN open_to ELSE possible_to END AS possible_to,
             CASE WHEN is_open_too_long THEN 0 ELSE end_fineness END AS end_fineness,
-            CASE WHEN is_open_too_long THEN 'open_too_long' ELSE told_end_kind END AS told_end_kind,
+            CASE WHEN is_open_too_long THEN 'open_too_long' ELSE final_end_kind END AS final_end_kind,
             CASE WHEN reason IS NULL AND is_open_too_long AND open_to <= $first
                  THEN 'open for more than max_open_years before the study' ELSE reason END AS reason
         ) FROM (SELECT *, coalesce(open_to < least(possible_to, $end), false) AS is_open_too_long FROM judged)
@@ -141,17 +146,17 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
     if is_ours:
         connection.execute(_BACKWARD)
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE usable AS SELECT * EXCLUDE (reason) FROM told WHERE reason IS NULL"
+        "CREATE OR REPLACE TEMP TABLE usable AS SELECT * EXCLUDE (reason) FROM limited WHERE reason IS NULL"
     )
     return [*_left_out(connection), *_noted(connection)]
 
 
-# Beyond these an instant cannot be calculated; a limit of years is none of such dates.
+# DuckDB cannot add years to dates beyond these, so such facts get another limit below.
 _CALENDAR = "f.valid_from BETWEEN DATE '9999-01-01 (BC)' AND DATE '9999-12-31'"
 
 
 def _open_to(years: Mapping[str, int]) -> str:
-    """SQL for the first day on which a fact without a known end is no answer any more; null: it stays one."""
+    """SQL for the first day on which a fact without a known end no longer is an answer; null if there is no limit."""
     if not years:
         return "NULL::DATE"
     of_relation = " ".join(
@@ -162,7 +167,7 @@ def _open_to(years: Mapping[str, int]) -> str:
         if of_relation
         else str(years[ANY_RELATION])
     )
-    # A window that begins on the very day of the jubilee still counts.
+    # One day is added, because a window that begins exactly after this number of years still counts.
     return f"""CASE WHEN f.valid_to IS NULL AND f.end_kind <> 'novalue' AND {_CALENDAR}
                     THEN CAST(f.valid_from + to_years({limit}) AS DATE) + 1
                     WHEN f.valid_to IS NULL AND f.end_kind <> 'novalue' AND {limit} IS NOT NULL THEN f.valid_from + 1
@@ -170,7 +175,7 @@ def _open_to(years: Mapping[str, int]) -> str:
 
 
 _BACKWARD = """
-    UPDATE told SET reason = CASE WHEN told_end_kind = 'subject_ended' THEN 'begins after its subject ended'
+    UPDATE limited SET reason = CASE WHEN final_end_kind = 'subject_ended' THEN 'begins after its subject ended'
                                   ELSE 'ends before it begins' END
     WHERE reason IS NULL AND possible_from >= possible_to
 """
@@ -178,19 +183,19 @@ _BACKWARD = """
 
 def _left_out(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
     counted = connection.execute(
-        "SELECT reason, count(*), min(fact_id || ' ' || relation) FROM told WHERE reason IS NOT NULL "
+        "SELECT reason, count(*), min(fact_id || ' ' || relation) FROM limited WHERE reason IS NOT NULL "
         "GROUP BY reason ORDER BY reason"
     ).fetchall()
     return [Exclusion(reason, n, example) for reason, n, example in counted]
 
 
 def _noted(connection: duckdb.DuckDBPyConnection) -> list[Exclusion]:
-    """What is kept, but a reader should know of."""
+    """Counts of facts that are kept, but with a change that readers should know."""
     closed = connection.execute(
-        "SELECT count(*), min(fact_id) FROM usable WHERE told_end_kind = 'subject_ended'"
+        "SELECT count(*), min(fact_id) FROM usable WHERE final_end_kind = 'subject_ended'"
     ).fetchall()[0]
     open_too_long = connection.execute(
-        "SELECT count(*), min(fact_id) FROM usable WHERE told_end_kind = 'open_too_long'"
+        "SELECT count(*), min(fact_id) FROM usable WHERE final_end_kind = 'open_too_long'"
     ).fetchall()[0]
     rivals = connection.execute(
         """

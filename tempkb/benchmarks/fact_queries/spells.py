@@ -1,4 +1,4 @@
-"""When an object was an object: facts of one subject, relation and object joined where they touch, gaps kept."""
+"""Joins facts of one subject, relation and object that overlap or touch to spells; gaps are kept."""
 
 import duckdb
 
@@ -9,10 +9,10 @@ from tempkb.wikidata.membership import MAX_DAY, MIN_DAY
 def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the table `spells` from the table `usable`.
 
-    Facts that overlap or touch become one spell, from the first day of the first
-    to the last day of the longest; between spells of one object there is at least
-    a day on which it was none. Of starts on one day the finest date counts, and so
-    of ends. Nothing is bridged and nothing shrinks, as by the released rule.
+    Facts that overlap or touch become one spell, from the earliest first day to the
+    latest last day. Between two spells of an object there is at least one day
+    without it. Of starts on the same day the finest date is used, and likewise of
+    ends. Unlike in the released rule, gaps are not bridged and spells do not shrink.
     """
     connection.execute(
         f"""
@@ -37,11 +37,11 @@ def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
                {PRECISIONS}[arg_min(start_fineness, (possible_from, -start_fineness))] AS start_precision,
                {PRECISIONS}[arg_max(end_fineness, (possible_to, end_fineness))] AS end_precision,
                arg_min(start_kind, (possible_from, -start_fineness, start_kind)) AS start_kind,
-               arg_max(told_end_kind, (possible_to, end_fineness, told_end_kind)) AS end_kind,
+               arg_max(final_end_kind, (possible_to, end_fineness, final_end_kind)) AS end_kind,
                list({{
                    'fact_id': fact_id, 'interval_no': interval_no,
                    'certain_from': CASE WHEN start_kind = 'novalue' THEN DATE '0001-01-01' ELSE certain_from END,
-                   'certain_to': CASE WHEN told_end_kind = 'novalue' THEN dump_date ELSE certain_to END
+                   'certain_to': CASE WHEN final_end_kind = 'novalue' THEN dump_date ELSE certain_to END
                }} ORDER BY possible_from, possible_to, fact_id, interval_no) AS members
         FROM numbered GROUP BY subject_number, relation, object_number, spell_no
         """

@@ -1,7 +1,7 @@
-"""A release's spells as arrays, so that forty windows are forty masks and not forty joins. Pure but for reading files.
+"""The spells of a release as arrays, so that a window is a mask and not a join. Pure, except that files are read.
 
-Numbers stand for rows: a *pair* is a subject with a relation, a *thing* a pair with an
-object, a spell one stretch of a thing. All three are in key order.
+A *pair* is a subject with a relation, a *thing* is a pair with an object, and a *spell*
+is one interval of a thing. All three are numbered by their rows, in key order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,14 @@ class Study:
     Attributes:
         pairs: rows of `fact_subjects`, by subject and relation.
         dump_date: day of the release's dump.
-        pair, thing: of each spell.
+        pair, thing: pair and thing of each spell, int64 [spells].
         begins, ends: first day on which a spell may hold, and first on which it no longer can, in days since 1970.
         start_fineness, end_fineness: 5 day, 4 month, 3 year, 2 decade, 1 century; 0 without a date.
-        knows_start: is it known when a spell began?
-        answer_order: place of a spell among those of its pair.
-        answers: what a spell gives as an answer.
+        knows_start: whether the start of a spell is known.
+        answer_order: position of a spell among the spells of its pair.
+        answers: each spell's object with its names.
         members: (spell, certain from, certain to) of each statement.
-        pair_of_thing, object_of_thing, number_of_thing: of each thing its pair, its object, and the object's number.
+        pair_of_thing, object_of_thing, number_of_thing: the pair, the object and the object's number of each thing.
     """
 
     pairs: pa.Table
@@ -59,26 +59,26 @@ class Study:
 
     @cached_property
     def in_answer_order(self) -> Numbers:
-        """Spells by pair, then by their place among its answers."""
+        """Spells, ordered by pair and then by position among its answers."""
         return np.lexsort((self.answer_order, self.pair))
 
     @cached_property
     def latest_start_first(self) -> Numbers:
-        """Spells by when they begin, backward."""
+        """Spells, the latest start first."""
         return np.argsort(-self.begins, kind="stable")
 
     @cached_property
     def earliest_end_first(self) -> Numbers:
-        """Spells by when they end."""
+        """Spells, the earliest end first."""
         return np.argsort(self.ends, kind="stable")
 
     @cached_property
     def things_by_number(self) -> Numbers:
-        """Things by pair, then by the numbers of their objects."""
+        """Things, ordered by pair and then by the numbers of their objects."""
         return np.lexsort((self.number_of_thing, self.pair_of_thing))
 
     def holding(self, window: Window, answers: str) -> Numbers:
-        """Return for each spell whether it holds in a window: `possible` by some reading, `certain` by every one."""
+        """Return for each spell whether it holds in a window, for some reading (`possible`) or all (`certain`)."""
         start, end = _day(window.start), _day(window.end)
         if answers == "possible":
             held: Numbers = (self.begins < end) & (self.ends > start)
@@ -89,20 +89,20 @@ class Study:
         return counted
 
     def ages(self, spells: Numbers, window: Window) -> pa.Array:
-        """Return how many days before a window some spells began; 0 for those that begin later, null where unknown."""
+        """Return how many days before a window some spells began; 0 if they begin later, null if not known."""
         days = np.maximum(_day(window.start) - self.begins[spells].astype(np.int64), 0)
         return pa.array(days, pa.int32(), mask=~self.knows_start[spells], safe=False)
 
     def things_of(self, spells: Numbers) -> Numbers:
-        """Return for each thing whether one of its spells is among some."""
+        """Return for each thing whether one of the given spells belongs to it."""
         found: Numbers = np.zeros(len(self.pair_of_thing), bool)
         found[self.thing[spells]] = True
         return found
 
-    def asks(self, templates: Mapping[Template, int]) -> pa.Table:
-        """Return the questions of all pairs in the order of their ids, which the date cuts in two.
+    def query_texts(self, templates: Mapping[Template, int]) -> pa.Table:
+        """Return the query texts of all pairs, in the order of their ids.
 
-        Columns: before_date, behind_date, pair, template_no, query.
+        Columns: before_date and behind_date (the parts of the id around the date), pair, template_no, query.
         """
         by_relation: dict[str, list[tuple[Template, int]]] = {}
         for template, number in templates.items():
@@ -120,22 +120,22 @@ class Study:
 
 
 def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Sequence[Path]) -> Study:
-    """Read a release's tables into arrays.
+    """Return a release's tables as arrays.
 
     Args:
         spells: files of `fact_spells`, in key order.
         subjects: files of `fact_subjects`.
         releases: files of `fact_releases`.
     """
-    told = read_parquet(list(spells))
+    rows = read_parquet(list(spells))
     pairs = read_parquet(list(subjects)).sort_by([("subject_id", "ascending"), ("relation", "ascending")])
     (dump_date,) = read_parquet(list(releases), columns=["dump_date"])["dump_date"].to_pylist()
-    pair = _numbers(told, ("subject_id", "relation"))
-    thing = _numbers(told, ("subject_id", "relation", "object_id"))
+    pair = _numbers(rows, ("subject_id", "relation"))
+    thing = _numbers(rows, ("subject_id", "relation", "object_id"))
     first = np.flatnonzero(np.diff(thing, prepend=-1))
-    objects = told["object_id"].combine_chunks()
+    objects = rows["object_id"].combine_chunks()
     answers = pa.StructArray.from_arrays(
-        [objects, told["object_label"].combine_chunks(), told["object_aliases"].combine_chunks()],
+        [objects, rows["object_label"].combine_chunks(), rows["object_aliases"].combine_chunks()],
         ["entity_id", "label", "aliases"],
     )
     of_thing = objects.take(pa.array(first))
@@ -144,14 +144,14 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
         dump_date,
         pair,
         thing,
-        _days(told["valid_from"], -_FOREVER),
-        _days(told["valid_to"], _FOREVER),
-        _fineness(told["start_precision"]),
-        _fineness(told["end_precision"]),
-        _knows_start(told),
-        told["answer_order"].to_numpy(),
+        _days(rows["valid_from"], -_FOREVER),
+        _days(rows["valid_to"], _FOREVER),
+        _fineness(rows["start_precision"]),
+        _fineness(rows["end_precision"]),
+        _knows_start(rows),
+        rows["answer_order"].to_numpy(),
         answers,
-        _members(told["members"].combine_chunks()),
+        _members(rows["members"].combine_chunks()),
         pair[first],
         of_thing,
         np.array([int(one[1:]) for one in of_thing.to_pylist()], np.int64),
@@ -159,7 +159,7 @@ def read_study(spells: Sequence[Path], subjects: Sequence[Path], releases: Seque
 
 
 def _numbers(table: pa.Table, names: Sequence[str]) -> Numbers:
-    """Number rows by some columns in whose order they are."""
+    """Number the groups of rows that are equal in some columns; the rows are ordered by these."""
     changes = np.zeros(table.num_rows, bool)
     for name in names:
         codes = table[name].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -176,22 +176,22 @@ def _days(column: pa.ChunkedArray, missing: int) -> Numbers:
 def _fineness(column: pa.ChunkedArray) -> Numbers:
     encoded = column.combine_chunks().dictionary_encode()
     values = np.array([_FINENESS[one] for one in encoded.dictionary.to_pylist()] + [0], np.int8)
-    # A null has no index: it takes the last value, which is 0.
+    # A null has no index; it gets the last value, which is 0.
     found: Numbers = values[encoded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)]
     return found
 
 
-def _knows_start(told: pa.Table) -> Numbers:
-    """Is a start given? The released rules put the study's first day where they read none."""
-    is_read = _fineness(told["start_precision"]) >= _FINENESS["year"]
-    is_released = pc.equal(told["end_kind"], "released").to_numpy()
-    is_given = pc.and_(pc.is_valid(told["valid_from"]), pc.equal(told["start_kind"], "value")).to_numpy()
+def _knows_start(spells: pa.Table) -> Numbers:
+    """For each spell, whether its start is known; the released rules fill in the study's first day if it is not."""
+    is_read = _fineness(spells["start_precision"]) >= _FINENESS["year"]
+    is_released = pc.equal(spells["end_kind"], "released").to_numpy()
+    is_given = pc.and_(pc.is_valid(spells["valid_from"]), pc.equal(spells["start_kind"], "value")).to_numpy()
     known: Numbers = is_given & (is_read | ~is_released)
     return known
 
 
 def _members(members: pa.ListArray) -> tuple[Numbers, Numbers, Numbers]:
-    """Statements that are certain at some time, flat."""
+    """The statements of all spells as flat arrays: spell, certain from, certain to."""
     spell = np.repeat(np.arange(len(members)), members.value_lengths().to_numpy(zero_copy_only=False))
     flat = members.flatten()
     certain_from = _days(pa.chunked_array([flat.field("certain_from")]), _FOREVER)

@@ -1,4 +1,4 @@
-"""About whom a release asks: the most popular subjects with several objects, under names that tell them apart."""
+"""Chooses the subjects of a release: the most popular ones with several objects, with unambiguous names."""
 
 import duckdb
 import pyarrow as pa
@@ -9,7 +9,7 @@ from tempkb.store.drafts import Exclusion
 
 _POPULARITY = {"statements": "n_statements", "site_links": "n_site_links", "inlinks": "coalesce(n_inlinks, 0)"}
 _WHOLE = 1 << 64
-# Does a spell hold in the study, by the design's kind of answers?
+# SQL conditions that a spell holds in the study, by the design's kind of answers.
 _HELD = {
     "possible": "possible_from < $end AND possible_to > $first",
     "certain": "len(list_filter(members, lambda one: one.certain_from < $end AND one.certain_to > $first)) > 0",
@@ -17,10 +17,10 @@ _HELD = {
 
 
 def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Exclusion]:
-    """Make the table `subjects` from the tables `spells` and `named`; with popularity `inlinks` also from `inlinks`.
+    """Make the table `subjects` from the tables `spells` and `named`, and, with popularity `inlinks`, from `inlinks`.
 
     Names are compared among all subjects that have facts of the relation in the
-    study, chosen or not: a reader of the query knows nothing of what was chosen.
+    study, chosen or not, because a reader of a query does not know which are chosen.
     """
     joined = "LEFT JOIN inlinks USING (entity_id)" if design.popularity == "inlinks" else ""
     connection.execute(
@@ -67,7 +67,7 @@ def choose_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> li
 
 
 def split_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make the table `subjects` from `chosen`: each with its split, drawn from the seed and the subject alone."""
+    """Make the table `subjects` from `chosen`, with the split of each, which depends only on seed and subject."""
     found = connection.execute("SELECT DISTINCT subject_id FROM chosen ORDER BY subject_id").fetchall()
     connection.execute("CREATE OR REPLACE TEMP TABLE splits (subject_id VARCHAR, split VARCHAR)")
     rows = [(subject, split_of(design, subject)) for (subject,) in found]
@@ -79,7 +79,7 @@ def split_subjects(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
 
 
 def split_of(design: Design, subject_id: str) -> str:
-    """Return the split of a subject: the same in every relation, window and release of one seed."""
+    """Return the split of a subject, which is the same in every relation, window and release with one seed."""
     at = draw(design.seed, "split", subject_id) / _WHOLE
     train, validation = design.shares
     return SPLITS[0] if at < train else SPLITS[1] if at < train + validation else SPLITS[2]

@@ -1,23 +1,20 @@
-"""Tables that both benchmarks of facts share: releases, chosen subjects, spells; and the columns of their queries."""
-
-import pyarrow as pa
+"""Declares the tables that both benchmarks of facts share: releases, subjects and spells; and columns of queries."""
 
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, INT16, INT32, INT64, STRING, list_of, struct_of
 
-RELEASE = Column("release", pa.string(), "name of the release")
-WINDOW = Column("window_start", pa.date32(), "first day of the window")
-SUBJECT = Column("subject_id", pa.string(), "item that is asked about")
-RELATION = Column("relation", pa.string(), "property that is asked for, such as P54")
-OBJECT = Column("object_id", pa.string(), "item that answers")
-GRANULARITY = Column("granularity", pa.string(), "how long the release's windows are: week, month, quarter or year")
-SPLIT = Column("split", pa.string(), "train, val or test: by the subject alone, so that no subject is in two")
+RELEASE = Column("release", STRING, "name of the release")
+WINDOW = Column("window_start", DATE, "first day of the window")
+SUBJECT = Column("subject_id", STRING, "Wikidata item (QID) of the query's subject")
+RELATION = Column("relation", STRING, "Wikidata property of the query, such as P54")
+OBJECT = Column("object_id", STRING, "Wikidata item (QID) of an answer")
+GRANULARITY = Column("granularity", STRING, "length of the release's windows: week, month, quarter or year")
+SPLIT = Column("split", STRING, "train, val or test; it depends only on the subject, so that no subject is in two")
 
-ANSWER = pa.struct([("entity_id", pa.string()), ("label", pa.string()), ("aliases", pa.list_(pa.string()))])
-DATED_ANSWER = pa.struct([*ANSWER, ("answer_age_days", pa.int32())])
-MEMBER = pa.struct(
-    [("fact_id", pa.string()), ("interval_no", pa.int16()), ("certain_from", pa.date32()), ("certain_to", pa.date32())]
-)
+ANSWER = struct_of(("entity_id", STRING), ("label", STRING), ("aliases", list_of(STRING)))
+DATED_ANSWER = struct_of(*ANSWER.fields, ("answer_age_days", INT32))
+MEMBER = struct_of(("fact_id", STRING), ("interval_no", INT16), ("certain_from", DATE), ("certain_to", DATE))
 _SPLITS = "'train', 'val', 'test'"
 
 FACT_RELEASES = Table(
@@ -26,14 +23,14 @@ FACT_RELEASES = Table(
     columns=(
         WIKI,
         RELEASE,
-        Column("benchmark", pa.string(), "templama or dynamic_templama"),
-        Column("preset", pa.string(), "preset the design began with"),
+        Column("benchmark", STRING, "templama or dynamic_templama"),
+        Column("preset", STRING, "preset from which the design was made"),
         GRANULARITY,
-        Column("study_from", pa.date32(), "first day of the first window"),
-        Column("study_to", pa.date32(), "first day after the last window"),
-        Column("dump_ids", pa.list_(pa.string()), "Wikidata dump the release is made from"),
-        Column("dump_date", pa.date32(), "its day"),
-        Column("design", pa.string(), "the design as JSON, wordings of all relations included"),
+        Column("study_from", DATE, "first day of the first window"),
+        Column("study_to", DATE, "first day after the last window"),
+        Column("dump_ids", list_of(STRING), "Wikidata dump from which the release was made"),
+        Column("dump_date", DATE, "day of that dump"),
+        Column("design", STRING, "the design as JSON, with the templates of all relations"),
     ),
     key=("release",),
     family=Family.RELEASE,
@@ -43,21 +40,21 @@ FACT_RELEASES = Table(
 
 FACT_SUBJECTS = Table(
     name="fact_subjects",
-    meaning="Subjects that a release asks about, by relation: the most popular of those with several objects.",
+    meaning="The subjects of a release, by relation: the most popular ones of those with several objects.",
     columns=(
         WIKI,
         DUMP_ID,
         RELEASE,
         RELATION,
         SUBJECT,
-        Column("label", pa.string(), "its name"),
-        Column("asked_as", pa.string(), "its name in the queries: the title of its page where the name is ambiguous"),
-        Column("is_ambiguous", pa.bool_(), "has another subject of the relation the same name?"),
-        Column("popularity", pa.int64(), "statements, site links or inlinks, by the design"),
+        Column("label", STRING, "name of the subject"),
+        Column("asked_as", STRING, "its name in the queries; the title of its page if the name is ambiguous"),
+        Column("is_ambiguous", BOOL, "true if another subject of the relation has the same name"),
+        Column("popularity", INT64, "number of its statements, site links or inlinks, as the design says"),
         Column(
-            "popularity_rank", pa.int32(), "place among the relation's subjects, 1 the most popular; ties by number"
+            "popularity_rank", INT32, "rank among the relation's subjects; 1 is the most popular, ties by item number"
         ),
-        Column("n_objects", pa.int32(), "objects it has had in the study"),
+        Column("n_objects", INT32, "number of its objects in the study"),
         SPLIT,
     ),
     key=("relation", "subject_id"),
@@ -69,7 +66,7 @@ FACT_SUBJECTS = Table(
 
 FACT_SPELLS = Table(
     name="fact_spells",
-    meaning="When each object of a chosen subject was its object: overlapping and adjacent facts joined, gaps kept.",
+    meaning="The spells in which a subject had an object: overlapping and adjacent facts are joined, gaps are kept.",
     columns=(
         WIKI,
         DUMP_ID,
@@ -77,22 +74,22 @@ FACT_SPELLS = Table(
         SUBJECT,
         RELATION,
         OBJECT,
-        Column("spell_no", pa.int16(), "which of the object's spells, from 1"),
-        Column("answer_order", pa.int32(), "place among the spells of subject and relation: the order of answers"),
-        Column("object_label", pa.string(), "the object's name"),
-        Column("object_aliases", pa.list_(pa.string()), "its other names, if the design asks for them"),
-        Column("valid_from", pa.date32(), "first day on which it may hold; null: nobody knows since when"),
-        Column("valid_to", pa.date32(), "first day on which it can no longer hold; null: no end is known"),
-        Column("start_precision", pa.string(), "how exactly the start is known; null without one"),
-        Column("end_precision", pa.string(), "the same of the end"),
-        Column("start_kind", pa.string(), "kind of the start, as in facts"),
+        Column("spell_no", INT16, "number of the spell among the object's spells, from 1"),
+        Column("answer_order", INT32, "position among the spells of subject and relation, which orders the answers"),
+        Column("object_label", STRING, "name of the object"),
+        Column("object_aliases", list_of(STRING), "other names of the object, if the design includes them"),
+        Column("valid_from", DATE, "first day on which it may hold; null if the start is not known"),
+        Column("valid_to", DATE, "first day on which it can no longer hold; null if the end is not known"),
+        Column("start_precision", STRING, "precision of the start; null without one"),
+        Column("end_precision", STRING, "precision of the end; null without one"),
+        Column("start_kind", STRING, "kind of the start, as in facts"),
         Column(
             "end_kind",
-            pa.string(),
-            "kind of the end, as in facts; subject_ended where the subject's own end closed it, "
-            "open_too_long where the design's max_open_years did",
+            STRING,
+            "kind of the end, as in facts; subject_ended if the end of the subject itself closed it, "
+            "open_too_long if the design's max_open_years did",
         ),
-        Column("members", pa.list_(MEMBER), "statements that are joined, each with the days on which it is certain"),
+        Column("members", list_of(MEMBER), "the joined statements, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
     family=Family.RELEASE,
@@ -108,29 +105,29 @@ QUERY_COLUMNS = (
     RELEASE,
     WINDOW,
     Column(
-        "query_id", pa.string(), "subject, relation and date, as in the released files; further wordings have a number"
+        "query_id", STRING, "subject, relation and date, as in the released files; with a number from template 2 on"
     ),
-    Column("template_no", pa.int16(), "which wording of the relation, from 1"),
+    Column("template_no", INT16, "number of the relation's template, from 1"),
     SUBJECT,
     RELATION,
-    Column("date", pa.string(), "the window as people write it: 2019, 2019-Q1, 2019-01 or 2019-W01"),
-    Column("query", pa.string(), "the question: _X_ stands for the answer"),
+    Column("date", STRING, "label of the window: 2019, 2019-Q1, 2019-01 or 2019-W01"),
+    Column("query", STRING, "text of the query, with _X_ in place of the answer"),
     Column(
         "answers",
-        pa.list_(DATED_ANSWER),
-        "all objects that hold in the window, by when they began; answer_age_days: days "
-        "from the first possible day of the spell to the window's first, 0 if it begins later; null: start not known",
+        list_of(DATED_ANSWER),
+        "all objects that hold in the window, in the order of their starts; answer_age_days: days from the first "
+        "possible day of the spell to the window's first day, 0 if it begins later, null if the start is not known",
     ),
     SPLIT,
     GRANULARITY,
-    Column("is_provisional", pa.bool_(), "does the dump reach less than 90 days past the window's end?"),
+    Column("is_provisional", BOOL, "true if the dump is less than 90 days past the window's end"),
 )
 """Columns of `templama_queries` and `dynamic_templama_queries`."""
 
 QUERY_RULES = (
     Rule(
         "is_a_question",
-        "a query has one blank and one answer or more",
+        "a query has one _X_, and one or more answers",
         "len(answers) = 0 OR len(string_split(query, '_X_')) <> 2",
     ),
     Rule("known_split", "the split is train, val or test", f"split NOT IN ({_SPLITS})"),

@@ -1,4 +1,4 @@
-"""How a fact is asked: relations and their wordings, ours and those that users add. Pure but for reading files."""
+"""Templates of queries: relations with their wordings, ours and those of users. Pure, except that files are read."""
 
 import csv
 import re
@@ -20,9 +20,9 @@ class Template:
 
     Attributes:
         relation: property, such as P54.
-        language: of the wording, and of the names that go into it.
+        language: code of the language of the wording and of the names in it.
         wording: a sentence with `<subject>`, once or more, and `<object>`, once.
-        name: what people call the relation; may be empty.
+        name: name of the relation for people; may be empty.
     """
 
     relation: str
@@ -31,10 +31,10 @@ class Template:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked.
+        """Check the template.
 
         Raises:
-            DesignError: names the template and what is wrong with it.
+            DesignError: a part is not valid; the message names the template and the part.
         """
         shown = f"template {self.relation} ({self.language}) {self.wording!r}"
         if not re.fullmatch(r"P[1-9]\d*", self.relation):
@@ -46,10 +46,10 @@ class Template:
         if SUBJECT not in self.wording:
             raise DesignError(f"{shown}: has no {SUBJECT}; expected one or more")
         if BLANK in self.wording:
-            raise DesignError(f"{shown}: holds {BLANK}, which is what {OBJECT} becomes; write {OBJECT} alone")
+            raise DesignError(f"{shown}: contains {BLANK}, which replaces {OBJECT} in queries; write only {OBJECT}")
 
     def ask(self, subject: str) -> str:
-        """Return the query about a subject: its name put in, a blank for the object.
+        """Return the query about a subject: with its name, and with `_X_` for the object.
 
         >>> Template("P54", "en", "<subject> plays for <object>.").ask("Ada")
         'Ada plays for _X_.'
@@ -58,22 +58,22 @@ class Template:
 
 
 def template_set(name: str) -> tuple[Template, ...]:
-    """Return a set of ours: `templama`, `dynamic` or `dynamic_improved`.
+    """Return one of our sets of templates: `templama`, `dynamic` or `dynamic_improved`.
 
     Raises:
         DesignError: there is no such set.
     """
     sets = _sets()
     if name not in sets:
-        raise DesignError(f"templates {name!r}: no such set; known: {', '.join(sets)}, or a CSV file of yours")
+        raise DesignError(f"templates {name!r}: no such set; known: {', '.join(sets)}, or your own CSV file")
     return sets[name]
 
 
 def read_templates(path: Path) -> tuple[Template, ...]:
-    """Read a CSV file with the columns relation, language, wording and, if wanted, name.
+    """Return the templates of a CSV file with the columns relation, language, wording and, optionally, name.
 
     Raises:
-        DesignError: the file lacks a column, or a template in it is wrong; the message names its line.
+        DesignError: the file lacks a column, or a template in it is not valid; the message names its line.
     """
     if not path.is_file():
         raise DesignError(f"templates {path}: no such file; expected a CSV with the columns {', '.join(_COLUMNS)}")
@@ -82,10 +82,10 @@ def read_templates(path: Path) -> tuple[Template, ...]:
             found = _templates_in(csv.DictReader(lines), path)
     except (UnicodeDecodeError, csv.Error) as error:
         raise DesignError(
-            f"templates {path}: no CSV file ({error}); expected one in UTF-8 with the columns {', '.join(_COLUMNS)}"
+            f"templates {path}: not a CSV file ({error}); expected one in UTF-8 with the columns {', '.join(_COLUMNS)}"
         ) from None
     if not found:
-        raise DesignError(f"templates {path}: has no line but its head; expected a template a line")
+        raise DesignError(f"templates {path}: has no line after its header; expected one template per line")
     return tuple(found)
 
 
@@ -93,7 +93,7 @@ def _templates_in(rows: "csv.DictReader[str]", path: Path) -> list[Template]:
     missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
     if missing:
         raise DesignError(
-            f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, if wanted, name"
+            f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, optionally, name"
         )
     found = []
     for row in rows:
@@ -106,13 +106,13 @@ def _templates_in(rows: "csv.DictReader[str]", path: Path) -> list[Template]:
 
 
 def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:
-    """Number the wordings of each relation from 1, in the order given; a wording given twice counts once.
+    """Return the templates with their numbers within each relation, from 1; a wording that repeats counts once.
 
     Raises:
-        DesignError: there is none.
+        DesignError: there is no template.
     """
     if not templates:
-        raise DesignError("templates: none; expected a set of ours, or a CSV file with one line or more")
+        raise DesignError("templates: none; expected one of our sets, or a CSV file with one line or more")
     numbers: dict[Template, int] = {}
     seen: set[tuple[str, str, str]] = set()
     for one in templates:
@@ -125,8 +125,8 @@ def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:
 
 @cache
 def _sets() -> dict[str, tuple[Template, ...]]:
-    said = tomllib.loads(Path(__file__).with_name("templates.toml").read_text("utf-8"))
+    listed = tomllib.loads(Path(__file__).with_name("templates.toml").read_text("utf-8"))
     return {
         name: tuple(Template(row["relation"], row["language"], row["wording"], row["name"]) for row in rows)
-        for name, rows in said.items()
+        for name, rows in listed.items()
     }

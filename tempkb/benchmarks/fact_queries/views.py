@@ -1,11 +1,12 @@
-"""Named questions to the shared tables."""
+"""Declares the views over the tables that both benchmarks of facts share."""
 
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.store.tables import View
 
 INVERSE_FACTS = View(
     name="inverse_facts",
-    meaning="Facts that are told twice, from both sides, to different splits: who sees one may infer the other.",
+    meaning="Facts that occur from both sides and in different splits, such as a club's coach and a coach's club. A "
+    "model that has seen one may infer the other.",
     query="""
     SELECT DISTINCT one.release, one.subject_id, one.relation, one.object_id, a.split,
            other.relation AS inverse_relation, b.split AS inverse_split
@@ -25,15 +26,15 @@ VIEWS = (INVERSE_FACTS,)
 
 
 def shares_of_splits(name: str, queries: str) -> View:
-    """Return the question how large the splits of a benchmark came out.
+    """Return the view of the sizes of a benchmark's splits.
 
     Args:
-        name: of the view.
-        queries: name of the benchmark's query table.
+        name: the view's name.
+        queries: the name of the benchmark's table of queries.
     """
     return View(
         name=name,
-        meaning="How large the splits came out, by relation and window: subjects are drawn, not queries.",
+        meaning="The sizes of the splits by relation and window. They vary, because subjects are drawn, not queries.",
         query=f"""
         SELECT release, relation, window_start, split, count(*) AS n_queries,
                count(*) / sum(count(*)) OVER (PARTITION BY release, relation, window_start) AS share

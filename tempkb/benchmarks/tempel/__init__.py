@@ -1,1 +1,1 @@
-"""TempEL: can a linker resolve mentions of entities that are new, or have changed? (Zaporojets et al., 2022)."""
+"""TempEL: mentions of new and of continual entities at snapshots of a wiki (Zaporojets et al., 2022)."""

@@ -1,7 +1,7 @@
-"""From the tables of the cuts to a release. Knows nothing of Dagster.
+"""Builds a release of TempEL from the tables of its cuts. Does not use Dagster.
 
-A release is frozen: a cut that stands is never written again, and the plan of
-its base cuts decides what later ones may hold.
+A release is frozen: a cut that is built is never written again, and the plan of its
+base cuts decides what later cuts may contain.
 """
 
 import json
@@ -14,9 +14,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tempkb.benchmarks.promises import refuse_earlier, require
+from tempkb.benchmarks.promises import refuse_earlier
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
-from tempkb.benchmarks.tempel.checking import PROMISES
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
@@ -33,7 +32,6 @@ from tempkb.benchmarks.tempel.tables import (
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
 )
-from tempkb.benchmarks.withdrawal import finish, whole_or_nothing
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.building import holds_winners, require_all_texts
 from tempkb.mentions.resolution import view_files
@@ -53,45 +51,41 @@ from tempkb.wording import counted
 
 Log = Callable[[str], None]
 _BATCH_ROWS = 1 << 16
-# What selection and the pools need of page_texts, by its name in SQL.
 _OF_CUT = (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS)
 
 
 @dataclass
-class Built:
-    """What a build wrote and found.
+class Written:
+    """The result of writing a release.
 
     Attributes:
-        versions: by (table, partition).
-        filters: what each filter drops, by cut that was built now.
+        versions: versions by (table, partition).
+        filters: what each filter drops, for the cuts that were just built.
         left: what each filter leaves, by cut.
-        warnings: what a person should know.
+        warnings: warnings for people.
+        fresh: partitions of snapshots whose promises were never checked before.
     """
 
     versions: dict[tuple[str, str], Version] = field(default_factory=dict)
     filters: dict[date, list[tuple[str, str, int, int]]] = field(default_factory=dict)
     left: dict[date, list[Left]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)
 
 
-def build_release(store: Store, release: Release, log: Log) -> Built:
-    """Build what a release lacks: its base cuts together, each added cut by itself.
+def write_release(store: Store, release: Release, log: Log) -> Written:
+    """Write the missing cuts of a release: the base cuts together, each added cut by itself.
 
-    All of it is built or nothing; a release that breaks one of its own promises is
-    withdrawn, and an extension that fails leaves the release as it was.
+    The caller withdraws what was written if this fails, or if a promise is broken.
 
     Raises:
-        DesignError: the design does not fit the home, or the data falls short of it.
-        ContractError: a cut's tables are not built, or the rows break a promise.
+        DesignError: the design does not fit the home, or the data does not suffice for it.
+        ContractError: a cut's tables are not built.
     """
-    built = Built()
-    with (
-        whole_or_nothing(store, release.name),
-        store.lake.staging() as folder,
-        spilling_to(folder) as connection,
-    ):
+    written = Written()
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
         _check(store, release)
-        builder = _Builder(store, release, folder, connection, built, log)
+        builder = _Builder(store, release, folder, connection, written, log)
         if release.made_from:
             builder.write_balanced()
         else:
@@ -99,12 +93,11 @@ def build_release(store: Store, release: Release, log: Log) -> Built:
             for cut in release.added:
                 builder.write_extension(cut)
         builder.write_release()
-        finish(store, release.name)
-    return built
+    return written
 
 
 class _Builder:
-    """Builds one release; files of what the filters keep lie in `folder`, and one connection serves all of its cuts."""
+    """Builds one release; what the filters keep is in files in `folder`, and all cuts share one connection."""
 
     def __init__(
         self,
@@ -112,20 +105,20 @@ class _Builder:
         release: Release,
         folder: Path,
         connection: duckdb.DuckDBPyConnection,
-        built: Built,
+        written: Written,
         log: Log,
     ) -> None:
-        self.store, self.release, self.folder, self.built, self.log = store, release, folder, built, log
+        self.store, self.release, self.folder, self.written, self.log = store, release, folder, written, log
         self.connection = connection
         self.design, self.wiki = release.design, store.home.wiki or ""
-        # What of Wikidata told which pages are lists, by cut.
+        # The versions of Wikidata's tables by which list pages were recognised, by cut.
         self._of_lists: dict[date, list[Version]] = {}
 
     def write_base(self) -> None:
-        """Plan the base cuts and write them, unless they all stand."""
+        """Plan the base cuts and write them, unless all are built."""
         cuts = self.design.snapshots
-        if all(self._stands(cut) for cut in cuts):
-            self.log(f"{self.release.name}: its {len(cuts)} base snapshots stand; a release is frozen once built")
+        if all(self._is_built(cut) for cut in cuts):
+            self.log(f"{self.release.name}: its {len(cuts)} base snapshots are built already")
             return
         redirects = self._redirects(cuts) if self.design.rules == "paper" else []
         for cut in cuts:
@@ -139,19 +132,19 @@ class _Builder:
     def _refuse_nothing(self, plan: Plan) -> None:
         """Refuse a plan without continual entities or with unequal snapshots; warn of one without new entities.
 
-        Every design demands continual entities (`nr_ct_ents_per_cut`). None demands new ones: in a
-        wiki, or years, in which few articles come to be, a release without them is sound.
+        Every design asks for continual entities (`nr_ct_ents_per_cut`), but none asks for new ones. In a wiki, or in
+        years, with few new articles, a release without new entities is valid.
         """
         name, cuts, design = self.release.name, self.design.snapshots, self.design
         if not plan.splits["continual"]:
-            poorest = min(cuts, key=lambda cut: (self.built.left[cut][-1].entities, cut))
+            poorest = min(cuts, key=lambda cut: (self.written.left[cut][-1].entities, cut))
             common = (
                 f"kept at {'all' if len(cuts) > 1 else 'the'} {counted(len(cuts), 'snapshot')}, and no new article at "
                 "the first"
             )
             shared = f"surfaces for three subsets, ed_men_subsets {design.ed_men_subsets}"
             steps = [
-                *self.built.left[poorest],
+                *self.written.left[poorest],
                 Left("snapshots", common, plan.n_common),
                 Left("ed_men_subsets", shared, 0),
             ]
@@ -165,16 +158,15 @@ class _Builder:
             why = "none of them passes the filters"
             if n := plan.n_born[poorest]:
                 why = f"none of the {n:,} that pass the filters has surfaces for three subsets"
-            self.built.warnings.append(
-                f"{name} has no new entities: of those that came to be before snapshot {poorest}, and since the one "
-                f"before, {why}"
+            self.written.warnings.append(
+                f"{name} has no new entities: of those that are new at snapshot {poorest}, {why}"
             )
 
     def write_extension(self, cut: date) -> None:
-        """Add a cut to the frozen plan, unless it stands."""
-        if self._stands(cut):
+        """Add a cut to the frozen plan, unless it is built."""
+        if self._is_built(cut):
             return
-        # Also surfaces that an earlier extension has met stay where it put them.
+        # The frozen plan includes earlier extensions, so that surfaces stay in the subsets where these put them.
         frozen = self._frozen_plan(self.release.cuts[: self.release.cuts.index(cut)])
         redirects = self._redirects([*self.design.snapshots, cut]) if self.design.rules == "paper" else []
         self._judge(cut, redirects)
@@ -185,18 +177,19 @@ class _Builder:
         if lacking > self.design.max_shortfall:
             raise DesignError(
                 f"{self.release.name}: snapshot {cut} falls short of the frozen plan by {lacking:.1%} ({where}); "
-                f"max_shortfall is {self.design.max_shortfall:.1%}. Leave it out, or make a release with a larger one"
+                f"max_shortfall is {self.design.max_shortfall:.1%}. Leave the snapshot out, or make a release with a "
+                "larger max_shortfall"
             )
         self._write_cut(cut, plan)
 
     def write_balanced(self) -> None:
-        """Write the view of another release in which only entities stand that all of its snapshots have."""
+        """Write the balanced release of another one, with only the entities that all of its snapshots have."""
         cuts = self.release.cuts
-        if all(self._stands(cut) for cut in cuts):
+        if all(self._is_built(cut) for cut in cuts):
             return
         for cut in cuts:
             if not self._has_rows(cut, self.release.made_from):
-                raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so nothing can be balanced")
+                raise DesignError(f"{self.release.made_from}: snapshot {cut} is not built, so it cannot be balanced")
         for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES):
             refuse_earlier(self.store, table, self.release.made_from, "it cannot be balanced")
         source = read_plan(self.store.lake, self.release.made_from, cuts)
@@ -212,9 +205,9 @@ class _Builder:
             self._write(TEMPEL_ENTITIES, cut, iter([renamed(entities, self.release.name)]))
 
     def write_release(self) -> None:
-        """Write the release's statistics and, once all of its promises are kept, its own row."""
+        """Write the release's statistics and its own row."""
         release, cuts = self.release, self.release.cuts
-        written = {partition for _, partition in self.built.versions}
+        now = {partition for _, partition in self.written.versions}
         self._write_lost_filters()
         plan = self._frozen_plan(cuts)
         lacking = (
@@ -236,24 +229,24 @@ class _Builder:
         }
         inputs = {f"{one.table} {one.partition}": one.version for one in self._own_versions()}
         own_row = pa.Table.from_pylist([row], TEMPEL_RELEASES.schema)
-        # Texts that were cleaned anew since are others than those that the snapshots before were made from. A snapshot
-        # that a killed run has written was never held to its promises, so the register tells which were.
+        # Texts may have been cleaned again since earlier snapshots were built, so promises about texts are checked for
+        # new snapshots only. The register says which these are, because a killed run may have written snapshots whose
+        # promises were never checked.
         known = cuts if release.made_from else built_cuts(self.store.home, release.name)
         fresh = {partition_of(release.name, cut) for cut in cuts if cut not in known}
-        # Base snapshots are written together: those that stood too, when another of them was damaged.
-        fresh |= set() if release.made_from else written
-        require(self.store, PROMISES, release.name, {"releases": own_row}, fresh)
+        # If one base snapshot was damaged, all of them are written again, so all partitions written now are new.
+        self.written.fresh = fresh | (set() if release.made_from else now)
         provenance = Provenance(inputs, self.design.to_json())
         figures = sorted(self._statistics(), key=lambda one: tuple(one[name] for name in TEMPEL_STATISTICS.key))
-        told = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
-        self._note(self.store.write(TEMPEL_STATISTICS, release.name, told, provenance))
+        statistics = [pa.Table.from_pylist(figures, TEMPEL_STATISTICS.schema)]
+        self._note(self.store.write(TEMPEL_STATISTICS, release.name, statistics, provenance))
         self._note(self.store.write(TEMPEL_RELEASES, release.name, [own_row], provenance))
 
     def _frozen_plan(self, cuts: Sequence[date]) -> Plan:
         return read_plan(self.store.lake, self.release.name, cuts)
 
-    def _stands(self, cut: date) -> bool:
-        """Is all of a cut written? Its rows alone are not all: a run may have been killed before or between them."""
+    def _is_built(self, cut: date) -> bool:
+        """Return whether all tables of a cut are written; a run may have been killed between two of them."""
         are_counted = bool(self.release.made_from) or self._version(TEMPEL_FILTERS, cut) or cut in self._figure_6()
         return bool(are_counted) and self._has_rows(cut)
 
@@ -264,26 +257,26 @@ class _Builder:
         return self.store.lake.current(table.name, partition_of(release or self.release.name, cut))
 
     def _judge(self, cut: date, redirects: Sequence[int]) -> None:
-        """Apply the filters at a cut, count them, and leave what they keep in a file."""
+        """Apply the filters at a cut, count what they drop, and write what they keep to a file."""
         connection = self._over_cut(cut)
         use_mentions(connection, self.design)
         judge(connection, self.design, redirects)
-        self.built.filters[cut] = filter_counts(connection, self.design)
-        self.built.left[cut] = left_by_filters(connection, self.design)
+        self.written.filters[cut] = filter_counts(connection, self.design)
+        self.written.left[cut] = left_by_filters(connection, self.design)
         path = self.folder / f"kept-{cut}.parquet"
         connection.execute(
             f"COPY (SELECT DATE {literal(cut)} AS cut, * FROM ({kept_sql(self.design)})) TO {literal(path)}"
         )
-        counted = {(name, how): mentions for name, how, _, mentions in self.built.filters[cut]}
+        counted = {(name, how): mentions for name, how, _, mentions in self.written.filters[cut]}
         self.log(f"{cut}: {counted['all', 'kept']:,} of {counted['all', 'offered']:,} mentions pass the filters")
 
     def _write_cut(self, cut: date, plan: Plan) -> None:
         self._write_plan(cut, plan)
-        # With the cut and not with the release: a later run that finds the cut as it is must know them too.
-        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.built.filters[cut]), TEMPEL_FILTERS))
+        # Written with the cut and not with the release, because a later run that finds the cut built needs them too.
+        self._write(TEMPEL_FILTERS, cut, _batches(self._filter_rows(cut, self.written.filters[cut]), TEMPEL_FILTERS))
         counts = [
             Exclusion(f"filter {name}, {how}", n, f"{mentions} mentions")
-            for name, how, n, mentions in self.built.filters[cut]
+            for name, how, n, mentions in self.written.filters[cut]
             if how == "in_order"
         ]
         assigned = plan.assignments(cut)
@@ -300,7 +293,7 @@ class _Builder:
         self._write(TEMPEL_ENTITIES, cut, (pa.Table.from_batches([batch]) for batch in pool))
 
     def _write_lost_filters(self) -> None:
-        """Write what the filters dropped at cuts that stand, where it is lost to damage, as the statistics tell it."""
+        """Write `tempel_filters` of built cuts again from the release's statistics if it was lost to damage."""
         lost = self.store.lake.lost(TEMPEL_FILTERS.name)
         for cut in self.release.cuts:
             partition = partition_of(self.release.name, cut)
@@ -344,19 +337,19 @@ class _Builder:
         yield from figures_of(connection, self.wiki, self.release.name, cuts, self._filters())
 
     def _filters(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut, as it was written with the cut; a balanced release has none.
+        """What the filters dropped at each cut; empty for a balanced release.
 
-        Of a cut that an earlier version of tempkb built, only the release's statistics tell them.
+        For a cut that an earlier version of tempkb built, they are only in the release's statistics.
         """
-        told = {
+        written = {
             cut: [(row["filter"], row["applied"], row["n_surfaces"], row["n_mentions"]) for row in _rows_of(version)]
             for cut in self.release.cuts
             if (version := self._version(TEMPEL_FILTERS, cut)) is not None
         }
-        return {**{cut: counts for cut, counts in self._figure_6().items() if cut not in told}, **told}
+        return {**{cut: counts for cut, counts in self._figure_6().items() if cut not in written}, **written}
 
     def _figure_6(self) -> dict[date, list[tuple[str, str, int, int]]]:
-        """What the filters dropped at each cut, as the statistics that stand of the release say."""
+        """What the filters dropped at each cut, from the release's present statistics."""
         held = self.store.lake.current(TEMPEL_STATISTICS.name, self.release.name)
         found: dict[date, dict[tuple[str, str], dict[str, int]]] = {}
         for row in _rows_of(held) if held else ():
@@ -369,7 +362,7 @@ class _Builder:
         }
 
     def _reasons(self, cut: date, frozen: Plan) -> dict[int, str]:
-        """Why entities of the frozen plan cannot be there at a cut, as far as the snapshot tells."""
+        """Why entities of the frozen plan are missing at a cut, as far as the snapshot shows it."""
         pages = sorted(frozen.splits["continual"])
         connection = self._over_cut(cut)
         rows = connection.execute(
@@ -388,7 +381,7 @@ class _Builder:
         return {page: reason for page, reason in rows if reason is not None}
 
     def _redirects(self, cuts: Sequence[date]) -> list[int]:
-        """Pages that redirected at any of the cuts; the paper's code drops them from all."""
+        """The pages that were redirects at any of the cuts; the paper's code drops them at all cuts."""
         files = [path for cut in cuts for path in self._need(STABLE_SNAPSHOTS, cut).paths()]
         with in_memory() as connection:
             rows = connection.execute(
@@ -398,7 +391,7 @@ class _Builder:
         return [page for (page,) in rows]
 
     def _over_cut(self, cut: date) -> duckdb.DuckDBPyConnection:
-        """Point the connection to the tables of a cut, and to the texts of all quarters that hold its winners."""
+        """Make views over the tables of a cut, and over the texts of all quarters with its winners."""
         for table in _OF_CUT:
             name = "snapshot" if table is STABLE_SNAPSHOTS else table.name
             view_files(self.connection, name, self._need(table, cut).paths())
@@ -411,7 +404,7 @@ class _Builder:
         return self.connection
 
     def _over_kept(self, cuts: Sequence[date]) -> duckdb.DuckDBPyConnection:
-        """Point the connection to what the filters kept at some cuts."""
+        """Make the view `kept` over what the filters kept at some cuts."""
         view_files(self.connection, "kept", [self.folder / f"kept-{cut}.parquet" for cut in cuts])
         return self.connection
 
@@ -438,7 +431,7 @@ class _Builder:
         return [one for one in found if one is not None]
 
     def _note(self, version: Version) -> None:
-        self.built.versions[version.table, version.partition] = version
+        self.written.versions[version.table, version.partition] = version
 
 
 def _rows_of(version: Version) -> list[dict[str, Any]]:
@@ -447,7 +440,7 @@ def _rows_of(version: Version) -> list[dict[str, Any]]:
 
 
 def is_level(plan: Plan, cuts: Sequence[date]) -> bool:
-    """Have all cuts as many planned mentions and entities, in each category and subset?"""
+    """Return whether all cuts have the same numbers of planned mentions and entities in each category and subset."""
     for by_cut in plan.planned.values():
         totals = {(sum(by_cut[cut].values()), sum(1 for n in by_cut[cut].values() if n)) for cut in cuts}
         if len(totals) > 1:
@@ -465,7 +458,7 @@ def _check(store: Store, release: Release) -> None:
         )
     for cut in release.cuts:
         window_ending(cut, settings.granularity)
-    # Of an article without a text nobody could tell that it is not simply short.
+    # A lost text could not be distinguished from a short article.
     require_all_texts(store, release.cuts)
 
 

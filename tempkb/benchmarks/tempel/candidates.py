@@ -1,4 +1,4 @@
-"""Which mentions a snapshot offers: TempEL's filters, in the released order, each counted. SQL over the lake."""
+"""Finds the mentions of a snapshot that a release can use: TempEL's filters in the released order, in SQL."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normal
 
 @dataclass(frozen=True)
 class Filter:
-    """One filter: the hyperparameter it is for, and the SQL condition under which a row is dropped."""
+    """One filter: its hyperparameter, and the SQL condition under which a row is dropped."""
 
     name: str
     drops: str
 
 
 def filters_of(design: Design) -> list[Filter]:
-    """The filters of a design in the order of TempEL's code (figure 6 depends on it)."""
+    """Return the filters of a design in the order of TempEL's code, on which figure 6 depends."""
     is_paper = design.rules == "paper"
     return [
         Filter("lists", "is_list"),
-        # The paper names disambiguations among what is left out, but the code has nothing for them.
+        # The paper says that disambiguation pages are left out, but its code has no filter for them.
         *([] if is_paper else [Filter("disambiguations", "is_disambiguation")]),
         *([Filter("no_item", "entity_id IS NULL")] if is_paper else []),
         Filter("min_nr_inlinks", f"nr_inlinks < {design.min_nr_inlinks}"),
@@ -37,17 +37,18 @@ def filters_of(design: Design) -> list[Filter]:
         Filter("ed_men_title", f"title_distance < {design.ed_men_title!r}"),
         Filter("min_mens_per_ent", f"n_links < {design.min_mens_per_ent}"),
         Filter("min_len_target_ent", f"target_words < {design.min_len_target_ent}"),
-        # The code drops what was ever a redirect; here a redirect at the cut is no article, so nothing leads to it.
+        # The code drops pages that were a redirect at any cut. By our rules a page that is a redirect at the cut is not
+        # an article, and no mention leads to it.
         *([Filter("redirects", "was_redirect")] if is_paper else []),
     ]
 
 
 def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make the table `usable`: mentions of a cut that a release may hold, with `key`, the surface in lower case.
+    """Make the table `usable`: mentions of a cut that a release may contain, with `key`, the surface in lower case.
 
-    Needs the views `mentions`, `snapshot` and `texts` of the cut, and its `list_pages`. A mention whose text is
-    not there (hidden since), or is not the one that the snapshot names (built again since),
-    is none, so that what is planned can be found.
+    Needs the views `mentions`, `snapshot` and `texts` of the cut, and its `list_pages`. Mentions are left out if their
+    text is missing (suppressed since) or is not the snapshot's (built again since), because a planned mention must be
+    found in its text later.
     """
     is_paper = design.rules == "paper"
     connection.execute(
@@ -64,15 +65,19 @@ def use_mentions(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
 
 
 def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequence[int] = ()) -> None:
-    """Make the table `judged`: every (surface, entity) of a cut, with a column per filter that would drop it.
+    """Make the table `judged`: every (surface, entity) of a cut, with a column per filter: whether it drops the row.
 
-    Needs the tables `usable` and `list_pages`, and the views `mention_priors`, `snapshot` and `texts` of the cut;
-    `redirects` are pages that were a redirect at any cut of the release.
+    Needs the tables `usable` and `list_pages`, and the views `mention_priors`, `snapshot` and `texts` of the cut.
+
+    Args:
+        connection: where the tables are.
+        design: the release's design.
+        redirects: numbers of the pages that were a redirect at any cut of the release.
     """
     _define_title_distance(connection)
     is_paper = design.rules == "paper"
     connection.register("redirect_pages", pa.table({"page_id": pa.array(redirects, pa.int64())}))
-    # TempEL drops links through redirects, so there they count for nothing.
+    # TempEL drops links through redirects, so by its rules they are not counted.
     counted = "n_direct" if is_paper else "n_links"
     connection.execute(
         f"""
@@ -87,7 +92,7 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
         FROM shared
         """
     )
-    # Means of priors are taken of whole numbers, so that no order of summing shows in the last digit.
+    # Means of priors are summed as whole numbers, so that the order of summing cannot change the last digit.
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE entity AS
@@ -124,8 +129,8 @@ def judge(connection: duckdb.DuckDBPyConnection, design: Design, redirects: Sequ
 def filter_counts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[tuple[str, str, int, int]]:
     """Count what each filter drops: (filter, how, surfaces of entities, mentions).
 
-    `in_order`: what those before it have left; `alone`: with no other filter;
-    `only`: what would stay if it were left out; and `offered` and `kept` for all.
+    `in_order` counts what it drops of what the filters before it left, `alone` what it drops without other filters,
+    and `only` what it drops and no other filter would. The filter `all` has the counts `offered` and `kept`.
     """
     names = [one.name for one in filters_of(design)]
     conditions = {("all", "offered"): "true", ("all", "kept"): _none_of(names)}
@@ -142,10 +147,7 @@ def filter_counts(connection: duckdb.DuckDBPyConnection, design: Design) -> list
 
 
 def left_by_filters(connection: duckdb.DuckDBPyConnection, design: Design) -> list[Left]:
-    """Count what each filter leaves for the next one, and first of all what is offered.
-
-    Needs the table `judged`.
-    """
+    """Count what is offered, and then what each filter leaves for the next one. Needs the table `judged`."""
     names = [one.name for one in filters_of(design)]
     first_drop = " ".join(f"WHEN drops_{name} THEN {at}" for at, name in enumerate(names))
     rows = connection.execute(
@@ -157,24 +159,24 @@ def left_by_filters(connection: duckdb.DuckDBPyConnection, design: Design) -> li
         """
     ).fetchall()
     left = [Left("offered", "what is offered", *_beyond(rows, -1))]
-    left += [Left(name, _told(name, design), *_beyond(rows, at)) for at, name in enumerate(names)]
+    left += [Left(name, _described(name, design), *_beyond(rows, at)) for at, name in enumerate(names)]
     kept = f"SELECT count(DISTINCT page_id), count(*), coalesce(sum(n_usable), 0)::BIGINT FROM ({kept_sql(design)})"
     name = "min_nr_distinct_mentions_per_entity"
-    return [*left, Left(name, _told(name, design), *connection.execute(kept).fetchall()[0])]
+    return [*left, Left(name, _described(name, design), *connection.execute(kept).fetchall()[0])]
 
 
 def _beyond(rows: Sequence[tuple[int, int, int, int]], at: int) -> tuple[int, int, int]:
-    """Entities, surfaces and mentions that no filter up to a position drops."""
-    there = [row for row in rows if row[0] > at]
-    return sum(row[3] for row in there), sum(row[2] for row in there), sum(row[1] for row in there)
+    """Counts of the entities, surfaces and mentions that no filter up to a position drops."""
+    remaining = [row for row in rows if row[0] > at]
+    return sum(row[3] for row in remaining), sum(row[2] for row in remaining), sum(row[1] for row in remaining)
 
 
-def _told(name: str, design: Design) -> str:
+def _described(name: str, design: Design) -> str:
     return f"{name} {value}" if (value := getattr(design, name, None)) is not None else name
 
 
 def kept_sql(design: Design) -> str:
-    """The rows that pass every filter, of entities with enough surfaces left."""
+    """Return the SQL for the rows that pass every filter, of entities that keep enough surfaces."""
     passes = _none_of([one.name for one in filters_of(design)])
     return f"""
         SELECT page_id, surface, n_links, n_usable, men_prior, rank_in_entity, rank_in_surface, nr_inlinks,
@@ -190,7 +192,7 @@ def _none_of(names: Sequence[str]) -> str:
 
 
 def define_distance(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL `distance`: the normalised edit distance of two strings, in code points."""
+    """Add the SQL function `distance`: the normalised edit distance of two strings, in code points."""
 
     def distance(left: pa.ChunkedArray, right: pa.ChunkedArray) -> pa.Array:
         return pa.array(normalised_distances(left.to_pylist(), right.to_pylist()), pa.float64())
@@ -199,7 +201,7 @@ def define_distance(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _define_title_distance(connection: duckdb.DuckDBPyConnection) -> None:
-    """Give SQL the distance of a surface and a title, computed in C++ over whole columns."""
+    """Add the SQL function `title_distance` of a surface and a title, computed in C++ over whole columns."""
 
     def title_distance(surfaces: pa.ChunkedArray, titles: pa.ChunkedArray) -> pa.Array:
         left = [bare_surface(one) for one in surfaces.to_pylist()]

@@ -1,90 +1,75 @@
-"""The dataset card of a release: the headings of the paper's datasheet (appendix A.2), filled from the data."""
+"""The dataset card of a TempEL release, with the headings of the paper's datasheet (appendix A.2)."""
 
+from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.tempel.candidates import filters_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.tables import TEMPEL_RELEASES, TEMPEL_STATISTICS
-from tempkb.dumps.tables import DUMP_FILES
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 
-_CARD = """\
----
-license: cc-by-sa-4.0
-task_categories: [entity-linking]
-pretty_name: {name}
----
-# {name}
-
+_INTRO = """\
 Entity linking on snapshots of {wiki}, after TempEL (Zaporojets et al., NeurIPS 2022 Datasets and Benchmarks), made with
-tempkb {version}.
-
-## Motivation
-Made to measure how linking of mentions to entities suffers when texts and entities change: *continual* entities are
-articles at every snapshot, *new* ones came to be since the snapshot before.
-
-## Composition
-Each line of `train/`, `validation/` and `test/` is a mention with its context and its target; `entities/` holds the
-candidates of each snapshot with their texts. `parquet/` holds the same as tables, with the plan and all statistics.
+tempkb {{version}}."""
+_MOTIVATION = """\
+Made to measure how much entity linking loses when texts and entities change. *Continual* entities are articles at every
+snapshot; *new* entities became articles after the snapshot before."""
+_COMPOSITION = """\
+Each line of `train/`, `validation/` and `test/` is a mention with its context and its target; `entities/` has the
+candidates of each snapshot with their texts. `parquet/` has the same as tables, with the plan and all statistics.
 {equal}
 
 {table}
 
-Lengths (`target_len`, `anchor_len`) are in words between white space; `*_len_chars` in Unicode code points, which is
-what the files of TempEL 1.0 hold. Titles (`target_title`, `anchor_title`) have underscores for blanks in the lines, as
-there, and blanks in `parquet/`. A mention's surface stands at
-[`start_char`, `end_char`) in the readable text of revision `anchor_revision_id`.
+Lengths (`target_len`, `anchor_len`) are in words; `*_len_chars` are in Unicode code points, as in the files of TempEL
+1.0. Titles (`target_title`, `anchor_title`) have underscores in the lines, as in these files, and spaces in `parquet/`.
+A mention's surface is at [`start_char`, `end_char`) in the readable text of revision `anchor_revision_id`."""
+_COLLECTION = """\
+From these dumps. Each text is the one that was visible longest in the {days:g} days before its snapshot:
 
-## Collection process
-From these dumps, by revision; each text is the one that stood longest in the {days:g} days before its snapshot:
-
-{dumps}
-
-## Preprocessing, cleaning, labelling
-Wikitext was made readable offline, with a fixed table of templates; links were followed through redirects as of the
-snapshot. Filters, in order, for the last snapshot (surfaces of entities, and mentions, that each dropped of what those
-before had left):
+{files}"""
+_PREPROCESSING = """\
+Wikitext was made readable offline, with a fixed table of templates. Links were resolved at the snapshot, and redirects
+were followed. The filters in their order, at the last snapshot, with the numbers of surfaces of entities and of
+mentions that each dropped of what the filters before it had left:
 
 {filters}
 
-The design, every hyperparameter by its name in table 3 of the paper, is in `design.json`.
-
-## Uses
-Training and evaluating entity linkers across time. Not for judging people or places: texts are as volunteers wrote
-them.
-
-## Distribution
-Texts are from {wiki} and under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/), and so is this dataset;
-authors are named by the histories of the pages, found by page and revision number. Surfaces, spans and counts were
-made by a program.
-
-## Maintenance
-The release is frozen. Built again from the same dumps with the same design it has the same bytes; later snapshots are
-added without a change to these. `sha256sum -c SHA256SUMS` verifies the files.
-"""
+`design.json` has the design: every hyperparameter by its name in table 3 of the paper."""
+_USES = """\
+Training and evaluating entity linkers across time. Not for judging people or places, because volunteers wrote the
+texts."""
+_DISTRIBUTION = """\
+Texts are from {wiki} and under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/), and so is this dataset.
+The histories of the pages, which are found by page and revision number, name the authors. A program made surfaces,
+spans and counts."""
 
 
-def card_of(store: Store, release: Release) -> str:
-    """Return the card of a release that is built, in Markdown."""
-    import tempkb
-
+def card_of(store: Store, release: Release) -> Card:
+    """Return the card of a release that is built."""
     (version,) = store.lake.versions(TEMPEL_RELEASES.name, [release.name])
     row = read_parquet(version.paths()).to_pylist()[0]
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
     figures = read_parquet(numbers.paths()).to_pylist()
     equal = (
-        "All snapshots have as many entities and mentions."
+        "All snapshots have the same numbers of entities and mentions."
         if row["is_equal"]
         else f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
     )
-    return _CARD.format(
-        name=release.name,
-        wiki=row["wiki"],
-        version=tempkb.__version__,
-        equal=equal,
-        days=release.design.stable_interval / 86_400,
-        table=_counts(figures),
-        filters=_filters(figures, release),
-        dumps=_dumps(store, row["dump_ids"]),
+    days = release.design.stable_interval / 86_400
+    return Card(
+        licence="cc-by-sa-4.0",
+        tasks=("entity-linking",),
+        intro=_INTRO.format(wiki=row["wiki"]),
+        sections=(
+            ("Motivation", _MOTIVATION),
+            ("Composition", _COMPOSITION.format(equal=equal, table=_counts(figures))),
+            ("Collection process", _COLLECTION.format(days=days, files=SOURCES)),
+            ("Preprocessing, cleaning, labelling", _PREPROCESSING.format(filters=_filters(figures, release))),
+            ("Uses", _USES),
+            ("Distribution", _DISTRIBUTION.format(wiki=row["wiki"])),
+        ),
+        dump_ids=row["dump_ids"],
+        maintenance="Later snapshots are added without changing these.",
     )
 
 
@@ -95,8 +80,8 @@ def _counts(figures: list[dict[str, object]]) -> str:
             found.setdefault((one["cut"], one["series"]), {})[one["label"]] = one["value"]
     lines = ["| snapshot | category and subset | entities | mentions |", "| --- | --- | ---: | ---: |"]
     lines += [
-        f"| {cut} | {series} | {told['entities']:,.0f} | {told['mentions']:,.0f} |"
-        for (cut, series), told in sorted(found.items(), key=lambda pair: (str(pair[0][0]), str(pair[0][1])))
+        f"| {cut} | {series} | {counts['entities']:,.0f} | {counts['mentions']:,.0f} |"
+        for (cut, series), counts in sorted(found.items(), key=lambda pair: (str(pair[0][0]), str(pair[0][1])))
     ]
     return "\n".join(lines)
 
@@ -113,12 +98,4 @@ def _filters(figures: list[dict[str, object]], release: Release) -> str:
         for name in (one.name for one in filters_of(release.design))
         if name in dropped
     ]
-    return "\n".join(lines)
-
-
-def _dumps(store: Store, dump_ids: list[str]) -> str:
-    lines = ["| dump | file | sha256 |", "| --- | --- | --- |"]
-    for dump_id in dump_ids:
-        files = store.read(DUMP_FILES.name, dump_id=dump_id).to_pylist()
-        lines += [f"| {dump_id} | {file['file_name']} | {file['checksum']} |" for file in files]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What a release promises of its rows, as queries that return what breaks it. No Dagster here."""
+"""Queries over the lake that return what breaks a promise of TempEL. Does not use Dagster."""
 
 from collections.abc import Callable
 
@@ -83,21 +83,21 @@ def _promise(name: str, meaning: str, query: str, *sources: str, prepare: Prepar
 PROMISES = (
     _promise(
         "snapshots_are_equal",
-        "In a release that says so, every cut has as many entities and mentions in each category and subset.",
+        "If a release is equal, all cuts have the same numbers of entities and mentions in each category and subset.",
         UNEQUAL,
         "mentions",
         "releases",
     ),
     _promise(
         "mentions_are_as_planned",
-        "Every entity has, at each cut and in each subset, exactly the mentions that the plan gives it.",
+        "Every entity has, at each cut and in each subset, exactly the planned number of mentions.",
         UNPLANNED,
         "mentions",
         "plans",
     ),
     _promise(
         "no_surface_leaks_between_subsets",
-        "No surface of an entity is near one of another subset, whatever the cuts.",
+        "No surface of an entity is near one of its surfaces in another subset, at any cut.",
         LEAKS,
         "mentions",
         "releases",
@@ -105,14 +105,14 @@ PROMISES = (
     ),
     _promise(
         "categories_are_as_defined",
-        "Continual entities stand at every cut; new ones at one, and were no article at any cut before.",
+        "Continual entities have mentions at every cut; new ones at one cut, and they were not articles before it.",
         NOT_AS_DEFINED,
         "mentions",
         "releases",
     ),
     _promise(
         "mentions_stand_in_their_texts",
-        "Every mention is what the text holds at its span, with its context before it.",
+        "The text has every mention at its offsets, with the left context before it.",
         MISPLACED,
         "mentions",
         "texts",

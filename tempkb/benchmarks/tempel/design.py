@@ -1,7 +1,5 @@
-"""What defines a TempEL release: every hyperparameter of the paper's table 3, by its name."""
+"""The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours."""
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,31 +24,32 @@ _DAY = 86_400
 
 @dataclass(frozen=True)
 class Design:
-    """A release's design; the names are those of table 3 in the paper (appendix A.4), where it has one.
+    """A release's design, with the names of table 3 in the paper (appendix A.4) where it has them.
 
     Attributes:
         snapshots: the cuts, oldest first.
-        nr_ct_ents_per_cut: continual entities per snapshot.
-        min_mens_per_ent: links that a surface must have to an entity.
+        nr_ct_ents_per_cut: number of continual entities per snapshot.
+        min_mens_per_ent: least number of links from a surface to an entity.
         min_men_prior, max_men_prior: bounds of P(entity | surface).
-        min_men_prior_rank: least rank of the entity among those the surface may mean; 2 leaves out the likeliest.
+        min_men_prior_rank: least rank of the entity among those that the surface may mean; 2 leaves out the likeliest.
             (The attribute `men_prior_rank` of a mention is another rank: that of the surface within the entity.)
         min_ent_prior, max_ent_prior: bounds of the entity's share of all links.
-        min_nr_inlinks: links that lead to the entity.
-        min_len_target_ent: words of the entity's page.
-        max_mens_per_ent: mentions of an entity in train, validation and test.
-        ed_men_title: least normalised edit distance of surface and title, the title's parenthesis left out.
+        min_nr_inlinks: least number of links to the entity.
+        min_len_target_ent: least number of words of the entity's page.
+        max_mens_per_ent: largest number of mentions of an entity in train, validation and test.
+        ed_men_title: least normalised edit distance of surface and title without its parenthesis.
         ed_men_subsets: least normalised edit distance of an entity's surfaces in different subsets.
-        stable_interval: seconds before a cut in which a text must have stood; the home's lookback.
-        equal_snapshots: are entities and mentions as many in all snapshots?
-        min_nr_distinct_mentions_per_entity: surfaces an entity must have left in a snapshot (in the code only).
-        first_cut_from: first day on which an entity may have come to be new at the first snapshot; None: one interval
-            before it (in the code only).
-        seed: what chance depends on.
-        max_shortfall: by how much, as a share, an extension may fall short of the frozen plan; 0 for not at all.
-        context_words: words of context on either side of a mention.
-        target_words: words of the target's page in its row; the whole page is among the entities.
-        rules: `tempkb` for what the paper meant, `paper` for what its code does (README.md of the room).
+        stable_interval: the home's lookback in seconds: the interval before a cut whose most stable text is used.
+        equal_snapshots: whether all snapshots have the same numbers of entities and mentions.
+        min_nr_distinct_mentions_per_entity: least number of surfaces that an entity must keep at a snapshot (not in
+            table 3, but in the code).
+        first_cut_from: day since which an entity must be an article to be new at the first snapshot; None for one
+            interval before it (not in table 3, but in the code).
+        seed: the seed of all random choices.
+        max_shortfall: largest share by which an extension may fall short of the frozen plan.
+        context_words: number of words of context on either side of a mention.
+        target_words: number of words of the target's page in a mention's row; the export has the whole page.
+        rules: `tempkb` for what the paper means, `paper` for what its code does (see the room's README).
     """
 
     snapshots: tuple[date, ...]
@@ -77,10 +76,10 @@ class Design:
     rules: Rules = "tempkb"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be meant.
+        """Check the design.
 
         Raises:
-            DesignError: names the hyperparameter, what was found and what is expected.
+            DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
         if not self.snapshots or list(self.snapshots) != sorted(set(self.snapshots)):
             raise DesignError(
@@ -117,7 +116,7 @@ class Design:
             )
 
     def new_since(self, cut: date) -> date:
-        """First day on which an article must have come to be to count as new at `cut` (a snapshot of the design)."""
+        """Return the day since which an entity must be an article to be new at `cut`, a snapshot of the design."""
         at = self.snapshots.index(cut)
         if at:
             return self.snapshots[at - 1]
@@ -128,21 +127,20 @@ class Design:
         return self.snapshots[0] - timedelta(days=365)
 
     def to_json(self) -> dict[str, Any]:
-        """The design as plain values, for files and for the release's row."""
+        """Return the design as plain values, for files and for the release's row."""
         values = asdict(self)
         values["snapshots"] = [day.isoformat() for day in self.snapshots]
         values["first_cut_from"] = self.first_cut_from.isoformat() if self.first_cut_from else None
         values["max_mens_per_ent"] = list(self.max_mens_per_ent)
         return values
 
-    def name(self) -> str:
-        """The release's name: first and last snapshot, and a hash of the whole design."""
-        said = hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:8]
-        return f"tempel-{self.snapshots[0]:%Y%m%d}-{self.snapshots[-1]:%Y%m%d}-{said}"
+    def days(self) -> tuple[date, date]:
+        """Return the first and the last snapshot."""
+        return self.snapshots[0], self.snapshots[-1]
 
 
 def from_json(values: Mapping[str, Any]) -> Design:
-    """Read a design that `to_json` wrote."""
+    """Return a design from the values that `to_json` wrote."""
     first = values["first_cut_from"]
     return Design(
         **{
@@ -155,10 +153,10 @@ def from_json(values: Mapping[str, Any]) -> Design:
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
-    # Appendix A.4 and the released configuration, which bounds the prior by 1 where the paper prints 0.5.
+    # Appendix A.4 and the released configuration, whose upper bound of the prior is 1 and not 0.5 as printed.
     "paper": {"rules": "paper", "max_men_prior": 1.0},
     "tempkb": {},
-    # For small wikis and the demo world: the same rules, lower thresholds.
+    # For small wikis and the demo wiki: the same rules with lower thresholds.
     "small": {
         "nr_ct_ents_per_cut": 20,
         "min_nr_inlinks": 3,
@@ -171,7 +169,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, str] | None = None) -> Design:
-    """Make a design from a preset and changes given as text.
+    """Return a design from a preset and changes given as text.
 
     Args:
         preset: `paper`, `tempkb` or `small`.
@@ -194,7 +192,7 @@ def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, st
 
 
 def read_snapshots(text: str) -> list[date]:
-    """Read `2013-01-01,2014-01-01` or `2013-01-01..2022-01-01/yearly` (or a number of seconds for the interval).
+    """Return the days in `2013-01-01,2014-01-01` or `2013-01-01..2022-01-01/yearly`; seconds may name the interval.
 
     Both ends of a span are snapshots (appendix A.4, options 1 and 2).
 
@@ -231,7 +229,7 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
 
 
 def _before(first: date, second: date) -> date:
-    """The day as long before `first` as `second` is behind it; whole years and months where both begin alike."""
+    """The day as long before `first` as `second` is after it; in whole years or months if month or day are equal."""
     if (first.month, first.day) == (second.month, second.day):
         return first.replace(year=first.year - (second.year - first.year))
     if first.day == second.day:

@@ -1,82 +1,63 @@
-"""A TempEL release as a folder: the released layout and field names, Parquet beside it, a card, check sums."""
+"""Writes and reads the released layout of TempEL."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.benchmarks.export import export_folder, verified_files
-from tempkb.benchmarks.register import require_whole
-from tempkb.benchmarks.tempel.card import card_of
+from tempkb.benchmarks.export_folder import ExportFolder, verified_files
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_STATISTICS
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import SettingsError, SourceError
 from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.memory import in_memory
-from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
 _BATCH_ROWS = 1 << 12
-# Word pieces on either side of a mention, and of the target, in the released files.
+# Number of word pieces on either side of a mention, and of the target, in the released files.
 _CONTEXT_PIECES, _TARGET_PIECES = 100, 200
-# Titles in the lines have underscores, as in the released files; tables and their Parquet files have blanks.
+# Titles in the lines have underscores, as in the released files; tables and their Parquet files have spaces.
 _TITLES = ("target_title", "anchor_title")
 Pieces = Callable[[str], list[str]]
 
 
-def export_release(store: Store, release: Release, folder: Path, tokenizer: Path | None = None) -> Path:
-    """Write a release below `folder`, in a folder of its name, and return that.
+def write_files(store: Store, release: Release, out: ExportFolder, options: Mapping[str, Any]) -> None:
+    """Write the files of the released layout.
 
     `train|validation|test/<cut>_<subset>.jsonl` and `entities/<cut>_entities.jsonl`
-    have the names of the released files, and titles with underscores as there;
-    `parquet/` holds the tables as they are, titles with blanks.
+    have the names of the released files, and titles with underscores like these.
 
     Args:
-        store: where the release's tables are.
-        release: one that is built.
-        folder: made if need be; a former export of the same release is replaced.
-        tokenizer: `tokenizer.json`, or a BERT `vocab.txt`; adds the fields with `_bert`.
+        store: the store with the release.
+        release: a release that is built.
+        out: the folder to write to.
+        options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`.
 
     Raises:
-        DesignError: the release is not built, or something of it is lost to damage.
         ContractError: texts of its snapshots are lost to damage.
         SettingsError: the tokenizer cannot be read.
     """
-    pieces = _tokenizer(tokenizer) if tokenizer else None
-    require_whole(store.home, store.lake, release.name)
+    pieces = _tokenizer(Path(options["tokenizer"])) if options.get("tokenizer") else None
     require_all_texts(store, release.cuts)
-    target = folder / release.name
-    with export_folder(target) as out:
-        for cut in release.cuts:
-            for subset in SUBSETS:
-                rows = _mentions(store, release.name, cut, subset, pieces)
-                out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
-            out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
-            for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_PLANS):
-                (version,) = store.lake.versions(table.name, [partition_of(release.name, cut)])
-                batches = (batch for path in version.paths() for batch in [read_parquet(path)])
-                out.write_parquet(f"parquet/{table.name}/{cut}.parquet", table.schema, batches)
-        (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
-        out.write_parquet(
-            f"parquet/{TEMPEL_STATISTICS.name}.parquet", TEMPEL_STATISTICS.schema, map(read_parquet, numbers.paths())
-        )
-        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", card_of(store, release))
-    return target
+    for cut in release.cuts:
+        for subset in SUBSETS:
+            rows = _mentions(store, release.name, cut, subset, pieces)
+            out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
+        out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
 
 
 def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the mentions of an exported release, after comparing every file with its check sum.
+    """Yield the mentions of an exported release, after comparing every file with its checksum.
 
-    Titles come back as the tables have them, with blanks, whichever way the lines write them.
+    Titles have spaces, as in the tables, whether the lines have underscores or spaces.
 
     Args:
-        folder: what `export_release` gave.
+        folder: an exported release.
         subset: train, validation or test.
         cut: one snapshot; None for all, oldest first.
 
@@ -86,7 +67,7 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
     wanted = f"{cut}_{subset}.jsonl" if cut else f"_{subset}.jsonl"
     names = [name for name in verified_files(folder) if name.startswith(f"{subset}/") and name.endswith(wanted)]
     if not names:
-        raise SourceError(f"{folder}: holds no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
+        raise SourceError(f"{folder}: has no {subset} of {cut or 'any snapshot'}; expected train, validation or test")
     for name in sorted(names):
         with (folder / name).open(encoding="utf-8") as lines:
             for line in lines:
@@ -121,7 +102,7 @@ def _tokens(row: dict[str, Any], pieces: Pieces) -> dict[str, list[str]]:
 
 
 def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]:
-    """Candidates of a cut with their whole texts."""
+    """The candidates of a cut with their complete texts."""
     files = file_names(store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)]))
     texts = file_names(store.lake.files(PAGE_TEXTS.name))
     with in_memory() as connection:
@@ -138,7 +119,7 @@ def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]
 
 
 def _tokenizer(path: Path) -> Pieces:
-    """Read a tokenizer file; nothing in it is ever run."""
+    """Read a tokenizer file; no code in it is run."""
     try:
         from tokenizers import Tokenizer
         from tokenizers.implementations import BertWordPieceTokenizer  # type: ignore[attr-defined]

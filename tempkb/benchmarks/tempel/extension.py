@@ -1,7 +1,6 @@
-"""A release grows by a snapshot without a change to what is published: a frozen plan, and who fell out of it.
+"""Extends a release by a snapshot without changing what is published, by a frozen plan.
 
-The paper promises extension (appendix A.5); its code has none and would draw
-everything anew.
+The paper promises extension (appendix A.5), but its code would draw everything again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,15 +28,15 @@ def extend_plan(
     before: date,
     reasons: Mapping[int, str],
 ) -> Plan:
-    """Plan an added cut: the frozen continual entities that live, as many new ones as ever, counts as frozen.
+    """Plan an added cut: the frozen continual entities that still exist, as many new ones as before, and equal counts.
 
     Args:
-        connection: with the view `kept` of the cut.
-        design: of the release.
+        connection: a connection with the view `kept` of the cut.
+        design: the release's design.
         frozen: the plan of its base cuts.
         cut: the added snapshot.
-        before: the one before it.
-        reasons: page_id -> why an entity cannot be there, as far as the snapshot tells.
+        before: the snapshot before it.
+        reasons: page_id -> why an entity is missing, as far as the snapshot shows it.
     """
     plan = Plan({category: {} for category in CATEGORIES})
     base = design.snapshots[-1]
@@ -69,7 +68,7 @@ def extend_plan(
 
 
 def shortfall_of(plan: Plan, frozen: Plan, design: Design, cut: date) -> tuple[float, str]:
-    """Return the largest share by which a cut falls short of the frozen plan's last base cut, and of what."""
+    """Return the largest share by which a cut falls short of the frozen plan's last base cut, and a description."""
     base = design.snapshots[-1]
     worst = (0.0, "nothing lacks")
     for key, by_cut in plan.planned.items():
@@ -84,7 +83,7 @@ def shortfall_of(plan: Plan, frozen: Plan, design: Design, cut: date) -> tuple[f
 
 
 def balance(source: Plan, design: Design, cuts: Sequence[date]) -> Plan:
-    """Plan the view over the survivors: continual entities that every cut has, as many new ones, equal counts."""
+    """Plan a balanced release: continual entities of all cuts, the same number of new ones at each, equal counts."""
     plan = Plan({category: {} for category in CATEGORIES}, left_out={})
     dead = {page for _, page in source.left_out}
     alive = {page for page in source.splits["continual"] if page not in dead}
@@ -141,7 +140,7 @@ def renamed(files: Sequence[Path], release: str) -> pa.Table:
 
 
 def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:
-    """The frozen surfaces, and new ones that are near those of one subset alone, or far from all."""
+    """The frozen surfaces, and new ones that are near surfaces of one subset only, or of none."""
     members = {subset: [one for one, where in frozen.items() if where == subset] for subset in SUBSETS}
     grown = dict(frozen)
     for surface in sorted({one.surface for one in surfaces} - frozen.keys()):
@@ -157,7 +156,7 @@ def _grown(surfaces: Sequence[Surface], frozen: Split, design: Design) -> Split:
 def _new(
     connection: duckdb.DuckDBPyConnection, design: Design, frozen: Plan, cut: date, before: date
 ) -> dict[int, Split]:
-    """As many new entities as the base cuts have, as far as there are any."""
+    """As many new entities as the base cuts have, or fewer if there are not enough."""
     base = design.snapshots[-1]
     wanted = sum(1 for n in frozen.planned["new", SUBSETS[0]][base].values() if n)
     taken = frozen.splits["continual"].keys() | frozen.splits["new"].keys()

@@ -1,4 +1,4 @@
-"""A plan as `tempel_plans` keeps it: written once, read back whenever the release grows."""
+"""Writes a plan as rows of `tempel_plans`, and reads it back when the release is extended."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -11,7 +11,7 @@ from tempkb.store.parquet import read_parquet
 
 
 def partition_of(release: str, cut: date) -> str:
-    """The lake's partition of a release and cut."""
+    """Return the partition of a release and cut in the lake."""
     return f"{release}.{cut:%Y-%m-%d}"
 
 

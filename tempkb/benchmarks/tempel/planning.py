@@ -1,7 +1,7 @@
-"""The plan of a release: which entities, which surfaces where, how many mentions at each cut.
+"""Plans a release: its entities, the subsets of their surfaces, and the number of mentions at each cut.
 
-Works on what the filters have kept, cut by cut, in files: entities are taken in
-an order of chance until there are enough, so only those are ever looked at.
+The rows that the filters keep are in files, one per cut. Entities are taken in a
+random order until there are enough, so only these are read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,15 +27,15 @@ Quotas = dict[date, dict[int, int]]
 
 @dataclass
 class Plan:
-    """What a release is to hold.
+    """What a release will contain.
 
     Attributes:
         splits: per category, the surfaces of each entity and their subsets.
-        available, planned: per (category, subset), mentions of each entity at each cut.
-        left_out: (cut, page_id) -> why an entity of the frozen plan is not there.
-        n_common: entities that the filters keep at every base cut.
-        n_born: per base cut, entities that came to be since the one before.
-        n_shared: of these, per base cut, those whose surfaces can be shared among the subsets.
+        available, planned: per (category, subset), numbers of mentions of each entity at each cut.
+        left_out: (cut, page_id) -> why an entity of the frozen plan is missing.
+        n_common: number of entities that the filters keep at every base cut.
+        n_born: per base cut, number of entities that are new since the cut before.
+        n_shared: per base cut, number of these whose surfaces can be divided among the subsets.
     """
 
     splits: dict[str, dict[int, Split]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Plan:
     n_shared: dict[date, int] = field(default_factory=dict)
 
     def assignments(self, cut: date) -> pa.Table:
-        """Which surfaces of which entities count at a cut: page_id, surface, subset, category, quota."""
+        """Return the surfaces to use at a cut, with columns page_id, surface, subset, category and quota."""
         rows = [
             (page, surface, subset, category, self.planned[category, subset][cut][page])
             for category, splits in self.splits.items()
@@ -65,7 +65,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Surface:
-    """A surface of an entity at a cut, with the links and the usable mentions it has."""
+    """A surface of an entity at a cut, with its numbers of links and of usable mentions."""
 
     cut: date
     surface: str
@@ -74,7 +74,7 @@ class Surface:
 
 
 def make_plan(connection: duckdb.DuckDBPyConnection, design: Design) -> Plan:
-    """Plan a release over the view `kept` (what `kept_sql` gave at each cut, with a column `cut`)."""
+    """Plan a release from the view `kept`: the rows of `kept_sql` at each cut, with a column `cut`."""
     plan = Plan()
     plan.splits["continual"] = _continual(connection, design, plan)
     plan.splits["new"], of_cut = _new(connection, design, plan)
@@ -96,7 +96,7 @@ def make_plan(connection: duckdb.DuckDBPyConnection, design: Design) -> Plan:
 
 
 def count_usable(surfaces: Iterable[Surface], split: Mapping[str, str], subset: str) -> dict[date, int]:
-    """Usable mentions of an entity at each cut, of the surfaces that a subset holds."""
+    """Return the number of an entity's usable mentions at each cut, by the surfaces in a subset."""
     counts: dict[date, int] = {}
     for one in surfaces:
         if split.get(one.surface) == subset:
@@ -105,7 +105,7 @@ def count_usable(surfaces: Iterable[Surface], split: Mapping[str, str], subset: 
 
 
 def split_entity(design: Design, page: int, surfaces: Sequence[Surface], cuts: Iterable[date]) -> Split | None:
-    """Share an entity's surfaces among the subsets by the rules of the design; None if that cannot be done."""
+    """Divide an entity's surfaces among the subsets by the rules of the design; None if that is impossible."""
     if design.rules == "paper":
         rows = sorted((one.cut, one.n_links, one.surface) for one in surfaces)
         return split_greedily([(cut, surface) for cut, _, surface in rows], cuts, design.ed_men_subsets)
@@ -116,10 +116,10 @@ def split_entity(design: Design, page: int, surfaces: Sequence[Surface], cuts: I
 
 
 def _continual(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan) -> dict[int, Split]:
-    """The first entities, in an order of chance, that stand at every cut and whose surfaces can be shared.
+    """The first entities, in random order, that are kept at every cut and whose surfaces can be divided.
 
-    What is new at the first snapshot stands at all of them, too; it counts as new.
-    By the paper's rule it is continual if chance takes it first.
+    An entity that is new at the first snapshot is kept at all cuts too, and counts as new. By the paper's rule it is
+    continual if it is drawn first.
     """
     begin = midnight(design.new_since(design.snapshots[0]))
     older = "true" if design.rules == "paper" else "min(article_since) < $begin"
@@ -140,7 +140,7 @@ def _continual(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan
 
 
 def _new(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan) -> tuple[dict[int, Split], dict[int, date]]:
-    """Entities that came to be since the cut before, as many at each cut; and the cut of each."""
+    """The entities that are new since the cut before, the same number at each cut, and the cut of each."""
     taken = set(plan.splits["continual"])
     splits: dict[date, dict[int, Split]] = {}
     for cut in design.snapshots:
@@ -161,7 +161,7 @@ def _new(connection: duckdb.DuckDBPyConnection, design: Design, plan: Plan) -> t
 
 
 def new_pages(connection: duckdb.DuckDBPyConnection, design: Design, cut: date, since: date) -> list[int]:
-    """Entities of a cut that were no article before `since`; by the paper's rule, whose page is younger than that."""
+    """Return the entities of a cut that became articles on or after `since`; by the paper's rule, the younger pages."""
     born = (
         "page_created_at > $since"
         if design.rules == "paper"
@@ -172,14 +172,14 @@ def new_pages(connection: duckdb.DuckDBPyConnection, design: Design, cut: date, 
 
 
 def midnight(day: date) -> datetime:
-    """The first instant of a day, UTC."""
+    """Return the first instant of a day in UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def surfaces_of(
     connection: duckdb.DuckDBPyConnection, pages: Sequence[int], cut: date | None = None
 ) -> Iterator[tuple[int, list[Surface]]]:
-    """Yield the kept surfaces of some entities, at all cuts or at one."""
+    """Yield (page_id, its kept surfaces) for some entities, at all cuts or at one."""
     found: dict[int, list[Surface]] = {page: [] for page in pages}
     rows = connection.execute(
         """

@@ -1,4 +1,4 @@
-"""Pictures of a release for the metadata of a run: figures 3, 4c, 6 and 7 of the paper."""
+"""Draws figures 3, 4c, 6 and 7 of the paper for the metadata of a run."""
 
 import base64
 import io
@@ -47,7 +47,7 @@ def _lines(axes: Any, rows: Sequence[Mapping[str, Any]], figure: str, title: str
 
 
 def _filters(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """For the last snapshot: the share of mentions each filter drops, alone and in its place."""
+    """The share of the last snapshot's mentions that each filter drops, alone and in the order of the filters."""
     found: defaultdict[str, dict[str, float]] = defaultdict(dict)
     last = max((row["cut"] for row in rows if row["figure"] == "figure_6"), default=None)
     for row in rows:
@@ -70,7 +70,7 @@ def _filters(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _distribution(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Entities with at most so many training mentions, a line per snapshot: they should lie on one another."""
+    """Number of entities by their training mentions, one line per snapshot; the lines should coincide."""
     lines: defaultdict[Any, list[tuple[int, float]]] = defaultdict(list)
     for row in rows:
         if row["figure"] == "figure_7" and row["series"] == "continual train":

@@ -1,7 +1,7 @@
-"""How many mentions of each entity a snapshot gets, so that all snapshots are alike. Pure.
+"""Sets how many mentions of each entity a snapshot gets, so that all snapshots have equal distributions. Pure.
 
-Entities are compared by rank, not by identity: the entity with most mentions of
-one snapshot with that of another (section 3.1; the paper's figure 7).
+Entities are compared by rank and not by identity: the entity with the most mentions
+at one snapshot is compared with the one at another (section 3.1 and figure 7 of the paper).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ Counts = Mapping[int, int]
 def equalise(counts: Mapping[date, Counts], seed: int, subset: str) -> dict[date, dict[int, int]]:
     """Lower the counts of the richer snapshots to the total of the poorest.
 
-    In each, an entity can lose what it has beyond the entity of its rank in the
-    poorest snapshot; which of these surplus mentions go is drawn without putting
-    back. So no entity falls below the smaller of the two.
+    An entity can lose only the mentions that it has more than the entity of the same
+    rank at the poorest snapshot. Which of these are removed is drawn without
+    replacement. So no entity falls below the smaller of the two counts.
 
     Args:
-        counts: per cut, as many entities in each.
-        seed: what is drawn depends on it,
-        subset: and on this.
+        counts: counts per cut, with the same number of entities at each.
+        seed: the seed of the draw.
+        subset: the name of the subset, also part of the draw.
     """
     poorest = min(counts, key=lambda cut: (sum(counts[cut].values()), cut))
     curve = sorted(counts[poorest].values(), reverse=True)
@@ -31,7 +31,7 @@ def equalise(counts: Mapping[date, Counts], seed: int, subset: str) -> dict[date
 
 
 def lower_to(own: Counts, curve: Sequence[int], seed: int, subset: str, cut: date) -> dict[int, int]:
-    """Lower the counts of a snapshot to the sum of `curve`, a falling row of counts by rank."""
+    """Lower the counts of a snapshot to the sum of `curve`, which has falling counts by rank."""
     surplus = sum(own.values()) - sum(curve)
     lowered = dict(own)
     if surplus <= 0:
@@ -47,9 +47,10 @@ def lower_to(own: Counts, curve: Sequence[int], seed: int, subset: str, cut: dat
 
 
 def fill_to(own: Counts, curve: Sequence[int], seed: int, subset: str, cut: date) -> dict[int, int]:
-    """Come as near to `curve` as a snapshot can: the entity of each rank gets its count, what lacks goes to the others.
+    """Fill a snapshot up to `curve` as far as possible: each rank gets its count, and shortfalls go to other entities.
 
-    For an extension: the curve is frozen, and a snapshot may have less here and more there.
+    This is for an extension, whose curve is frozen. Its snapshot may have fewer mentions of some entities and more of
+    others.
     """
     order = ranked(own, seed)
     filled = {page: min(own[page], curve[rank] if rank < len(curve) else 0) for rank, page in enumerate(order)}
@@ -65,5 +66,5 @@ def fill_to(own: Counts, curve: Sequence[int], seed: int, subset: str, cut: date
 
 
 def ranked(counts: Counts, seed: int) -> list[int]:
-    """Entities by falling count; of equals the seed decides."""
+    """Return the entities by falling count; ties are broken by the seed."""
     return sorted(counts, key=lambda page: (-counts[page], draw(seed, "rank", page)))

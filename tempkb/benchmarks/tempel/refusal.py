@@ -1,4 +1,4 @@
-"""Why a design cannot be met, in words and numbers: what each filter has left, and which one took most. Pure."""
+"""Explains why a design cannot be met: what each filter left, and which one removed most. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,31 +16,31 @@ _OTHER_ADVICE = {
 
 @dataclass(frozen=True)
 class Left:
-    """What a step has left.
+    """The numbers that a step of the selection left.
 
     Attributes:
         step: hyperparameter or filter.
-        told: the step in words.
-        entities: distinct target pages.
-        surfaces: pairs of surface and target; None when the step looks at entities only.
-        mentions: of these surfaces; None likewise.
+        description: the step in words.
+        entities: number of distinct target pages.
+        surfaces: number of pairs of surface and target; None if the step is about entities only.
+        mentions: number of mentions with these surfaces; None likewise.
     """
 
     step: str
-    told: str
+    description: str
     entities: int
     surfaces: int | None = None
     mentions: int | None = None
 
 
 def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) -> str:
-    """Say what each step has left of the mentions that a snapshot offers, which took most, and what to change.
+    """Return the message of a refusal: what each step left, which one removed most, and what to change.
 
     Args:
-        design: that cannot be met.
-        preset: it began with; never advised again.
-        poorest: the snapshot that the counts are of.
-        steps: in order, what is offered first.
+        design: the design that cannot be met.
+        preset: the preset that it began with, which is not recommended again.
+        poorest: the snapshot that was counted.
+        steps: the steps in order; the first is what is offered.
     """
     taken = [before.entities - after.entities for before, after in zip(steps, steps[1:], strict=False)]
     lines = [
@@ -53,7 +53,8 @@ def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) ->
     at = taken.index(max(taken)) + 1
     most = steps[at]
     lines.append(
-        f"{most.told} took most: {taken[at - 1]:,} of {steps[at - 1].entities:,} entities. {_advice(most.step, design)}"
+        f"{most.description} removed most: {taken[at - 1]:,} of {steps[at - 1].entities:,} entities. "
+        f"{_advice(most.step, design)}"
         + ("" if preset == "small" else ", or begin with --preset small, which has low thresholds")
     )
     return "\n".join(lines)
@@ -62,9 +63,9 @@ def refusal(design: Design, preset: str, poorest: str, steps: Sequence[Left]) ->
 def _lines(steps: Sequence[Left]) -> list[str]:
     """The steps as aligned lines."""
     heads = ("left by", "mentions", "surfaces", "entities")
-    rows = [heads, *((one.told, _n(one.mentions), _n(one.surfaces), _n(one.entities)) for one in steps)]
+    rows = [heads, *((one.description, _n(one.mentions), _n(one.surfaces), _n(one.entities)) for one in steps)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
-    return [f"  {told:<{widths[0]}}  {m:>{widths[1]}}  {s:>{widths[2]}}  {e:>{widths[3]}}" for told, m, s, e in rows]
+    return [f"  {step:<{widths[0]}}  {m:>{widths[1]}}  {s:>{widths[2]}}  {e:>{widths[3]}}" for step, m, s, e in rows]
 
 
 def _n(number: int | None) -> str:

@@ -1,4 +1,4 @@
-"""From a plan to the mentions themselves, and the pool of candidates. SQL over the lake, contexts in Python."""
+"""Chooses the mentions of a plan, and the pool of candidates: SQL over the lake, contexts in Python."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ def choose_mentions(
     """Yield the rows of `tempel_mentions` for a cut, in key order.
 
     Needs the table `usable`, the views `kept` (of this cut), `snapshot` and `texts`,
-    and the registered table `assigned`. An entity's quota goes round its surfaces,
-    a surface's share round the articles that use it, so no surface or article
-    stands for all.
+    and the registered table `assigned`. An entity's quota is filled from its
+    surfaces in turn, and a surface's share from the articles in turn, so that no
+    single surface or article dominates.
 
-    Only surfaces that the filters kept at this cut are numbered, since the plan
-    counted these alone: a surface of the entity that passes at another cut only
-    has no share in the quota. The joins behind the numbering add columns and
-    lose no row; `usable` and `kept` hold only what they find.
+    Only surfaces that the filters keep at this cut are numbered, because the plan
+    counted only these; a surface that passes at another cut only has no share in
+    the quota. The joins after the numbering add columns and lose no row, because
+    `usable` and `kept` contain only rows that they find.
     """
     query = f"""
         WITH offered AS (
@@ -96,7 +96,7 @@ def choose_mentions(
 
 
 def _with_texts(rows: pa.Table, design: Design, cut: date) -> pa.Table:
-    """Add what is computed from texts: contexts, the target's first words, distances, overlap types."""
+    """Add the columns that are computed from texts: contexts, the target's first words, distances, overlap types."""
     mentions, titles = rows["mention"].to_pylist(), rows["target_title"].to_pylist()
     anchors = rows["anchor_text"].to_pylist()
     spans = list(zip(rows["start_char"].to_pylist(), rows["end_char"].to_pylist(), strict=True))
@@ -131,12 +131,12 @@ def _with_texts(rows: pa.Table, design: Design, cut: date) -> pa.Table:
 
 
 def words_before(text: str, end: int, n: int) -> str:
-    """The last `n` words of text[:end], with the white space between and behind them.
+    """Return the last `n` words of text[:end], with the white space between and after them.
 
     >>> words_before("one two three host", 14, 2)
     'two three '
     """
-    # Words are short: a piece of the text is enough, unless somebody wrote without blanks.
+    # Words are short, so a piece of the text is enough, unless there is no white space.
     begin = max(0, end - 24 * n)
     piece = text[begin:end]
     starts = [word.start() for word in words_in(piece)]
@@ -147,12 +147,12 @@ def words_before(text: str, end: int, n: int) -> str:
 
 
 def words_behind(text: str, start: int, n: int) -> str:
-    """The first `n` words of text[start:], with the white space before and between them.
+    """Return the first `n` words of text[start:], with the white space before and between them.
 
     >>> words_behind("host one two three", 4, 2)
     ' one two'
     """
-    # As above: a piece is enough if it holds one word more.
+    # A piece is enough if it contains one word more than wanted.
     for piece in (text[start : start + 24 * n], text[start:]):
         end = 0
         for number, word in enumerate(words_in(piece)):
@@ -163,9 +163,9 @@ def words_behind(text: str, start: int, n: int) -> str:
 
 
 def pool_sql(design: Design, release: str) -> str:
-    """The rows of `tempel_entities` for a cut: needs the views `snapshot` and `texts`, `of_plan` and `list_pages`."""
+    """Return the SQL for the rows of `tempel_entities`; it needs `snapshot`, `texts`, `of_plan` and `list_pages`."""
     is_paper = design.rules == "paper"
-    # The released pools hold lists, disambiguations and what was a redirect once; all need an item.
+    # The released pools contain lists, disambiguation pages and former redirects; all of them have an item.
     where = "entity_id IS NOT NULL" if is_paper else "NOT is_list AND NOT is_disambiguation"
     return f"""
         WITH article AS (

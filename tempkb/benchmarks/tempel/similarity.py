@@ -1,4 +1,4 @@
-"""How alike a surface and a title are: edit distances and overlap types. Pure."""
+"""Compares surfaces and titles: edit distances and overlap types. Pure."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _QUOTES = ('"', "'")
 
 
 def normalised_distance(left: str, right: str) -> float:
-    """Levenshtein distance over the length of the longer string; 0 for two empty ones.
+    """Return the Levenshtein distance divided by the length of the longer string; 0 for two empty strings.
 
     >>> round(normalised_distance("host", "sacramental bread"), 4)
     0.9412
@@ -22,7 +22,7 @@ def normalised_distance(left: str, right: str) -> float:
 
 
 def normalised_distances(left: Sequence[str], right: Sequence[str]) -> npt.NDArray[np.float64]:
-    """`normalised_distance` of each pair: float64 [pairs]."""
+    """Return the `normalised_distance` of each pair: float64 [pairs]."""
     if not left:
         return np.zeros(0)
     distances = cpdist(left, right, scorer=Levenshtein.distance, dtype=np.int32).astype(np.float64)
@@ -31,7 +31,7 @@ def normalised_distances(left: Sequence[str], right: Sequence[str]) -> npt.NDArr
 
 
 def bare_surface(surface: str) -> str:
-    """The surface without quotation marks around it, in lower case.
+    """Return the surface without quotation marks around it, in lower case.
 
     >>> bare_surface('"Up"')
     'up'
@@ -42,7 +42,7 @@ def bare_surface(surface: str) -> str:
 
 
 def bare_title(title: str) -> str:
-    """The title without a parenthesis at its end, in lower case.
+    """Return the title without a parenthesis at its end, in lower case.
 
     >>> bare_title("Mercury (planet)")
     'mercury'
@@ -54,11 +54,11 @@ def bare_title(title: str) -> str:
 
 
 def overlap_type(surface: str, title: str) -> str:
-    """How a surface overlaps a title: the types of Logeswaran et al. (2019), symmetric as in TempEL's code.
+    """Return how a surface overlaps a title: the types of Logeswaran et al. (2019), symmetric as in TempEL's code.
 
-    The whole title is HIGH_OVERLAP; all but its parenthesis MULTIPLE_CATEGORIES;
-    either one inside the other, at the bounds of words, AMBIGUOUS_SUBSTRING; else
-    LOW_OVERLAP.
+    HIGH_OVERLAP means the whole title, MULTIPLE_CATEGORIES the title without its
+    parenthesis, AMBIGUOUS_SUBSTRING that one contains the other at word boundaries,
+    and LOW_OVERLAP everything else.
 
     >>> overlap_type("COVID-19 pandemic", "COVID-19 pandemic in Portland, Oregon")
     'AMBIGUOUS_SUBSTRING'
@@ -66,13 +66,13 @@ def overlap_type(surface: str, title: str) -> str:
     mention, phrase = bare_surface(surface), bare_title(title)
     if mention == phrase:
         return HIGH if phrase == title.lower() else CATEGORIES
-    if _stands_in(mention, phrase) or _stands_in(phrase, mention):
+    if _is_within(mention, phrase) or _is_within(phrase, mention):
         return SUBSTRING
     return LOW
 
 
-def _stands_in(part: str, whole: str) -> bool:
-    """Does the first occurrence of `part` in `whole` begin and end at a bound of words?"""
+def _is_within(part: str, whole: str) -> bool:
+    """Return whether the first occurrence of `part` in `whole` begins and ends at a word boundary."""
     at = whole.find(part)
     if at < 0 or not part:
         return False

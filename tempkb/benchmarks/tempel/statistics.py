@@ -1,4 +1,4 @@
-"""The paper's table 1 and figures 3a-c, 4c, 6 and 7, as rows. SQL where rows are counted, Python where words are."""
+"""Computes the paper's table 1 and figures 3a-c, 4c, 6 and 7 as rows. SQL counts rows, Python counts words."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ import duckdb
 from tempkb.benchmarks.tempel.similarity import normalised_distance
 from tempkb.wikitext.counting import split_words
 
-# Edit distance grows with the square of the text: this many words of each page are compared (figure 3b).
+# The time of an edit distance grows with the square of the text, so only this many words are compared (figure 3b).
 WORDS_COMPARED = 200
 PAIRS_TO_READ = 100
 _BATCH_ROWS = 1 << 11
@@ -28,11 +28,11 @@ def figures_of(
     """Yield the rows of `tempel_statistics`.
 
     Args:
-        connection: with the views `release_mentions`, `release_entities` and `texts`.
-        wiki: goes into each row,
-        release: and so does this.
-        cuts: snapshots, oldest first.
-        filters: per cut what each filter dropped, in surfaces of entities and in mentions.
+        connection: a connection with the views `release_mentions`, `release_entities` and `texts`.
+        wiki: the wiki, for each row.
+        release: the release's name, for each row.
+        cuts: the snapshots, oldest first.
+        filters: the result of `filter_counts` for each cut.
     """
 
     def row(figure: str, cut: date, series: str, label: str, value: float) -> Row:
@@ -77,10 +77,10 @@ def figures_of(
             yield row(figure, cut, series, label, value)
 
 
-_Told = tuple[str, date, str, str, float]
+_Value = tuple[str, date, str, str, float]
 
 
-def _drift_of_texts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date]) -> Iterator[_Told]:
+def _drift_of_texts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date]) -> Iterator[_Value]:
     """Figures 3a and 3b: how the pages of continual entities drift from their first snapshot."""
     query = """
         SELECT entity.page_id, entity.cut, entity.title, texts.text
@@ -111,7 +111,7 @@ def _drift_of_texts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date])
         yield "drift", cuts[-1], "lowest overlap of first and last snapshot", name, overlap
 
 
-def _drift_of_contexts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date]) -> Iterator[_Told]:
+def _drift_of_contexts(connection: duckdb.DuckDBPyConnection, cuts: Sequence[date]) -> Iterator[_Value]:
     """Figure 3c: how the words around the mentions of continual entities drift from the first snapshot."""
     query = """
         SELECT target_page_id, cut, context_left, context_right FROM release_mentions
@@ -146,7 +146,7 @@ def _vocabulary(contexts: Sequence[tuple[list[str], list[str]]], half: int) -> l
 
 
 def jaccard(left: Sequence[str], right: Sequence[str]) -> float:
-    """Jaccard overlap of two vocabularies; 1 for two empty ones.
+    """Return the Jaccard overlap of two vocabularies; 1 for two empty ones.
 
     >>> jaccard(["a", "b"], ["b", "c"])
     0.3333333333333333
@@ -156,7 +156,7 @@ def jaccard(left: Sequence[str], right: Sequence[str]) -> float:
 
 
 def _by_first(connection: duckdb.DuckDBPyConnection, query: str) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
-    """Yield the rows of a query in groups of equal first column, a group in memory at a time."""
+    """Yield the rows of a query in groups with an equal first column; one group is in memory at a time."""
     held: list[tuple[Any, ...]] = []
     current: int | None = None
     for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):

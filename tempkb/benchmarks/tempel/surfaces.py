@@ -1,7 +1,7 @@
-"""Which of an entity's surfaces go to train, validation and test, so that no one can learn the pairs by heart. Pure.
+"""Divides an entity's surfaces among train, validation and test, so that models cannot memorise the pairs. Pure.
 
-Surfaces of one entity in different subsets are at least `ed_men_subsets` apart
-(section 3.1 of the paper), over all snapshots of a release.
+Surfaces of one entity in different subsets have an edit distance of at least
+`ed_men_subsets` (section 3.1 of the paper), over all snapshots of a release.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,18 +21,19 @@ Cuts = frozenset[date]
 def split_surfaces(
     surfaces: Mapping[str, Cuts], cuts: Iterable[date], threshold: float, seed: int, entity: int
 ) -> dict[str, str] | None:
-    """Share an entity's surfaces among the subsets; None if some subset would be empty at some cut.
+    """Divide an entity's surfaces among the subsets; None if some subset would be empty at some cut.
 
-    Surfaces that are nearer than the threshold, directly or through others, stay
-    together. A group goes where most cuts still lack a surface, then where there
-    are fewest; the groups that stand at most cuts go first.
+    Surfaces that are nearer than the threshold, directly or through others, form a
+    group and stay together. A group goes to the subset that lacks a surface at most
+    of its cuts, then to the one with the fewest surfaces. Groups that occur at the
+    most cuts are placed first.
 
     Args:
         surfaces: surface -> cuts at which it has mentions of the entity.
-        cuts: at which each subset needs one.
+        cuts: the cuts at which each subset needs a surface.
         threshold: normalised edit distance.
-        seed: decides among equals,
-        entity: together with this.
+        seed: breaks ties, together with `entity`.
+        entity: the entity's page number.
     """
     wanted = frozenset(cuts)
     groups = near_groups(sorted(surfaces), threshold)
@@ -50,15 +51,16 @@ def split_surfaces(
 
 
 def split_greedily(rows: Sequence[tuple[date, str]], cuts: Iterable[date], threshold: float) -> dict[str, str] | None:
-    """Share an entity's surfaces as TempEL's code does; None if some subset would be empty at some cut.
+    """Divide an entity's surfaces as TempEL's code does; None if some subset would be empty at some cut.
 
-    One after another: near a surface of one subset, into that; near none, where
-    fewest are; near several, dropped. Of equal subsets train, validation, test
-    decide, where the code's order changed from run to run.
+    Surfaces are placed one after another: into the subset that has a near surface,
+    or, if none has, into the one with the fewest. A surface near several subsets is
+    dropped. Ties are broken by the order train, validation, test; in TempEL's code
+    this order changes from run to run.
 
     Args:
         rows: (cut, surface), by cut and then by rising number of links.
-        cuts: at which each subset needs one.
+        cuts: the cuts at which each subset needs a surface.
         threshold: normalised edit distance.
     """
     members: dict[str, list[str]] = {subset: [] for subset in SUBSETS}
@@ -80,14 +82,14 @@ def split_greedily(rows: Sequence[tuple[date, str]], cuts: Iterable[date], thres
 
 
 def nearby_subsets(surface: str, members: Mapping[str, Sequence[str]], threshold: float) -> list[str]:
-    """The subsets that hold a surface nearer than the threshold."""
+    """Return the subsets that contain a surface nearer than the threshold."""
     return [
         subset for subset in SUBSETS if any(normalised_distance(surface, one) < threshold for one in members[subset])
     ]
 
 
 def near_groups(surfaces: Sequence[str], threshold: float) -> list[list[str]]:
-    """Group surfaces by single linkage: who is nearer than the threshold to anyone of a group belongs to it.
+    """Group surfaces by single linkage: a surface joins a group if it is nearer than the threshold to any member.
 
     >>> near_groups(["host", "hosts", "wafer"], 0.25)
     [['host', 'hosts'], ['wafer']]

@@ -1,1 +1,1 @@
-"""TempLAMA: which fact held in which year."""
+"""TempLAMA: queries about facts by year (Dhingra et al., 2022)."""

@@ -1,7 +1,7 @@
-"""TempLAMA's questions about the future (section 5, table 9), with their closed sets of answers. Pure.
+"""TempLAMA's queries about the future (section 5, table 9), with their closed sets of answers. Pure.
 
-A model that knows how the world changes should be less sure of what changes often,
-and the less sure the farther ahead.
+A model that knows how the world changes should be less certain about facts that change
+often, and less certain the farther they are in the future.
 """
 
 import tomllib
@@ -16,7 +16,7 @@ def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
     """Return the rows of `future_relation_queries` for a release, in key order."""
     sets = _answer_sets()
     groups = tomllib.loads(_HERE.with_name("future_relations.toml").read_text("utf-8"))["queries"]
-    asked = [(query, group) for group in groups for query in group["queries"]]
+    queries = [(query, group) for group in groups for query in group["queries"]]
     return [
         {
             "wiki": wiki,
@@ -31,7 +31,7 @@ def future_relation_rows(wiki: str, release: str) -> list[dict[str, Any]]:
                 for one in sets[group["answer_set"]]["answers"]
             ],
         }
-        for number, (query, group) in enumerate(asked, 1)
+        for number, (query, group) in enumerate(queries, 1)
     ]
 
 

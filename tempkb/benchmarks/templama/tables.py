@@ -1,14 +1,13 @@
-"""Tables of the room: TempLAMA's queries by year, and the queries about the future of its table 9."""
-
-import pyarrow as pa
+"""Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
 
 from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE
 from tempkb.dumps.tables import WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import INT16, STRING, list_of
 
 TEMPLAMA_QUERIES = Table(
     name="templama_queries",
-    meaning="TempLAMA: for each subject, relation and year (or other window) the question and all its answers.",
+    meaning="The queries of TempLAMA: one for each subject, relation and year (or other window), with all its answers.",
     columns=QUERY_COLUMNS,
     key=("query_id",),
     family=Family.RELEASE,
@@ -20,16 +19,16 @@ TEMPLAMA_QUERIES = Table(
 
 FUTURE_RELATION_QUERIES = Table(
     name="future_relation_queries",
-    meaning="TempLAMA's table 9: 86 questions about the future with a closed set of answers, by how often they change.",
+    meaning="TempLAMA's table 9: 86 queries about the future with a closed set of answers, by how often they change.",
     columns=(
         WIKI,
         RELEASE,
-        Column("query_no", pa.int16(), "place in table 9, from 1"),
-        Column("query", pa.string(), "the question: _X_ stands for the answer"),
-        Column("change_class", pa.string(), "frequent, rare or never: how often the answer changes"),
-        Column("answer_set", pa.string(), "us_city (the 200 largest) or country (the 249 of ISO 3166-1)"),
-        Column("answer_set_source", pa.string(), "library and version that the set was made from"),
-        Column("answers", pa.list_(ANSWER), "the set: entity_id is a GeoNames number or an ISO code"),
+        Column("query_no", INT16, "number of the query in table 9, from 1"),
+        Column("query", STRING, "text of the query, with _X_ in place of the answer"),
+        Column("change_class", STRING, "frequent, rare or never: how often the answer changes"),
+        Column("answer_set", STRING, "us_city (the 200 largest cities) or country (the 249 of ISO 3166-1)"),
+        Column("answer_set_source", STRING, "library and version from which the set was made"),
+        Column("answers", list_of(ANSWER), "all possible answers; entity_id is a GeoNames number or an ISO code"),
     ),
     key=("query_no",),
     family=Family.RELEASE,
@@ -38,10 +37,10 @@ FUTURE_RELATION_QUERIES = Table(
     rules=(
         Rule(
             "known_words",
-            "classes and sets are known ones",
+            "classes and sets have known values",
             "change_class NOT IN ('frequent', 'rare', 'never') OR answer_set NOT IN ('us_city', 'country')",
         ),
-        Rule("is_a_question", "a query has one blank", "len(string_split(query, '_X_')) <> 2"),
+        Rule("is_a_question", "a query has one _X_", "len(string_split(query, '_X_')) <> 2"),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Named questions: the paper's table 8 for any wiki and period."""
+"""Declares the views of TempLAMA: the paper's table 8 for any wiki and period, and the sizes of the splits."""
 
 from tempkb.benchmarks.fact_queries.views import shares_of_splits
 from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
@@ -6,7 +6,7 @@ from tempkb.store.tables import View
 
 RELATIONS = View(
     name="templama_relations",
-    meaning="Table 8: queries by relation, with a question of each.",
+    meaning="The paper's table 8: the number of queries by relation, with an example of each.",
     query="""
     SELECT release, relation, count(*) AS n_queries, count(DISTINCT subject_id) AS n_subjects,
            arg_min(query, (window_start, query_id)) AS such_as

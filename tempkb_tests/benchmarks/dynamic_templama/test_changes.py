@@ -3,13 +3,14 @@
 Changes by handover are in `test_handovers.py`.
 """
 
-import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from tempkb.benchmarks.checks import checks_of_benchmark
+from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING
-from tempkb.benchmarks.dynamic_templama.released_changes import Asked, count_changes, released_changes
+from tempkb.benchmarks.dynamic_templama.released_changes import Query, count_changes, released_changes
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.checking import (
     IN_TWO_SPLITS,
@@ -18,6 +19,7 @@ from tempkb.benchmarks.fact_queries.checking import (
     UNKNOWN_STATEMENTS,
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
+from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
@@ -66,7 +68,7 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
         "2019-11-01": {"Moss": ("new", "extended", ["Reed"])},
     }
     # The released rule, by quarter: what is there is unchanged, what came is updated, who left is told nowhere.
-    quarters = {when: Asked("Ada", found) for (_, when), found in answers(store, release=ours.name).items()}
+    quarters = {when: Query("Ada", found) for (_, when), found in answers(store, release=ours.name).items()}
     told = [
         (change, asked.answers[at])
         for change, asked, at in released_changes([quarters["2019-Q3"]], [quarters["2019-Q4"]])
@@ -134,8 +136,8 @@ def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
 
 
 def test_the_released_rule_goes_by_text_and_name():
-    before = [Asked("Ada", ["Reed"], 1), Asked("Ada", ["Salt"], 2), Asked("Ben", ["Reed", "Reed"], 3)]
-    now = [Asked("Ada", ["Salt"], 2), Asked("Cem", ["Moss", "Reed"], 4)]
+    before = [Query("Ada", ["Reed"], 1), Query("Ada", ["Salt"], 2), Query("Ben", ["Reed", "Reed"], 3)]
+    now = [Query("Ada", ["Salt"], 2), Query("Cem", ["Moss", "Reed"], 4)]
     found = [(change, asked.source, at) for change, asked, at in released_changes(before, now)]
     # The first query of the text Ada counts for both, so Salt, unchanged by number, is updated.
     assert found == [("updated", 2, 0), ("new", 4, 0), ("new", 4, 1), ("deleted", 3, 0), ("deleted", 3, 1)]
@@ -242,14 +244,12 @@ def test_spells_that_touch_are_noticed(built):
 
 
 def test_checks_are_asset_checks():
-    from tempkb.benchmarks.dynamic_templama import checks
-    from tempkb.benchmarks.templama import checks as of_years
-
     names = {
         key.name
-        for module in (checks, of_years)
-        for one in dg.load_asset_checks_from_modules([module])
+        for benchmark in (TEMPLAMA, DYNAMIC_TEMPLAMA)
+        for one in checks_of_benchmark(benchmark)
         for key in one.check_keys
+        if not key.asset_key.path[-1].startswith("fact_")
     }
     assert names == {
         "answers_hold_in_their_windows",

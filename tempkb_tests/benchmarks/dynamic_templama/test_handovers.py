@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING, HALF_PAIRS, NOT_NEAREST
-from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES
+from tempkb.benchmarks.dynamic_templama.checking import DISAGREEING, HALF_PAIRS, NOT_NEAREST, OF_CHANGES
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.promises import require

@@ -138,10 +138,11 @@ def test_tokens_and_what_they_lose(store, tmp_path):
     folder = tmp_path / "words"
     folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
-    from tempkb.benchmarks.fact_queries import releases
+    from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
+    from tempkb.benchmarks.releases import load
 
     (name,) = store.read("fact_releases")["release"].to_pylist()
-    made = releases.load(store.home, name)
+    made = load(store.home, DYNAMIC_TEMPLAMA, name)
     count_tokens(store, made, folder / "tokenizer.json")
     found = [(row["tokenizer"], row["label"], row["n_tokens"]) for row in store.read("answer_tokens").to_pylist()]
     # With the blank before it, as within a sentence.

@@ -10,14 +10,16 @@ import pytest
 import tempkb
 from tempkb.api import open_store
 from tempkb.benchmarks import withdrawal
-from tempkb.benchmarks.ecbd import building, checking, releases
-from tempkb.benchmarks.ecbd.building import build_release
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.ecbd import building, checking
+from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.exporting import export_ecbd
 from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_records
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
-from tempkb.benchmarks.export import verified_files
+from tempkb.benchmarks.export_folder import verified_files
+from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
@@ -163,9 +165,14 @@ def store(demo_home, tmp_path, monkeypatch):
 
 def make(store, name: str, preset: str = "small", windows: str = STUDY, cut: str = "2024-01-01", **changes: str):
     design = make_design(preset, windows, cut, "wikidatawiki-20240101", "3", {"min_words": "100", **changes})
-    release = releases.Release(name, preset, design)
-    releases.keep(store.home, release)
-    return build_release(store, release, lambda _line: None, lambda _line: None)
+    release = create(store.home, ECBD, preset, design, name)
+    keep(store.home, release)
+    build_release(store, ECBD, release, lambda _line: None)
+    return versions_of(store, name)
+
+
+def versions_of(store, name):
+    return {table.name: store.lake.current(table.name, name) for table in TABLES}
 
 
 def content(versions):
@@ -174,11 +181,13 @@ def content(versions):
 
 def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     before = {table.name: store.lake.current(table.name, NAME) for table in TABLES}
-    standing = build_release(store, releases.load(store.home, NAME), lambda _line: None, pytest.fail)
+    assert build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None) == []
+    standing = versions_of(store, NAME)
     assert content(standing) == {name: one.version for name, one in before.items()}
     for table in TABLES:
         shutil.rmtree(store.home.lake / table.name)
-    again = build_release(store, releases.load(store.home, NAME), lambda _line: None, lambda _line: None)
+    build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None)
+    again = versions_of(store, NAME)
     assert content(again) == {name: one.version for name, one in before.items()}
 
 
@@ -294,7 +303,7 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(store, changes, erro
 
 
 def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
-    target = export_ecbd(store, releases.load(store.home, NAME), tmp_path / "exports")
+    target = export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path / "exports")
     files = verified_files(target)
     items = store.read("ecbd_cloze", release=NAME).to_pylist()
     nine = [one for name in files if "_spans_" in name for one in read_records(target / name, cloze_record)]

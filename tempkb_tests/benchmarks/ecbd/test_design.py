@@ -8,6 +8,7 @@ from tempkb.benchmarks.ecbd.design import PRESETS, from_json, make_design
 from tempkb.benchmarks.ecbd.entities import origin_window
 from tempkb.benchmarks.ecbd.knowledge import seen, seen_sql
 from tempkb.benchmarks.ecbd.popular import read_page_ids
+from tempkb.benchmarks.releases import default_name
 from tempkb.errors import DesignError, SettingsError
 from tempkb.store.memory import in_memory
 from tempkb.windows import Granularity
@@ -47,7 +48,7 @@ def test_changes_are_read_by_kind():
     made = design(min_words="300", redirect_names="true", risky_share="0.01", origin_granularity="month")
     assert (made.min_words, made.redirect_names, made.risky_share) == (300, True, 0.01)
     assert made.origin_granularity is Granularity.MONTH
-    assert made.name() != design().name()
+    assert default_name("ecbd", made) != default_name("ecbd", design())
 
 
 @pytest.mark.parametrize(
@@ -76,10 +77,12 @@ def test_studies_and_sources_must_fit():
     with pytest.raises(SettingsError, match="does not come after"):
         make_design("tempkb", "2024-01-01..2021-01-01", "2024-01-01", "d")
     with pytest.raises(
-        DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and know of nothing"
+        DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and contain nothing"
     ):
         make_design("tempkb", STUDY, "2021-01-01", "d")
-    with pytest.raises(DesignError, match="dump_id: no Wikidata dump tells origins, and no popular pages"):
+    with pytest.raises(
+        DesignError, match="dump_id: there is no Wikidata dump with origins, and there are no popular pages"
+    ):
         make_design("tempkb", STUDY, "2024-01-01")
     assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
     assert make_design("tempkb", STUDY, "2014-12-01", popular="3").cut == date(2014, 12, 1)  # no study without a dump

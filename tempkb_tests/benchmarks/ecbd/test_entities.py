@@ -200,7 +200,7 @@ def test_without_any_item_there_is_no_release_of_popular_pages_in_silence(connec
     """Eleven items have an origin, and the articles are there, but nothing tells which article is whose."""
     day = (date(2021, 5, 4), date(2021, 5, 5))
     world(connection, [page(1, None), page(2, None)], [born("Q1", *day)])
-    words = r"none of the 2 articles has a Wikidata item.*No page_props.*no site link.*tempkb build.*--dump-id none"
+    words = r"none of the 2 articles has a Wikidata item.*no page_props.*no site link.*tempkb build.*--dump-id none"
     with pytest.raises(DesignError, match=words):
         chosen(connection, popular=5)
     wiki(other := duckdb.connect(), [page(1, None), page(2, None)], {}, {})

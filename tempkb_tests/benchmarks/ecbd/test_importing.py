@@ -29,7 +29,7 @@ def test_records_that_share_an_id_are_all_kept_and_told(tmp_path):
     assert len({one.own_id for one in found}) == 4
     assert told == [
         "np_spans_test.json, random_spans_test.json: 2 of 4 records repeat the ex_id of an earlier one, such as "
-        "'Night_Ferry_12_3_0'; 1 of these ask the same again. All are kept, each under an id of its own"
+        "'Night_Ferry_12_3_0'; 1 of these are equal to it. All are kept, each with an id of its own"
     ]
 
 
@@ -43,5 +43,5 @@ def test_an_own_id_does_not_hang_on_the_other_records(tmp_path):
 
 
 def test_files_without_a_record_are_an_error(tmp_path):
-    with pytest.raises(SourceError, match=r"empty\.json: holds no record"):
+    with pytest.raises(SourceError, match=r"empty\.json: has no record"):
         import_records([write(tmp_path / "empty.json")], cloze_record, pytest.fail)

@@ -73,8 +73,8 @@ def test_files_of_lines_and_of_one_object(tmp_path):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("{", "line 2: no record of this format"),
-        ("[]", "line 2: no record"),
+        ("{", "line 2: not a record of this format"),
+        ("[]", "line 2: not a record"),
         (
             json.dumps({**NINE, "answer_str": "two bells"}),
             "answer_str is 'two bells'; expected '<extra_id_0> two bells",

@@ -12,9 +12,10 @@ RUN = """
 import json, sys
 from pathlib import Path
 from datetime import date
-from tempkb.benchmarks.fact_queries import releases
+from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import make_design
 from tempkb.benchmarks.register import release_names
+from tempkb.benchmarks.releases import create, keep
 from tempkb.dumps.catalogue import remember
 from tempkb.dumps.entities import name_entities
 from tempkb.errors import ContractError
@@ -27,31 +28,31 @@ for dump in dumps:
     remember(home.dumps, dump)
 for name, granularity in (("quarters", "quarter"), ("years", "year"), ("bad", "year"), ("other", "year")):
     design = make_design("dynamic_templama", "tempkb", dumps[0].dump_id, "2019-01-01..2021-01-01", granularity)
-    releases.keep(home, releases.create(home, "dynamic_templama", "tempkb", design, name))
+    keep(home, create(home, DYNAMIC_TEMPLAMA, "tempkb", design, name))
 with dagster_at(home) as instance:
     from tempkb.definitions import defs
     for job, family, keys in (
         ("read_wikidata", "dumps", [dump.dump_id for dump in dumps]),
-        ("build_dynamic_templama", "releases", ["quarters", "years"]),
+        ("build_dynamic_templama", "dynamic_templama_releases", ["quarters", "years"]),
     ):
         instance.add_dynamic_partitions(family, keys)
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
         done = defs.resolve_job_def(job).execute_in_process(instance=instance, tags=tags)
         told[job] = sorted({(event.asset_key.to_user_string(), event.partition)
                             for event in done.all_events if event.is_step_materialization})
-    from tempkb.benchmarks.dynamic_templama import assets
-    build = assets.build_changes
+    from tempkb.benchmarks.dynamic_templama import methods
+    build = methods.build_changes
     def fail(store, release, log):
         if release.name == "bad":
             raise ContractError("a fault of one")
         return build(store, release, log)
-    assets.build_changes = fail
-    instance.add_dynamic_partitions("releases", ["bad", "other"])
+    methods.build_changes = fail
+    instance.add_dynamic_partitions("dynamic_templama_releases", ["bad", "other"])
     tags = {"dagster/asset_partition_range_start": "bad", "dagster/asset_partition_range_end": "other"}
     done = defs.resolve_job_def("build_dynamic_templama").execute_in_process(
         instance=instance, tags=tags, raise_on_error=False)
     told["error"] = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
-    told["partitions"] = sorted(instance.get_dynamic_partitions("releases"))
+    told["partitions"] = sorted(instance.get_dynamic_partitions("dynamic_templama_releases"))
 told["register"] = release_names(home)
 told["lake"] = sorted({path.parent.name for path in home.lake.glob("*/*/CURRENT")})
 print(json.dumps(told))

@@ -5,12 +5,12 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.export import verified_files
-from tempkb.benchmarks.fact_queries.exporting import export_facts
+from tempkb.benchmarks.export_folder import verified_files
+from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
-from tempkb.benchmarks.fact_queries.releases import create, keep, load
+from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import DesignError, SourceError
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DYNAMIC, TEMPLAMA, players, release
+from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, players, release
 from tempkb_tests.wikidata.items import read_home
 
 YEARLY = {
@@ -42,7 +42,7 @@ def test_released_files_are_read_and_written_back(tmp_path):
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("{", "no record"),
+        ("{", "not a record"),
         ('{"query": "x"}', "has no answer, date, id, relation"),
         ("[1]", "has no query"),
         (json.dumps({**YEARLY, "answer": [{"name": "x"}]}), "wikidata_id"),
@@ -74,10 +74,10 @@ def store(tmp_path, monkeypatch):
 
 def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
     made = release(store, TEMPLAMA, granularity="year")
-    folder = export_facts(store, made, tmp_path / "out")
+    folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
     names = verified_files(folder)
     assert {"train.jsonl", "val.jsonl", "test.jsonl", "design.json", "README.md"} < set(names)
-    assert f"parquet/templama_queries/{made.name}.2020-01-01.parquet" in names
+    assert "parquet/templama_queries/2020-01-01.parquet" in names
     read = read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")])
     assert read.num_rows == 80
     (row,) = [one for one in records_of(read.to_pylist()) if one["id"] == "Q1_P54_2019"]
@@ -92,13 +92,13 @@ def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
         "relation": "P54",
     }
     assert "| P54 | 40 | 80 |" in (folder / "README.md").read_text()
-    again = export_facts(store, made, tmp_path / "again")
+    again = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "again")
     assert (again / "SHA256SUMS").read_bytes() == (folder / "SHA256SUMS").read_bytes()
 
 
 def test_dynamic_releases_bring_their_changes(store, tmp_path):
     made = release(store, DYNAMIC)
-    folder = export_facts(store, made, tmp_path / "out")
+    folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
     names = verified_files(folder)
     assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 7
     (record,) = [
@@ -119,26 +119,31 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
     ]
     assert (arriving["object_id"], arriving["paired_object_id"]) == ("Q102", "Q101")
     by_year = release(store, TEMPLAMA, granularity="year")
-    assert "handover" not in (export_facts(store, by_year, tmp_path / "years") / "README.md").read_text()
+    assert (
+        "handover"
+        not in (
+            export_release(store, BENCHMARKS[by_year.benchmark], by_year, tmp_path / "years") / "README.md"
+        ).read_text()
+    )
 
 
 def test_what_is_not_built_cannot_be_exported(store, tmp_path):
     made = release(store, TEMPLAMA, granularity="year")
-    other = create(store.home, TEMPLAMA, "tempkb", made.design, "other")
+    other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "other")
     keep(store.home, other)
-    with pytest.raises(DesignError, match="is not built"):
-        export_facts(store, other, tmp_path / "out")
+    with pytest.raises(DesignError, match="is not finished"):
+        export_release(store, BENCHMARKS[other.benchmark], other, tmp_path / "out")
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 def test_a_name_belongs_to_one_design(store):
     made = release(store, TEMPLAMA, granularity="year")
-    keep(store.home, create(store.home, TEMPLAMA, "tempkb", made.design, "mine"))
-    assert load(store.home, "mine").design == made.design
+    keep(store.home, create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "mine"))
+    assert load(store.home, BENCHMARKS[TEMPLAMA], "mine").design == made.design
     with pytest.raises(DesignError, match="exists with another design"):
-        create(store.home, DYNAMIC, "tempkb", made.design, "mine")
-    with pytest.raises(DesignError, match="no such release; there: mine"):
-        load(store.home, "yours")
+        create(store.home, BENCHMARKS[DYNAMIC], "tempkb", made.design, "mine")
+    with pytest.raises(DesignError, match=r"no such release; there: mine"):
+        load(store.home, BENCHMARKS[TEMPLAMA], "yours")
 
 
 def test_a_frozen_release_is_not_written_again(store):

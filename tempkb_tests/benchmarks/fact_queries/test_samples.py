@@ -5,8 +5,9 @@ import pyarrow.parquet
 import pytest
 
 from tempkb.benchmarks import samples
-from tempkb.benchmarks.dynamic_templama.checks import OF_CHANGES, OF_QUERIES
+from tempkb.benchmarks.dynamic_templama.checking import OF_CHANGES
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
+from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.promises import broken
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
@@ -29,6 +30,9 @@ def built(tmp_path, monkeypatch, request):
     }
     store = read_home(tmp_path, monkeypatch, {DAY: players(**told)})
     return store, release(store, windows="2019-01-01..2020-01-01", changes=request.param).name
+
+
+OF_QUERIES = promises_of_queries(DYNAMIC_TEMPLAMA_QUERIES)
 
 
 def choose(monkeypatch, rows, chance):
@@ -61,7 +65,7 @@ def test_windows_are_judged_from_the_answers_before_them(built, monkeypatch):
     for chance, judged in ((0, WINDOWS[1]), (1, WINDOWS[2])):
         choose(monkeypatch, 1, chance)
         sample = changes.sample_of(store, name)
-        assert sample.said == f"windows {WINDOWS[chance]} .. {judged} of 3, chosen by the release's name"
+        assert sample.description == f"windows {WINDOWS[chance]} .. {judged} of 3, chosen by the release's name"
         for window in WINDOWS:
             key = f"{name}.{window}"
             kept = _spoil(store, DYNAMIC_TEMPLAMA_CHANGES, key, "object_id", lambda old: f"{old}9")
@@ -96,7 +100,7 @@ def test_each_subject_is_judged_by_one_choice(built, monkeypatch):
     found = []
     for chance in range(3):
         choose(monkeypatch, n_rows // 3, chance)
-        assert nearest.sample_of(store, name).said == "one subject in 3, chosen by hash"
+        assert nearest.sample_of(store, name).description == "one subject in 3, chosen by hash"
         found.append({row[1] for row in broken(store, nearest, [name])})
     assert set().union(*found) == paired
     assert sum(map(len, found)) == len(paired)

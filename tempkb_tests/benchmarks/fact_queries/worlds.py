@@ -1,13 +1,13 @@
 """Small worlds of facts, and releases made of them without Dagster."""
 
-from tempkb.benchmarks.dynamic_templama.building import build_changes
-from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.fact_queries import releases
-from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
 from tempkb.benchmarks.fact_queries.design import DYNAMIC, TEMPLAMA, make_design
-from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
+from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.templama import benchmark as templama
 from tempkb_tests.wikidata.items import item, said
 
+BENCHMARKS = {DYNAMIC: DYNAMIC_TEMPLAMA, TEMPLAMA: templama.TEMPLAMA}
 DAY = "2021-01-01"
 DUMP = "wikidatawiki-20210101"
 
@@ -23,12 +23,9 @@ def release(
     templates = changes.pop("templates", ())
     dump_id = changes.pop("dump_id", DUMP)
     design = make_design(benchmark, preset, dump_id, windows, granularity, templates, changes)
-    made = releases.create(store.home, benchmark, preset, design)
-    releases.keep(store.home, made)
-    build_spells(store, made, quiet)
-    build_queries(store, made, DYNAMIC_TEMPLAMA_QUERIES if benchmark == DYNAMIC else TEMPLAMA_QUERIES, quiet)
-    if benchmark == DYNAMIC:
-        build_changes(store, made, quiet)
+    made = create(store.home, BENCHMARKS[benchmark], preset, design)
+    keep(store.home, made)
+    build_release(store, BENCHMARKS[benchmark], made, quiet)
     return made
 
 
@@ -47,4 +44,4 @@ def answers(store, benchmark=DYNAMIC, **equal):
     return {(row["query"], row["date"]): [one["label"] for one in row["answers"]] for row in rows}
 
 
-__all__ = ["DAY", "DUMP", "DYNAMIC", "TEMPLAMA", "answers", "players", "quiet", "release"]
+__all__ = ["BENCHMARKS", "DAY", "DUMP", "DYNAMIC", "TEMPLAMA", "answers", "players", "quiet", "release"]

@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.releases import load
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb_tests.benchmarks.tempel.releases_for_tests import copy_home, make_release
 
 
@@ -26,4 +27,4 @@ def released(home, made_release):
         (home / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, home / place)
     store = open_store()
-    return store, releases.load(store.home, "r")
+    return store, load(store.home, TEMPEL, "r")

@@ -5,8 +5,9 @@ from datetime import date
 from pathlib import Path
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel import releases
-from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 
 CUTS = (date(2022, 1, 1), date(2023, 1, 1))
@@ -24,11 +25,11 @@ def copy_home(demo_home: Path, folder: Path, monkeypatch) -> Path:
 
 
 def make_release(preset: str = "small", name: str = "r", cuts=CUTS, **changes: str):
-    """Build a release; return (store, release, what was built)."""
+    """Build a release; return (store, release, the warnings)."""
     store = open_store()
-    release = releases.create(store.home, preset, make_design(preset, cuts, changes), name)
-    releases.keep(store.home, release)
-    return store, release, build_release(store, release, lambda line: None)
+    release = create(store.home, TEMPEL, preset, make_design(preset, cuts, changes), name)
+    keep(store.home, release)
+    return store, release, build_release(store, TEMPEL, release, lambda line: None)
 
 
 def counts(store, name):

@@ -7,14 +7,17 @@ import pytest
 from click.testing import CliRunner
 
 from tempkb import release_runs
+from tempkb.benchmarks import building
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.register import entry_path, is_built, release_names
-from tempkb.benchmarks.tempel import building, releases
-from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.releases import create, load
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.exporting import export_release
+from tempkb.benchmarks.tempel.releases import extended
 from tempkb.cli import main
 from tempkb.errors import ContractError, DesignError, TempkbError
-from tempkb.release_runs import build_tempel
+from tempkb.release_runs import build
 from tempkb.store import damage
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
 
@@ -35,7 +38,7 @@ def without_dagster():
         store = open_store()
         for name in keys:
             try:
-                build_release(store, releases.load(store.home, name), lambda line: None)
+                build_release(store, TEMPEL, load(store.home, TEMPEL, name), lambda line: None)
             except TempkbError as error:
                 summary.failures.append(str(error))
 
@@ -63,10 +66,10 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
     store, _, _ = make_release(name="r", max_shortfall="0.5")
     plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
     flip(store, "tempel_plans", f"r.{CUTS[1]}")
-    summary = build_tempel(releases.extend(store.home, "r", [LATER]))
+    summary = build(TEMPEL, extended(load(store.home, TEMPEL, "r"), [LATER]))
     assert summary.failures == []
     assert [note for note in summary.notes if note.startswith("damaged, and set aside: tempel_plans")]
-    assert releases.load(store.home, "r").cuts == (*CUTS, LATER)
+    assert load(store.home, TEMPEL, "r").cuts == (*CUTS, LATER)
     assert is_built(store.home, "r")
     assert store.lake.current("tempel_plans", f"r.{CUTS[1]}").version == plan
     assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
@@ -75,7 +78,7 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
 def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
     store, _ = released
     flip(store, "mention_priors", "2021-10-01")
-    summary = build_tempel(releases.create(store.home, "small", make_design("small", CUTS, {}), "new"))
+    summary = build(TEMPEL, create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "new"))
     # Its source is lost now, and it says so, in place of a release that nobody had asked for.
     (failure,) = summary.failures
     assert failure.startswith("mention_priors of the window 2021-Q4, which ends at snapshot 2022-01-01, is not built")
@@ -88,21 +91,22 @@ def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(rele
     entry = entry_path(store.home, "r").read_bytes()
     cut_off(store, "page_texts", "2021-04-01")
     expected = (
-        "page_texts 2021-04-01: found it lost to damage; expected it whole, since articles at snapshot 2022-01-01 "
+        "page_texts 2021-04-01: lost to damage; expected it to be complete, since it has texts of articles at snapshot "
+        "2022-01-01; build it again"
     )
     for _ in ("noticed by its size only", "set aside"):
         with pytest.raises(ContractError, match=f"^{expected}.*tempkb build. Nothing was kept of release 'other'$"):
             make_release(name="other")
         with pytest.raises(ContractError, match=f"^{expected}.*Release 'r' stays exactly as it was$"):
-            build_release(store, release, lambda line: None)
+            build_release(store, TEMPEL, release, lambda line: None)
         with pytest.raises(ContractError, match=f"^{expected}"):
-            export_release(store, release, tmp_path)
+            export_release(store, TEMPEL, release, tmp_path)
         store.set_aside_damaged()
     assert entry_path(store.home, "r").read_bytes() == entry
     # What cannot hold texts of its snapshots is no affair of a release.
     store.lake.remove("page_texts", "2021-04-01")
     cut_off(store, "page_texts", "2023-04-01")
-    build_release(store, release, lambda line: None)
+    build_release(store, TEMPEL, release, lambda line: None)
 
 
 def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released, tmp_path):
@@ -114,18 +118,18 @@ def test_a_release_of_which_something_is_lost_is_not_exported_but_told(released,
         for name, what in lost.items():
             said = CliRunner().invoke(main, ["release", "export", name, str(tmp_path / "out")])
             assert (said.exit_code, said.output.count("\n")) == (1, 1)
-            assert f"release '{name}': found no {what}, which it held when it was built" in said.output
+            assert f"release '{name}': found no {what}, which belonged to it when it was built" in said.output
             assert said.output.endswith(f"tempkb release finish {name}\n")
         store.set_aside_damaged()
     with pytest.raises(DesignError, match="found no tempel_statistics r"):
-        export_release(store, release, tmp_path)
+        export_release(store, TEMPEL, release, tmp_path)
 
 
 def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, without_dagster):
     store, release = released
     (first, second) = store.lake.versions("tempel_filters", [f"r.{cut}" for cut in CUTS])
     cut_off(store, "tempel_filters", first.partition)
-    summary = build_tempel(release)
+    summary = build(TEMPEL, release)
     assert summary.failures == []
     assert f"built again as it was: tempel_filters {first.partition}" in summary.notes
     assert [one.version for one in store.lake.versions("tempel_filters")] == [first.version, second.version]
@@ -140,7 +144,7 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
     entry.write_text(entry.read_text().replace(version.version, "0123456789abcdef"))
     flip(store, "tempel_plans", f"r.{CUTS[1]}")
     with mock.patch.object(building, "require") as require:
-        summary = build_tempel(release)
+        summary = build(TEMPEL, release)
     assert summary.failures == []
     assert f"built again as it was: tempel_plans r.{CUTS[1]}" in summary.notes, "met in the first round"
     (told,) = [note for note in summary.notes if note.startswith("built again, but not as it was: ")]
@@ -148,4 +152,4 @@ def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(release
         f"built again, but not as it was: tempel_mentions r.{CUTS[0]} was version 0123456789abcdef and is "
         f"{version.version} now."
     )
-    assert require.call_args.args[4] == {f"r.{cut}" for cut in CUTS}
+    assert require.call_args.kwargs["fresh"] == {f"r.{cut}" for cut in CUTS}

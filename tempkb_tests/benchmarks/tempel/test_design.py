@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from tempkb.benchmarks.releases import default_name
 from tempkb.benchmarks.tempel.design import (
     PRESETS,
     Design,
@@ -94,7 +95,7 @@ def test_changes_are_read_by_their_kind_and_kept_in_json():
 
 
 def test_the_name_tells_the_span_and_changes_with_the_design():
-    names = {make_design(preset, YEARS).name() for preset in PRESETS}
+    names = {default_name("tempel", make_design(preset, YEARS)) for preset in PRESETS}
     assert len(names) == 3
     assert all(name.startswith("tempel-20130101-20220101-") for name in names)
 

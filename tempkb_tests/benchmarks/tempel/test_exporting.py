@@ -7,7 +7,9 @@ from datetime import date
 import pyarrow.parquet as pq
 import pytest
 
-from tempkb.benchmarks.tempel.exporting import export_release, load_export
+from tempkb.benchmarks.exporting import export_release
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.exporting import load_export
 from tempkb.errors import DesignError, SettingsError, SourceError
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
 
@@ -55,7 +57,7 @@ def built(released):
 
 def test_a_release_goes_out_and_comes_back(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path / "out")
+    folder = export_release(store, TEMPEL, release, tmp_path / "out")
     assert folder == tmp_path / "out" / "r"
     rows = list(load_export(folder, "train"))
     there = store.read("tempel_mentions", release="r", subset="train").to_pylist()
@@ -83,7 +85,7 @@ def test_a_release_goes_out_and_comes_back(built, tmp_path):
 
 def test_titles_are_written_in_one_way_in_the_lines_and_in_one_in_the_tables(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path / "out")
+    folder = export_release(store, TEMPEL, release, tmp_path / "out")
     files = [*folder.glob("t*/*.jsonl"), *folder.glob("validation/*.jsonl"), *folder.glob("entities/*.jsonl")]
     assert len(files) == 4 * len(CUTS)
     titles = set()
@@ -100,7 +102,7 @@ def test_titles_are_written_in_one_way_in_the_lines_and_in_one_in_the_tables(bui
 
 def test_the_reader_takes_titles_either_way(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path / "out")
+    folder = export_release(store, TEMPEL, release, tmp_path / "out")
     read = list(load_export(folder, "test"))
     # A file that writes blanks, as exports before did for one of the two.
     sums = folder / "SHA256SUMS"
@@ -115,7 +117,7 @@ def test_the_reader_takes_titles_either_way(built, tmp_path):
 
 def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path)
+    folder = export_release(store, TEMPEL, release, tmp_path)
     card = (folder / "README.md").read_text("utf-8")
     for heading in (
         "Motivation",
@@ -137,8 +139,8 @@ def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_pa
 
 def test_sums_are_of_the_files_and_equal_exports_have_equal_sums(built, tmp_path):
     store, release = built
-    first = export_release(store, release, tmp_path / "a")
-    second = export_release(store, release, tmp_path / "b")
+    first = export_release(store, TEMPEL, release, tmp_path / "a")
+    second = export_release(store, TEMPEL, release, tmp_path / "b")
     sums = (first / "SHA256SUMS").read_text("utf-8")
     assert sums == (second / "SHA256SUMS").read_text("utf-8")
     for line in sums.splitlines():
@@ -148,7 +150,7 @@ def test_sums_are_of_the_files_and_equal_exports_have_equal_sums(built, tmp_path
 
 def test_a_changed_file_is_noticed(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path)
+    folder = export_release(store, TEMPEL, release, tmp_path)
     path = folder / "train" / "2022-01-01_train.jsonl"
     path.write_text(path.read_text("utf-8").replace("Harbour", "Harbor"), "utf-8")
     with pytest.raises(SourceError, match=r"2022-01-01_train.jsonl: its sha256 is .*; export the release again"):
@@ -165,11 +167,11 @@ def test_a_changed_file_is_noticed(built, tmp_path):
 
 def test_an_export_that_fails_leaves_the_former_one(built, tmp_path, monkeypatch):
     store, release = built
-    folder = export_release(store, release, tmp_path)
+    folder = export_release(store, TEMPEL, release, tmp_path)
     before = (folder / "SHA256SUMS").read_text("utf-8")
     monkeypatch.setattr("tempkb.benchmarks.tempel.exporting.card_of", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        export_release(store, release, tmp_path)
+        export_release(store, TEMPEL, release, tmp_path)
     assert (folder / "SHA256SUMS").read_text("utf-8") == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -178,8 +180,8 @@ def test_a_folder_that_is_no_export_is_left_alone(built, tmp_path):
     store, release = built
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "thesis.txt").write_text("mine", "utf-8")
-    with pytest.raises(SettingsError, match="exists and is no export, so it is left alone"):
-        export_release(store, release, tmp_path)
+    with pytest.raises(SettingsError, match="exists and is not an export, so it is not replaced"):
+        export_release(store, TEMPEL, release, tmp_path)
     assert (tmp_path / "r" / "thesis.txt").read_text("utf-8") == "mine"
 
 
@@ -188,7 +190,7 @@ def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "old", "port", "grand", "harbour", "##s", "a", "of"]
     vocabulary = tmp_path / "vocab.txt"
     vocabulary.write_text("\n".join(words), "utf-8")
-    folder = export_release(store, release, tmp_path / "out", vocabulary)
+    folder = export_release(store, TEMPEL, release, tmp_path / "out", {"tokenizer": str(vocabulary)})
     rows = list(load_export(folder, "train"))
     assert set(rows[0]) >= RELEASED | TOKENS
     port = next(row for row in rows if row["mention"] == "the old port" and row["target_title"] == "Grand Harbour")
@@ -196,15 +198,15 @@ def test_with_a_tokenizer_the_token_fields_of_the_released_files_are_there(built
     assert all(len(row["context_left_bert"]) <= 100 and len(row["target_bert"]) <= 200 for row in rows)
     (tmp_path / "odd.json").write_text("{}", "utf-8")
     with pytest.raises(SettingsError, match=r"odd.json: .*; expected a tokenizer.json or a BERT vocab.txt"):
-        export_release(store, release, tmp_path / "out", tmp_path / "odd.json")
+        export_release(store, TEMPEL, release, tmp_path / "out", {"tokenizer": str(tmp_path / "odd.json")})
 
 
 def test_what_is_not_there_is_named(built, tmp_path):
     store, release = built
-    folder = export_release(store, release, tmp_path)
-    with pytest.raises(SourceError, match="holds no train of 2030-01-01"):
+    folder = export_release(store, TEMPEL, release, tmp_path)
+    with pytest.raises(SourceError, match="has no train of 2030-01-01"):
         list(load_export(folder, "train", date(2030, 1, 1)))
     from tempkb.benchmarks.tempel.releases import Release
 
     with pytest.raises(DesignError, match="release 'x': no such release"):
-        export_release(store, Release("x", "small", release.design), tmp_path)
+        export_release(store, TEMPEL, Release("x", "tempel", "small", release.design), tmp_path)

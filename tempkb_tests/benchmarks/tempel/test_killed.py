@@ -7,8 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks import withdrawal
-from tempkb.benchmarks.tempel import building, releases
-from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.releases import keep, load
+from tempkb.benchmarks.tempel import building
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.building import write_release
+from tempkb.benchmarks.tempel.releases import balanced, extended
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS, TEMPEL_MENTIONS
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
@@ -82,9 +86,9 @@ def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_adde
     make_release(name="whole", **changes)
 
     def extend(name):
-        grown = releases.extend(store.home, name, [LATER])
-        releases.keep(store.home, grown)
-        return build_release(store, grown, lambda line: None)
+        grown = extended(load(store.home, TEMPEL, name), [LATER])
+        keep(store.home, grown)
+        return build_release(store, TEMPEL, grown, lambda line: None)
 
     extend("whole")
     build_and_kill("write_release", lambda: extend("r"))
@@ -96,19 +100,19 @@ def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_adde
 
 def test_an_extended_release_of_an_earlier_version_is_not_balanced_but_told(home):
     store, release, _ = make_release(name="r", max_shortfall="0.5")
-    grown = releases.extend(store.home, "r", [LATER])
-    releases.keep(store.home, grown)
-    build_release(store, grown, lambda line: None)
+    grown = extended(load(store.home, TEMPEL, "r"), [LATER])
+    keep(store.home, grown)
+    build_release(store, TEMPEL, grown, lambda line: None)
     later = ("n_holes", "via_redirect")
     former = replace(TEMPEL_MENTIONS, columns=tuple(one for one in TEMPEL_MENTIONS.columns if one.name not in later))
     for cut in CUTS:
         (version,) = store.lake.versions(TEMPEL_MENTIONS.name, [f"r.{cut}"])
         rows = pq.read_table(version.paths()).select(former.column_names())
         store.write(former, version.partition, [rows], Provenance())
-    balanced = releases.balanced(store.home, "r")
-    releases.keep(store.home, balanced)
+    view = balanced(load(store.home, TEMPEL, "r"))
+    keep(store.home, view)
     with pytest.raises(ContractError) as refused:
-        build_release(store, balanced, lambda line: None)
+        build_release(store, TEMPEL, view, lambda line: None)
     assert str(refused.value).startswith(
         "release 'r': was built by an earlier version of tempkb, and its tempel_mentions has no column n_holes, "
         "via_redirect, so it cannot be balanced"
@@ -120,6 +124,6 @@ def test_a_release_of_an_earlier_version_keeps_the_counts_that_only_its_statisti
     before = rows_of(store, "r")
     for key in store.lake.partitions(TEMPEL_FILTERS.name):
         store.lake.remove(TEMPEL_FILTERS.name, key)
-    built = build_release(store, release, lambda line: None)
-    assert built.filters == {}, "its cuts stand, and were not written again"
+    written = write_release(store, release, lambda line: None)
+    assert written.filters == {}, "its cuts stand, and were not written again"
     assert rows_of(store, "r")["tempel_statistics"] == before["tempel_statistics"]

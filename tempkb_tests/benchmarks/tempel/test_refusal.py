@@ -38,8 +38,8 @@ def test_every_step_is_told_and_the_one_that_took_most_is_named():
     assert said[5].split()[-2:] == ["snapshots", "50"]
     assert len({len(line) for line in said[1:-1]}) == 1, "the lines are aligned"
     assert said[-1] == (
-        "max_men_prior 0.5 took most: 900 of 1,000 entities. Raise it (--set max_men_prior=..., now 0.5), or begin with "
-        "--preset small, which has low thresholds"
+        "max_men_prior 0.5 removed most: 900 of 1,000 entities. Raise it (--set max_men_prior=..., now 0.5), or begin "
+        "with --preset small, which has low thresholds"
     )
 
 
@@ -102,7 +102,7 @@ def test_an_impossible_design_is_refused_before_anything_is_written(demo_home, t
     with pytest.raises(DesignError) as refused:
         make_release("small", min_nr_inlinks="1000")
     said = str(refused.value)
-    assert "min_nr_inlinks 1000 took most: " in said
+    assert "min_nr_inlinks 1000 removed most: " in said
     assert "preset small" not in said
     assert said.endswith("Nothing was kept of release 'r'")
     assert not (home / "releases" / "r.json").exists()

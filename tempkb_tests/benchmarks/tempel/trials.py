@@ -11,8 +11,9 @@ from itertools import product
 from pathlib import Path
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel import releases
-from tempkb.benchmarks.tempel.building import build_release
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.errors import DesignError
 from tempkb_tests.conftest import run_tempkb
@@ -69,11 +70,11 @@ def trial(preset: str, cuts: list[date], seed: int, **changes: str) -> str:
     """Make a release over the home that the environment names; check what it left, and say what came of it."""
     store = open_store()
     name = f"{preset}-{len(cuts)}-{seed}"
-    release = releases.create(store.home, preset, make_design(preset, cuts, {"seed": str(seed), **changes}), name)
-    releases.keep(store.home, release)
+    release = create(store.home, TEMPEL, preset, make_design(preset, cuts, {"seed": str(seed), **changes}), name)
+    keep(store.home, release)
     refused = ""
     try:
-        built = build_release(store, release, lambda _line: None)
+        warnings = build_release(store, TEMPEL, release, lambda _line: None)
     except DesignError as error:
         refused = str(error)
     if refused:
@@ -91,7 +92,7 @@ def trial(preset: str, cuts: list[date], seed: int, **changes: str) -> str:
         cells = list(product([category], SUBSETS, cuts))
         if not any(n_mentions[cell] for cell in cells):
             assert category == "new"
-            assert any("has no new entities" in warning for warning in built.warnings)
+            assert any("has no new entities" in warning for warning in warnings)
             continue
         for subset in SUBSETS:
             found = {(len(entities[category, subset, cut]), n_mentions[category, subset, cut]) for cut in cuts}

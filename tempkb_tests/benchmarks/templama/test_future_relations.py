@@ -4,7 +4,7 @@ from collections import Counter
 
 import pyarrow as pa
 
-from tempkb.benchmarks.templama.checks import NOT_TABLE_9
+from tempkb.benchmarks.templama.checking import NOT_TABLE_9
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
 from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
 from tempkb.store.drafts import Provenance

@@ -1,0 +1,169 @@
+"""The methods of DynamicTempLAMA, which the code that all benchmarks share calls."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from tempkb.benchmarks.dynamic_templama.building import build_changes, count_tokens
+from tempkb.benchmarks.dynamic_templama.card import changes_in_words
+from tempkb.benchmarks.dynamic_templama.checking import OF_CHANGES
+from tempkb.benchmarks.dynamic_templama.tables import (
+    ANSWER_TOKENS,
+    ARRIVALS,
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
+from tempkb.benchmarks.fact_queries.card import card_of
+from tempkb.benchmarks.fact_queries.design import DYNAMIC
+from tempkb.benchmarks.fact_queries.exporting import write_files
+from tempkb.benchmarks.fact_queries.life import (
+    closing_of,
+    design_of,
+    queries_step,
+    shared_partitions,
+    spells_step,
+    window_partitions,
+)
+from tempkb.benchmarks.fact_queries.releases import Release, read_entry
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.methods import (
+    Built,
+    Closing,
+    Grid,
+    Log,
+    Made,
+    Methods,
+    Options,
+    Picture,
+    Rows,
+    Shows,
+    Step,
+    Versions,
+)
+from tempkb.benchmarks.plots import plot_bars
+from tempkb.store.glance import glance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.store import Store
+
+_CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
+
+
+def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
+    windows = window_partitions(release)
+    # The first window has no changes, because there is no window before it.
+    own = {DYNAMIC_TEMPLAMA_QUERIES.name: windows, DYNAMIC_TEMPLAMA_CHANGES.name: windows[1:]}
+    return {**shared_partitions(release), **own}
+
+
+def _build_changes(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    build_changes(store, release, log)
+    return Built()
+
+
+def _count_tokens(store: Store, release: Release, _log: Log, options: Options) -> Built:
+    count_tokens(store, release, Path(options["tokenizer"]))
+    return Built()
+
+
+def _shows_of_changes(store: Store, release: Release, versions: Versions) -> Shows:
+    changes = versions[DYNAMIC_TEMPLAMA_CHANGES.name]
+    if not changes:
+        return {}
+    dates = [one.label for one in release.design.windows()[1:]]
+    shown, series = _counts(changes, dates)
+    without = {one: counts for one, counts in series.items() if one != "unchanged"}
+    return {
+        DYNAMIC_TEMPLAMA_CHANGES.name: {
+            "glance": Picture(glance(shown, without)),
+            "picture": Picture(plot_bars("Answers by change", shown, series)),
+            "sample": Rows(_sample(store, release.name, changes)),
+        }
+    }
+
+
+def _counts(versions: Sequence[Version], dates: Sequence[str]) -> tuple[list[str], dict[str, list[int]]]:
+    """The windows with changes, and the number of answers in each, by change."""
+    with in_memory() as connection:
+        view_files(connection, "changes", [path for one in versions for path in one.paths()])
+        counted = connection.execute(
+            f"""
+            SELECT change, window_start, coalesce(sum(n_times) FILTER (WHERE {ARRIVALS}), 0)
+            FROM changes GROUP BY ALL
+            """
+        ).fetchall()
+    starts = sorted({row[1] for row in counted})
+    by_key = {(change, start): int(n) for change, start, n in counted}
+    shown = [date for date, one in zip(dates, versions, strict=True) if one.rows]
+    return shown, {change: [by_key.get((change, start), 0) for start in starts] for change in _CHANGES}
+
+
+def _sample(store: Store, release: str, versions: Sequence[Version]) -> pa.Table:
+    """Ten changes, with names."""
+    with in_memory() as connection:
+        view_files(connection, "changes", [path for one in versions for path in one.paths()])
+        view_files(connection, "spells", store.lake.files(FACT_SPELLS.name, [release]))
+        view_files(connection, "subjects", store.lake.files(FACT_SUBJECTS.name, [release]))
+        return connection.sql(
+            """
+            WITH named AS (SELECT object_id, any_value(object_label) AS object FROM spells GROUP BY object_id)
+            SELECT window_start, s.label AS subject, relation, n.object, change, change_detail, role,
+                   paired_object_id, len(previous_object_ids) AS answers_before
+            FROM changes JOIN subjects AS s USING (subject_id, relation) JOIN named AS n USING (object_id)
+            WHERE change <> 'unchanged' ORDER BY hash(subject_id, relation, window_start), n.object LIMIT 10
+            """
+        ).to_arrow_table()
+
+
+def _closing(store: Store, release: Release) -> Closing:
+    """Queries by relation, and changes by window."""
+    changes = store.read(DYNAMIC_TEMPLAMA_CHANGES.name, release=release.name)
+    # An update has two rows; the one of the arriving object is counted.
+    by_change = Counter(
+        (str(row["window_start"]), row["change"])
+        for row in changes.select(["window_start", "change", "role"]).to_pylist()
+        if row["role"] != "leaving"
+    )
+    starts = sorted(map(str, set(changes["window_start"].to_pylist())))
+    rows = [(start, *(by_change[start, kind] for kind in _CHANGES)) for start in starts]
+    return closing_of(store, release, DYNAMIC_TEMPLAMA_QUERIES, [Grid(("window", *_CHANGES), rows)])
+
+
+_CHANGES_STEP = Step(
+    DYNAMIC_TEMPLAMA_CHANGES.name,
+    (
+        Made(
+            DYNAMIC_TEMPLAMA_CHANGES,
+            "How each answer changed from the window before. An update has a row of the arriving object and one of the "
+            "leaving object. Key `subject_id, relation, object_id`.",
+            (DYNAMIC_TEMPLAMA_QUERIES, FACT_SPELLS),
+        ),
+    ),
+    _build_changes,
+    OF_CHANGES,
+    _shows_of_changes,
+)
+_TOKENS_STEP = Step(
+    ANSWER_TOKENS.name,
+    (
+        Made(
+            ANSWER_TOKENS,
+            "The number of tokens of a release's answers, by tokenizer. Key `tokenizer, object_id`.",
+            (FACT_SPELLS,),
+        ),
+    ),
+    _count_tokens,
+)
+
+METHODS = Methods(
+    design=design_of(DYNAMIC),
+    read_entry=read_entry,
+    partitions=_partitions,
+    steps=(spells_step(DYNAMIC), queries_step(DYNAMIC_TEMPLAMA_QUERIES, "DynamicTempLAMA"), _CHANGES_STEP),
+    files=write_files(DYNAMIC_TEMPLAMA_QUERIES),
+    card=card_of("DynamicTempLAMA", DYNAMIC_TEMPLAMA_QUERIES, changes_in_words),
+    closing=_closing,
+    measures={"tokens": _TOKENS_STEP},
+)

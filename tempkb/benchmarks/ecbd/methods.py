@@ -1,0 +1,164 @@
+"""The methods of ECBD, which the code that all benchmarks share calls."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.benchmarks.ecbd.building import write_release
+from tempkb.benchmarks.ecbd.card import card_of
+from tempkb.benchmarks.ecbd.checking import PROMISES
+from tempkb.benchmarks.ecbd.chunking import FALLBACK
+from tempkb.benchmarks.ecbd.design import Design, make_design
+from tempkb.benchmarks.ecbd.exporting import write_files
+from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
+from tempkb.benchmarks.ecbd.releases import Release, read_entry
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.methods import (
+    Built,
+    Closing,
+    Grid,
+    Log,
+    Made,
+    Methods,
+    Options,
+    Picture,
+    Rows,
+    Shows,
+    Step,
+    Versions,
+)
+from tempkb.benchmarks.sources import newest_cut, newest_wikidata
+from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.glance import glance
+from tempkb.store.lake import Version
+from tempkb.store.memory import in_memory, view_files
+from tempkb.store.parquet import read_parquet
+from tempkb.store.plain import plain_rows
+from tempkb.store.store import Store
+from tempkb.wikidata.tables import ENTITY_CLASSES, ENTITY_ORIGINS, SUBCLASSES, WIKIDATA_ENTITIES
+from tempkb.windows import refuse_future_cuts, refuse_unended, windows_between
+from tempkb.wording import counted
+
+_SHOWN_ITEMS = 5
+
+
+def _design(store: Store, options: Options) -> Design:
+    dump_id = "" if options["dump_id"] == "none" else options["dump_id"] or newest_wikidata(store)
+    cut = options["cut"] or newest_cut(store)
+    design = make_design(options["preset"], options["windows"], cut, dump_id, options["popular"], options["changes"])
+    today = datetime.now(UTC).date()
+    refuse_future_cuts(f"--cut {design.cut}", [design.cut], today, store.home.settings.granularity, "--cut ")
+    if design.end > today:
+        origins = list(windows_between(design.first, design.end, design.origin_granularity))
+        refuse_unended(options["windows"], origins, today, "{first}..{end}")
+    return design
+
+
+def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
+    return {table.name: [release.name] for table in TABLES}
+
+
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    warnings: list[str] = []
+    write_release(store, release, log, warnings.append)
+    return Built(warnings)
+
+
+def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
+    (entities,), (items,) = versions[ECBD_ENTITIES.name], versions[ECBD_CLOZE.name]
+    chunker = _chunker(versions[ECBD_RELEASES.name][0])
+    return {
+        ECBD_ENTITIES.name: {"chunker": chunker, "picture": Picture(plot_categories(entities))},
+        ECBD_SENTENCES.name: {"chunker": chunker},
+        ECBD_CLOZE.name: {
+            "chunker": chunker,
+            "glance": Picture(glance(*items_by_window(items))),
+            "picture": Picture(plot_windows(items)),
+            "items": Rows(_items(items), cell=300),
+        },
+        ECBD_RELEASES.name: {"chunker": chunker},
+    }
+
+
+def _chunker(version: Version) -> str:
+    row = plain_rows(read_parquet(version.paths()))[0]
+    name: str = row["chunker"]
+    return name if FALLBACK not in name else name.upper()
+
+
+def _items(version: Version) -> pa.Table:
+    """Ten items for the UI."""
+    with in_memory() as connection:
+        view_files(connection, "items", version.paths())
+        return connection.sql(
+            """
+            SELECT title, coalesce(origin_window, 'popular') AS origin, span_kind AS kind, masked_sentence, answer
+            FROM items ORDER BY md5(cloze_id) LIMIT 10
+            """
+        ).to_arrow_table()
+
+
+def _closing(store: Store, release: Release) -> Closing:
+    """Entities and items by window of origin, and some items."""
+    (row,) = plain_rows(store.read(ECBD_RELEASES.name, release=release.name))
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for one in plain_rows(store.read("ecbd_balance", release=release.name)):
+        by_what = counts.setdefault((one["origin_window"], one["split"]), {})
+        by_what[one["span_kind"]] = one["n_items"]
+        by_what["entities"] = max(by_what.get("entities", 0), one["n_entities"])
+    whats = ("entities", "np", "random")
+    rows = [(*key, *(by_what.get(what, 0) for what in whats)) for key, by_what in sorted(counts.items())]
+    items = store.read(ECBD_CLOZE.name, release=release.name)
+    # Items are in the order of their articles, so these are from different entities.
+    some = range(0, items.num_rows, max(1, items.num_rows // _SHOWN_ITEMS))[:_SHOWN_ITEMS]
+    shown = items.select(["masked_sentence", "answer", "origin_window"]).take(list(some))
+    return Closing(
+        f"{counted(items.num_rows, 'item')}, origins from {row['study_from']} to {row['study_to']}, "
+        f"texts at {row['cut']}, noun phrases by {row['chunker']}",
+        (
+            Grid(("origin", "split", *whats), rows),
+            Grid(("sentence", "answer", "origin"), [_values(one) for one in plain_rows(shown)]),
+        ),
+        "masked_sentence, answer, origin_window",
+        ECBD_CLOZE.name,
+    )
+
+
+def _values(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.values())
+
+
+_STEP = Step(
+    "ecbd",
+    (
+        Made(
+            ECBD_ENTITIES,
+            "The entities of a release, with origin, category and names. What is left out is counted in `exclusions`. "
+            "Key `page_id`.",
+            (STABLE_SNAPSHOTS, ENTITY_POPULARITY, WIKIDATA_ENTITIES, ENTITY_ORIGINS, ENTITY_CLASSES, SUBCLASSES),
+        ),
+        Made(
+            ECBD_SENTENCES,
+            "Sentences that mention an entity once, with their noun phrases. Key `page_id, sentence_start_char`.",
+            (ECBD_ENTITIES, PAGE_TEXTS, PAGE_LINKS, MENTIONS),
+        ),
+        Made(ECBD_CLOZE, "Cloze items: sentences with one masked span. Key `cloze_id`.", (ECBD_SENTENCES,)),
+        Made(ECBD_RELEASES, "Releases of ECBD with their designs. Key `release`.", (ECBD_CLOZE,)),
+    ),
+    _run,
+    PROMISES,
+    _shows,
+)
+
+METHODS = Methods(
+    design=_design,
+    read_entry=read_entry,
+    partitions=_partitions,
+    steps=(_STEP,),
+    files=write_files,
+    card=card_of,
+    closing=_closing,
+)

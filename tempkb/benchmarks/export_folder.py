@@ -1,0 +1,127 @@
+"""Writes export folders, completely or not at all, with the checksum of every file."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.errors import SettingsError, SourceError
+
+SUMS = "SHA256SUMS"
+
+
+class ExportFolder:
+    """A folder that is being written, with the checksums of its files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sums: dict[str, str] = {}
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file."""
+        path = self._prepared(name)
+        path.write_text(text, "utf-8")
+        self._sum(name, path)
+
+    def write_json_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Write one JSON object per line, with keys in the given order, and return their number."""
+        path = self._prepared(name)
+        n = 0
+        with path.open("w", encoding="utf-8") as lines:
+            for row in rows:
+                lines.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+                n += 1
+        self._sum(name, path)
+        return n
+
+    def write_parquet(self, name: str, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
+        """Write a Parquet file."""
+        path = self._prepared(name)
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_table(batch)
+        self._sum(name, path)
+
+    def write_sums(self) -> None:
+        """Write the checksums in the format of `sha256sum -c`."""
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(self._sums.items()))
+        (self._folder / SUMS).write_text(lines, "utf-8")
+
+    def _prepared(self, name: str) -> Path:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def _sum(self, name: str, path: Path) -> None:
+        self._sums[name] = _sha256(path)
+
+
+@contextmanager
+def export_folder(target: Path) -> Iterator[ExportFolder]:
+    """Yield a folder to write to; it replaces `target` at the end, and is removed after an error.
+
+    Raises:
+        SettingsError: `target` exists and is not an export.
+    """
+    if target.exists() and not (target / SUMS).is_file():
+        raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
+    draft, former = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former"))
+    if draft.exists():
+        shutil.rmtree(draft)
+    draft.mkdir(parents=True)
+    try:
+        folder = ExportFolder(draft)
+        yield folder
+        folder.write_sums()
+        shutil.rmtree(former, ignore_errors=True)
+        if target.exists():
+            # Moved away in one step: a folder that is half removed after a kill would not be recognised as an export.
+            target.replace(former)
+        draft.replace(target)
+    finally:
+        if former.exists() and not target.exists():
+            former.replace(target)
+        for left in (draft, former):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def verified_files(folder: Path) -> list[str]:
+    """Return the names of an export's files, after comparing each with its checksum.
+
+    Raises:
+        SourceError: a file is missing, or has another content than was written.
+    """
+    sums = folder / SUMS
+    if not sums.is_file():
+        raise SourceError(f"{folder}: no {SUMS}; expected the folder of an exported release")
+    names = []
+    for line in sums.read_text("utf-8").splitlines():
+        digest, _, name = line.partition("  ")
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+            raise SourceError(f"{folder}: {name} is missing; export the release again")
+        found = _sha256(path)
+        if found != digest:
+            raise SourceError(f"{path}: its sha256 is {found[:12]}…, expected {digest[:12]}…; export the release again")
+        names.append(name)
+    return names
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"no JSON for {type(value).__name__}")

@@ -1,0 +1,52 @@
+"""Exports a release to a folder: files of the released layout, tables as Parquet, design, card and checksums."""
+
+import json
+from pathlib import Path
+
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.card import render
+from tempkb.benchmarks.export_folder import ExportFolder, export_folder
+from tempkb.benchmarks.methods import Options
+from tempkb.benchmarks.register import require_whole
+from tempkb.benchmarks.releases import AnyRelease
+from tempkb.store.parquet import read_parquet
+from tempkb.store.store import Store
+
+
+def export_release(
+    store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, options: Options | None = None
+) -> Path:
+    """Write a release to a folder with its name below `folder`, and return the path.
+
+    The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
+    `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot, and `design.json`,
+    `README.md` and `SHA256SUMS`.
+
+    Args:
+        store: the store with the release.
+        benchmark: the release's benchmark.
+        release: a release that is built.
+        folder: made if needed; an earlier export of the same release is replaced.
+        options: the benchmark's export options by name.
+
+    Raises:
+        DesignError: the release is not built, or has lost a partition to damage.
+        SettingsError: an option cannot be used, or the folder exists and is not an export.
+    """
+    require_whole(store.home, store.lake, release.name)
+    methods = benchmark.loaded()
+    target = folder / release.name
+    with export_folder(target) as out:
+        methods.files(store, release, out, options or {})
+        for table, keys in methods.partitions(release).items():
+            for key in keys:
+                _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
+        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
+        out.write_text("README.md", render(store, release.name, methods.card(store, release)))
+    return target
+
+
+def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:
+    (version,) = store.lake.versions(table, [key])
+    name = f"parquet/{table}/{day}.parquet" if day else f"parquet/{table}.parquet"
+    out.write_parquet(name, store.declaration(table).schema, map(read_parquet, version.paths()))

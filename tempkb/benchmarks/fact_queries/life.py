@@ -1,0 +1,135 @@
+"""The parts of the methods that both benchmarks of facts share."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from tempkb.benchmarks.fact_queries.asking import shown_of_queries
+from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
+from tempkb.benchmarks.fact_queries.checking import PROMISES, promises_of_queries
+from tempkb.benchmarks.fact_queries.design import Design, make_design
+from tempkb.benchmarks.fact_queries.queries import partition_of
+from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Shows, Step, Versions
+from tempkb.benchmarks.sources import newest_wikidata
+from tempkb.store.parquet import read_parquet
+from tempkb.store.plain import plain_rows
+from tempkb.store.store import Store
+from tempkb.store.tables import EXCLUSIONS, Table
+from tempkb.wikidata.tables import FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES
+from tempkb.windows import refuse_unended
+from tempkb.wording import counted
+
+
+def design_of(benchmark: str) -> Callable[[Store, Options], Design]:
+    """Return the function that makes a design of a benchmark from options."""
+
+    def design(store: Store, options: Options) -> Design:
+        dump_id = options["dump_id"] or newest_wikidata(store)
+        made = make_design(
+            benchmark,
+            options["preset"],
+            dump_id,
+            options["windows"],
+            options["granularity"],
+            options["templates"],
+            options["changes"],
+        )
+        refuse_unended(options["windows"], made.windows(), datetime.now(UTC).date(), "{first}..{end}")
+        return made
+
+    return design
+
+
+def shared_partitions(release: Release) -> Mapping[str, Sequence[str]]:
+    """Return the partitions of the tables that both benchmarks have."""
+    return {table.name: [release.name] for table in (FACT_SUBJECTS, FACT_SPELLS, FACT_RELEASES)}
+
+
+def window_partitions(release: Release) -> list[str]:
+    """Return the partitions of a table that has one for each window of a release, oldest first."""
+    return [partition_of(release.name, window) for window in release.design.windows()]
+
+
+def spells_step(benchmark: str) -> Step:
+    """Return the step that chooses a release's subjects and joins their facts."""
+    return Step(
+        f"{benchmark}_spells",
+        (
+            Made(
+                FACT_SUBJECTS,
+                "The subjects of a release, by relation. What is left out is counted in `exclusions`. "
+                "Key `relation, subject_id`.",
+                (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
+            ),
+            Made(
+                FACT_SPELLS,
+                "The spells in which a subject had an object: facts that touch are joined, gaps are kept. "
+                "Key `subject_id, relation, object_id, spell_no`.",
+                (FACTS, UNDATED_STATEMENTS, WIKIDATA_ENTITIES),
+            ),
+            Made(FACT_RELEASES, "Releases of facts with their designs. Key `release`.", (FACT_SPELLS,)),
+        ),
+        _build_spells,
+        PROMISES,
+        _shows_of_spells,
+    )
+
+
+def queries_step(table: Table, title: str) -> Step:
+    """Return the step that writes the queries of every window of a release.
+
+    Args:
+        table: the benchmark's table of queries.
+        title: the benchmark's title.
+    """
+
+    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
+        build_queries(store, release, table, log)
+        return Built()
+
+    def shows(_store: Store, _release: Release, versions: Versions) -> Shows:
+        return {table.name: shown_of_queries(versions[table.name])}
+
+    meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
+    return Step(
+        table.name, (Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS)),), build, promises_of_queries(table), shows
+    )
+
+
+def closing_of(store: Store, release: Release, queries: Table, further: Sequence[Grid] = ()) -> Closing:
+    """Return the closing screen of a release of facts: its queries by relation.
+
+    Args:
+        store: the home's store.
+        release: a release that is built.
+        queries: the benchmark's table of queries.
+        further: further grids of the benchmark.
+    """
+    (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
+    rows_of_queries = store.read(queries.name, release=release.name)
+    n_subjects = Counter(store.read(FACT_SUBJECTS.name, release=release.name)["relation"].to_pylist())
+    n_queries = Counter(rows_of_queries["relation"].to_pylist())
+    rows = [(relation, n_subjects[relation], n_queries[relation]) for relation in sorted(n_subjects)]
+    return Closing(
+        f"{counted(rows_of_queries.num_rows, 'query', 'queries')} by {row['granularity']}, "
+        f"{row['study_from']} to {row['study_to']}, from {', '.join(row['dump_ids'])}",
+        (Grid(("relation", "subjects", "queries"), rows), *further),
+        "date, query, list_transform(answers, lambda one: one.label) AS answers",
+        queries.name,
+    )
+
+
+def _build_spells(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    versions = build_spells(store, release, log)
+    reasons = versions[FACT_SUBJECTS.name].side_rows(EXCLUSIONS.name)
+    found = {row["reason"]: row["example"] for row in reasons}
+    left_out = [f"left out: {found[why]} ({why})" for why in (NO_STATEMENT, NO_WORDING) if why in found]
+    return Built(["; ".join(left_out)] if left_out else [])
+
+
+def _shows_of_spells(_store: Store, _release: Release, versions: Versions) -> Shows:
+    (row,) = plain_rows(read_parquet(versions[FACT_RELEASES.name][0].paths()))
+    return {FACT_RELEASES.name: {"design": row["design"]}}

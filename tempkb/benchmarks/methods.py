@@ -1,0 +1,161 @@
+"""The methods of a benchmark: functions that make, build, show and export its releases. Does not use Dagster.
+
+A release is requested (`design`), built step by step (`steps`), shown (`closing`) and exported (`files`, `card`).
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.benchmarks.card import Card
+from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.releases import AnyRelease, Design
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+Log = Callable[[str], None]
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Markdown that the UI shows of a table.
+
+    Attributes:
+        markdown: a picture, as a data URL.
+    """
+
+    markdown: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that the UI shows of a table.
+
+    Attributes:
+        table: few rows, all of which are shown.
+        cell: number of characters after which a cell is cut; None as in the UI's other tables.
+    """
+
+    table: pa.Table
+    cell: int | None = None
+
+
+Shown = Picture | Rows | str | int | float | bool
+
+
+@dataclass
+class Built:
+    """The result of a step; the rows are in the lake.
+
+    Attributes:
+        warnings: warnings for people.
+        fresh: the partitions that were just written, for promises that may fade; None for all.
+    """
+
+    warnings: Sequence[str] = ()
+    fresh: Collection[str] | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table that a step writes.
+
+    Attributes:
+        table: a table of the benchmark's room, or a shared one.
+        meaning: its description in the UI: one or two sentences, and the key.
+        sources: the tables from which it is made.
+    """
+
+    table: Table
+    meaning: str
+    sources: tuple[Table, ...]
+
+
+Versions = Mapping[str, Sequence[Version]]
+Shows = Mapping[str, Mapping[str, Shown]]
+
+
+def _nothing(_store: Store, _release: Any, _versions: Versions) -> Shows:
+    return {}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of building a release. If it fails, nothing that it wrote of the release is kept.
+
+    Attributes:
+        name: the name of Dagster's step.
+        makes: the tables that it writes.
+        run: writes what is missing of them; its last argument has the options of a measurement, and is otherwise empty.
+        promises: the promises of its rows; a release that breaks one is withdrawn.
+        shows: returns the metadata of the tables for the UI, by table and label, from their versions.
+    """
+
+    name: str
+    makes: tuple[Made, ...]
+    run: Callable[[Store, Any, Log, Options], Built]
+    promises: tuple[Promise, ...] = ()
+    shows: Callable[[Store, Any, Versions], Shows] = _nothing
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table on the closing screen.
+
+    Attributes:
+        titles: names of the columns.
+        rows: values in the order of the columns.
+    """
+
+    titles: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Closing:
+    """The closing screen of a release that was built.
+
+    Attributes:
+        headline: what the release contains; it follows the release's name.
+        grids: its counts, and perhaps some of its rows.
+        columns: the columns of the proposed query, as SQL.
+        table: the table of the proposed query.
+    """
+
+    headline: str
+    grids: tuple[Grid, ...]
+    columns: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The methods of a benchmark.
+
+    Attributes:
+        design: returns a design from the options by name, `preset`, and `changes`, hyperparameters as people type
+            them; it refuses what cannot be built.
+        read_entry: returns a release from its entry in the register.
+        partitions: returns the partitions of a complete release, by table, in the order of the data.
+        steps: the steps of building a release, in their order.
+        measures: the step of each measurement, by the measurement's name.
+        acts: the function of each action, by the action's name; it returns a release made from one that is built.
+        files: writes a release's files in the layout of the released data.
+        card: returns the parts of the dataset card.
+        closing: returns the closing screen.
+    """
+
+    design: Callable[[Store, Options], Design]
+    read_entry: Callable[[Mapping[str, Any]], AnyRelease]
+    partitions: Callable[[Any], Mapping[str, Sequence[str]]]
+    steps: tuple[Step, ...]
+    files: Callable[[Store, Any, ExportFolder, Options], None]
+    card: Callable[[Store, Any], Card]
+    closing: Callable[[Store, Any], Closing]
+    measures: Mapping[str, Step] = field(default_factory=dict)
+    acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)

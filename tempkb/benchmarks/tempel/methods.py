@@ -1,0 +1,168 @@
+"""The methods of TempEL, which the code that all benchmarks share calls."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.benchmarks.methods import (
+    Built,
+    Closing,
+    Grid,
+    Log,
+    Made,
+    Methods,
+    Options,
+    Picture,
+    Rows,
+    Shows,
+    Step,
+    Versions,
+)
+from tempkb.benchmarks.tempel.building import write_release
+from tempkb.benchmarks.tempel.card import card_of
+from tempkb.benchmarks.tempel.checking import PROMISES
+from tempkb.benchmarks.tempel.design import Design, make_design, read_snapshots
+from tempkb.benchmarks.tempel.exporting import write_files
+from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.tempel.plots import plot_figures
+from tempkb.benchmarks.tempel.releases import Release, balanced, extended, read_entry
+from tempkb.benchmarks.tempel.tables import (
+    TEMPEL_ENTITIES,
+    TEMPEL_FILTERS,
+    TEMPEL_MENTIONS,
+    TEMPEL_PLANS,
+    TEMPEL_RELEASES,
+    TEMPEL_STATISTICS,
+)
+from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.lake import Version
+from tempkb.store.parquet import read_parquet
+from tempkb.store.plain import plain_rows
+from tempkb.store.store import Store
+from tempkb.windows import refuse_future_cuts
+from tempkb.wording import counted
+
+# `tempel_filters` is not among these, because balanced releases and those of early versions do not have it.
+_OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+
+
+def _design(store: Store, options: Options) -> Design:
+    return make_design(options["preset"], _snapshots(store, options), options["changes"])
+
+
+def _extend(store: Store, release: Release, options: Options) -> Release:
+    return extended(release, _snapshots(store, options))
+
+
+def _snapshots(store: Store, options: Options) -> list[date]:
+    """The requested snapshots; refuse those in the future."""
+    cuts = read_snapshots(options["snapshots"])
+    today, granularity = datetime.now(UTC).date(), store.home.settings.granularity
+    refuse_future_cuts(f"snapshots {options['snapshots']}", cuts, today, granularity)
+    return cuts
+
+
+def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
+    cuts = [partition_of(release.name, cut) for cut in release.cuts]
+    once = (TEMPEL_RELEASES, TEMPEL_STATISTICS)
+    return {**{table.name: cuts for table in _OF_CUTS}, **{table.name: [release.name] for table in once}}
+
+
+def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    written = write_release(store, release, log)
+    return Built(written.warnings, written.fresh)
+
+
+def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
+    (row,), figures = _rows(versions[TEMPEL_RELEASES.name]), _rows(versions[TEMPEL_STATISTICS.name])
+    return {
+        TEMPEL_RELEASES.name: {name: row[name] for name in ("is_equal", "shortfall", "design")},
+        TEMPEL_STATISTICS.name: {
+            "figures": Picture(plot_figures(figures)),
+            "table_1": Rows(_table_1(figures)),
+            "lowest_overlap": Rows(_lowest(figures)),
+        },
+    }
+
+
+def _rows(versions: Sequence[Version]) -> list[dict[str, Any]]:
+    return [row for one in versions for row in plain_rows(read_parquet(one.paths()))]
+
+
+def _table_1(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    found = [
+        {"cut": str(row["cut"]), "entities and subset": row["series"], "what": row["label"], "n": int(row["value"])}
+        for row in rows
+        if row["figure"] == "table_1"
+    ]
+    return pa.Table.from_pylist(found)
+
+
+def _lowest(rows: Sequence[dict[str, Any]]) -> pa.Table:
+    found = sorted((row["value"], row["label"]) for row in rows if row["figure"] == "drift")
+    return pa.Table.from_pylist([{"overlap": f"{value:.3f}", "entity": label} for value, label in found])
+
+
+def _closing(store: Store, release: Release) -> Closing:
+    """Counts by snapshot, category and subset."""
+    (row,) = plain_rows(store.read(TEMPEL_RELEASES.name, release=release.name))
+    counts: dict[tuple[str, str], dict[str, int]] = {}
+    for one in plain_rows(store.read(TEMPEL_STATISTICS.name, release=release.name, figure="table_1")):
+        counts.setdefault((str(one["cut"]), one["series"]), {})[one["label"]] = int(one["value"])
+    rows = [(*key, by_label["entities"], by_label["mentions"]) for key, by_label in sorted(counts.items())]
+    equal = "equal" if row["is_equal"] else f"not equal, {row['shortfall']:.1%} short at most"
+    return Closing(
+        f"{counted(len(row['cuts']), 'snapshot')}, {equal}",
+        (Grid(("snapshot", "category and subset", "entities", "mentions"), rows),),
+        "cut, category, mention, target_title",
+        TEMPEL_MENTIONS.name,
+    )
+
+
+_STEP = Step(
+    "tempel",
+    (
+        Made(
+            TEMPEL_PLANS,
+            "The frozen plan of a release: entities, surfaces and quotas by cut. Key `page_id, subset`.",
+            (MENTIONS, MENTION_PRIORS, STABLE_SNAPSHOTS, PAGE_TEXTS),
+        ),
+        Made(
+            TEMPEL_FILTERS,
+            "How much each filter drops at each snapshot: in order, alone and only. Key `filter, applied`.",
+            (TEMPEL_PLANS,),
+        ),
+        Made(
+            TEMPEL_MENTIONS,
+            "Mentions with the attributes of the paper's table 4. Key `target_page_id, anchor_page_id, start_char`.",
+            (TEMPEL_PLANS,),
+        ),
+        Made(TEMPEL_ENTITIES, "The candidates of each snapshot. Key `page_id`.", (TEMPEL_PLANS,)),
+        Made(TEMPEL_RELEASES, "Releases with their designs. Key `release`.", (TEMPEL_MENTIONS, TEMPEL_ENTITIES)),
+        Made(
+            TEMPEL_STATISTICS,
+            "Table 1 and figures 3, 4c, 6 and 7 as numbers. Key `figure, cut, series, label`.",
+            (TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES),
+        ),
+    ),
+    _run,
+    PROMISES,
+    _shows,
+)
+
+METHODS = Methods(
+    design=_design,
+    read_entry=read_entry,
+    partitions=_partitions,
+    steps=(_STEP,),
+    files=write_files,
+    card=card_of,
+    closing=_closing,
+    acts={
+        "extend": _extend,
+        "balance": lambda _store, release, _options: balanced(release),
+    },
+)

@@ -1,6 +1,0 @@
-"""TempEL's room."""
-
-from tempkb.benchmarks.tempel.tables import TABLES
-from tempkb.room import Room
-
-ROOM = Room("tempel", TABLES, (), ("tempkb.benchmarks.tempel.assets", "tempkb.benchmarks.tempel.checks"))

@@ -1,0 +1,25 @@
+"""Declares TempLAMA: queries about facts by year."""
+
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
+from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED
+from tempkb.benchmarks.templama.tables import TABLES
+from tempkb.benchmarks.templama.views import VIEWS
+from tempkb.room import Room
+
+TEMPLAMA = Benchmark(
+    name="templama",
+    title="TempLAMA",
+    room=Room("templama", TABLES, VIEWS),
+    shared=SHARED,
+    methods="tempkb.benchmarks.templama.methods",
+    meaning="Build a TempLAMA release: which fact held in which year, from A up to but not including B.",
+    study=STUDY,
+    options=options_of("year"),
+    presets=PRESETS,
+    examples=(
+        "templama 2010-01-01..2021-01-01",
+        "templama 2010-01-01..2021-01-01 --preset paper --name templama-2010s",
+        "templama 2021-01-01..2024-01-01 --templates mine.csv --set answers=certain",
+    ),
+)

@@ -1,0 +1,192 @@
+"""Dagster's jobs, run in this process, and what became of them.
+
+Runs are ordinary Dagster runs, kept in the home's own Dagster storage, so that
+the web UI shows them afterwards. Dagster takes half a second to import, and
+commands such as `tempkb gc` need only words from here: it is imported where a
+job runs.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.engine import progress
+from tempkb.errors import StoredDamageError
+from tempkb.failures import innermost
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at
+from tempkb.settings import Home, at_home, load_home
+from tempkb.store.damage import Mended
+from tempkb.store.database import set_aside_in_words as database_in_words
+from tempkb.store.locks import alive_mark
+from tempkb.store.visible import visible
+
+
+@dataclass
+class Summary:
+    """What a build did, for the closing screen.
+
+    Attributes:
+        windows: keys that were asked for.
+        failures: what went wrong, in words; empty when all is well.
+        notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
+        run_ids: Dagster's runs, in order.
+        entity_dumps: dumps of Wikidata's entities that this build was about.
+    """
+
+    windows: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    run_ids: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    entity_dumps: list[str] = field(default_factory=list)
+
+
+def run_job(
+    instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
+) -> None:
+    """Run a job over a partition, or a range of windows, in this process; the summary is told what became of it.
+
+    Args:
+        instance: of Dagster.
+        job_name: which job.
+        keys: one partition, or the windows of a range.
+        config: of the run.
+        selection: assets; empty for all of the job's.
+        summary: is filled.
+    """
+    import dagster as dg
+
+    from tempkb.automation import WINDOWS_JOB
+    from tempkb.definitions import defs
+
+    home, tags = load_home(), {}
+    if job_name != WINDOWS_JOB:
+        instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
+    else:
+        tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
+        result = defs.resolve_job_def(job_name).execute_in_process(
+            instance=instance,
+            run_config={**config, **quiet},
+            asset_selection=[dg.AssetKey(name) for name in selection] or None,
+            raise_on_error=False,
+            partition_key=None if job_name == WINDOWS_JOB else keys[0],
+            tags={**tags, COMMAND_TAG: mark},
+        )
+    summary.run_ids.append(result.run_id)
+    summary.failures += list(_failures(result))
+    summary.notes += list(dict.fromkeys(_notes(result)))
+
+
+def past_damage(work: Callable[[], Summary]) -> Summary:
+    """Set damaged partitions of the home aside and do some work; do it again where reading has found more damage.
+
+    The summary names what was set aside, or, if the work raises, standard error does. What this run has written is
+    whole, so that the rounds end.
+    """
+    found: list[Mended] = []
+    try:
+        return _rounds(work, found)
+    except BaseException:
+        for line in set_aside_in_words(found):
+            sys.stderr.write(visible(at_home(line)) + "\n")
+        raise
+
+
+def _rounds(work: Callable[[], Summary], found: list[Mended]) -> Summary:
+    before = open_store().database.set_aside_files()
+    found += _set_aside_damaged()
+    while True:
+        summary, error = Summary(), None
+        try:
+            summary = work()
+        except StoredDamageError as met:
+            # Met while it was worked out what there is to do.
+            error = met
+        more = _set_aside_damaged()
+        found += more
+        if more and (error or summary.failures):
+            continue
+        if error:
+            raise error
+        aside = [one for one in open_store().database.set_aside_files() if one not in before]
+        summary.notes[:0] = [*set_aside_in_words(found), *map(database_in_words, aside)]
+        return summary
+
+
+def _set_aside_damaged() -> list[Mended]:
+    store = open_store()
+    mended = store.set_aside_damaged()
+    if mended:
+        # At once, or the views would name files that have moved until something is built.
+        store.publish()
+    return mended
+
+
+def set_aside_in_words(mended: Sequence[Mended]) -> list[str]:
+    """Say what was set aside or put right, a line for each fault."""
+    return [str(one) for one in mended]
+
+
+def forget_partition(instance: Any, job_name: str, key: str) -> None:
+    """Take a key out of the set of partitions that a job runs over, in Dagster alone."""
+    instance.delete_dynamic_partition(_partition_set(job_name), key)
+
+
+def forget_partitions(home: Home, keys: Mapping[str, Sequence[str]]) -> None:
+    """Let Dagster forget partitions that are about to be removed: their keys by the name of their set."""
+    with dagster_at(home) as instance:
+        for name, own in keys.items():
+            for key in own:
+                instance.delete_dynamic_partition(name, key)
+
+
+def _partition_set(job_name: str) -> str:
+    """Name of the set of partitions that come as they appear over which a job runs."""
+    import dagster as dg
+
+    from tempkb.definitions import defs
+
+    partitions = defs.resolve_job_def(job_name).partitions_def
+    if not isinstance(partitions, dg.DynamicPartitionsDefinition):
+        raise TypeError(f"job {job_name}: runs over {partitions}; expected partitions that come as they appear")
+    return str(partitions.name)
+
+
+def _failures(result: Any) -> Iterator[str]:
+    for event in result.all_events:
+        if event.is_step_failure:
+            failed = event.step_failure_data
+            said = innermost(failed.error)
+            # A step that says itself what failed has a line for each thing; other errors are one thing each.
+            yield from said.split("\n") if failed.user_failure_data is not None else [said]
+    for evaluation in result.get_asset_check_evaluations():
+        # A warning is for people to know, and no failure.
+        if not evaluation.passed and evaluation.severity.value == "ERROR":
+            name = f"{evaluation.asset_key.path[-1]}.{evaluation.check_name}"
+            told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
+            yield f"check {name} failed ({told})"
+
+
+def _notes(result: Any) -> Iterator[str]:
+    """What the run's materialisations say that a person should know."""
+    for event in result.all_events:
+        if not event.is_step_materialization:
+            continue
+        told = event.step_materialization_data.materialization
+        facts = {key: value.value for key, value in told.metadata.items()}
+        kept = "entity" if told.asset_key.to_user_string() == "facts" else "page"
+        if "warning" in facts:
+            yield str(facts["warning"])
+        for name, where in (facts.get("damaged_files") or {}).items():
+            yield f"{name} is damaged: {where}. Every whole {kept} was kept."
+        if told.asset_key.to_user_string() != "stable_snapshots":
+            continue
+        if "kept" in facts:
+            yield f"window {told.partition} stays as it is: {facts['kept']}"
+        changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
+        if any(changes.values()):
+            said = ", ".join(f"{n} {what}" for what, n in changes.items())
+            yield f"window {told.partition} was rebuilt; pages by what changed: {said} (table rebuild_changes)"

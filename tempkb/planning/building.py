@@ -1,0 +1,175 @@
+"""What `tempkb build` does: which jobs run over which partitions, in the order of the data.
+
+The web UI and the sensors run the same jobs; only here one command runs several.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.automation import DUMPS_JOB, ONLY_ITEMS, WIKIDATA_JOB, WINDOWS_JOB
+from tempkb.dumps.catalogue import Dump, find_dumps, remember
+from tempkb.dumps.retention import remove_dump
+from tempkb.dumps.tables import DUMP_FILES, NAMESPACES, PAGES
+from tempkb.instance import dagster_at
+from tempkb.jobs import Summary, forget_partition, past_damage, run_job
+from tempkb.mentions.building import WRITERS
+from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.planning.built import stale_windows
+from tempkb.planning.requests import OF_HISTORY, Request, Work, claimed, dumps_for, windows_to_read, work_of
+from tempkb.removal import of_dump, remove
+from tempkb.revisions.origins import setting_of
+from tempkb.revisions.sitelinks import unlinked_windows
+from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.settings import load_home
+from tempkb.store.store import Store
+from tempkb.store.tables import Family
+from tempkb.wikidata.building import is_current
+from tempkb.wikidata.late import dump_dates, write_late_edits
+from tempkb.windows import Window, stretches
+from tempkb.wording import counted
+
+
+def build(request: Request) -> Summary:
+    """Build what is asked for, in the order of the data; what is found damaged is set aside and built again.
+
+    Raises:
+        SettingsError: an asset, window or setting is unknown or does not fit.
+        SourceError: there is no dump to build from.
+    """
+    return past_damage(lambda: _build(claimed(work_of(request))))
+
+
+def _build(work: Work) -> Summary:
+    told = [dump.dump_id for dump in work.entities] if work.tables_of(Family.ENTITIES) else []
+    summary = Summary([window.key for window in work.windows], entity_dumps=told)
+    with dagster_at(work.home) as instance:
+        store = open_store()
+        of_windows = work.tables_of(Family.WINDOW)
+        unread = windows_to_read(store, work.request, work.windows, of_windows)
+        used = dumps_for(unread, work.named, work.dumps) if of_windows else [one for one in work.dumps if not one.flaws]
+        new = [dump for dump in used if dump.is_named and not _is_known(store, dump)]
+        for dump in used:
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        if summary.failures:
+            _forget(instance, new)
+            return summary
+        _build_windows(instance, work, unread, summary)
+        is_history_bad = bool(summary.failures)
+        if work.is_naming_entities:
+            _read_named(instance, work.entities[0], work, summary)
+        else:
+            _read_wikidata(instance, work.entities, work, summary)
+        _link_items(instance, work, summary)
+        if is_history_bad:
+            _forget(instance, new)
+    return summary
+
+
+def _build_windows(instance: Any, work: Work, unread: Sequence[Window], summary: Summary) -> None:
+    """Read the histories of some windows; of the others make only what follows from their texts."""
+    of_windows = work.tables_of(Family.WINDOW)
+    config = {"dump_id": work.named.dump_id if work.named else "", "rebuild": work.request.rebuild}
+    for stretch in stretches(unread):
+        asked = {"ops": {"revisions": {"config": config}}}
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], asked, sorted(of_windows), summary)
+    derived = sorted(of_windows - OF_HISTORY)
+    for stretch in stretches([one for one in work.windows if one not in unread]) if derived else ():
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, derived, summary)
+
+
+def _is_known(store: Store, dump: Dump) -> bool:
+    return store.lake.current(DUMP_FILES.name, dump.dump_id) is not None
+
+
+def _forget(instance: Any, dumps: Sequence[Dump]) -> None:
+    """Forget named files that were new to the home and of which nothing was built, so that good ones may come."""
+    store = open_store()
+    windows = [*store.lake.versions(REVISION_LOG.name), *store.lake.versions(STABLE_SNAPSHOTS.name)]
+    used = {setting_of(version, "dump_id") for version in windows}
+    for dump in dumps:
+        if dump.dump_id in used:
+            continue
+        # Dagster forgets first, since without files and tables nothing would tell later that it still has to.
+        forget_partition(instance, DUMPS_JOB, dump.dump_id)
+        for table in (DUMP_FILES, PAGES, NAMESPACES):
+            store.lake.remove(table.name, dump.dump_id)
+        remove_dump(store.home.dumps, dump)
+    store.publish()
+
+
+def _read_wikidata(instance: Any, dumps: Sequence[Dump], work: Work, summary: Summary) -> None:
+    """Read each dump of entities that does not stand as it is."""
+    for dump in dumps:
+        if work.tables_of(Family.DUMP) and not work.tables_of(Family.ENTITIES):
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, [], summary)
+        elif work.tables_of(Family.ENTITIES) and not is_current(open_store(), dump):
+            run_job(instance, DUMPS_JOB, [dump.dump_id], {}, ["dump_files"], summary)
+            run_job(instance, WIKIDATA_JOB, [dump.dump_id], {}, [], summary)
+
+
+def _read_named(instance: Any, dump: Dump, work: Work, summary: Summary) -> None:
+    """Read a dump of entities that was just named; what was read of its files under another day is withdrawn.
+
+    If it cannot be read, nothing of it is remembered, and what was read before stays.
+    """
+    root = load_home().dumps
+    others = [one for one in find_dumps(root) if one.is_named and one.entities]
+    before = next((one for one in others if one.dump_id == dump.dump_id), None)
+    described = open_store().lake.current(DUMP_FILES.name, dump.dump_id)
+    is_in_folder = any(one.dump_id == dump.dump_id and not one.is_named for one in find_dumps(root))
+    remember(root, dump)
+    _read_wikidata(instance, [dump], work, summary)
+    if not work.tables_of(Family.ENTITIES):
+        return
+    if is_current(open_store(), dump):
+        same = {file.sha256 for file in dump.entities}
+        for other in others:
+            if (
+                other.dump_id != dump.dump_id
+                and {file.sha256 for file in other.entities if file.path.is_file()} == same
+            ):
+                _withdraw(instance, other)
+                summary.notes.append(f"{other.dump_id}, the same files as of {other.date}, was withdrawn")
+    elif before is not None:
+        remember(root, before)
+        if described is not None:
+            store = open_store()
+            store.lake.restore(described)
+            store.publish()
+    elif is_in_folder:
+        remove_dump(root, dump)
+    else:
+        _withdraw(instance, dump)
+
+
+def _withdraw(instance: Any, dump: Dump) -> None:
+    """Take a named dump of entities, and what was read of it, out of the home; its files stay."""
+    store = open_store()
+    forget_partition(instance, WIKIDATA_JOB, dump.dump_id)
+    remove(store, of_dump(store, dump.dump_id, force=True))
+    # To those after it, it may have been the first that reached a window.
+    for other, day in dump_dates(store.lake).items():
+        if dump.date and day > dump.date:
+            write_late_edits(store, other, day)
+    store.publish()
+
+
+def _link_items(instance: Any, work: Work, summary: Summary) -> None:
+    """Give windows that stand the Wikidata items that are known by now, and build anew what follows from them."""
+    if STABLE_SNAPSHOTS.name not in work.tables:
+        return
+    unlinked = unlinked_windows(open_store())
+    for stretch in stretches(unlinked):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], ONLY_ITEMS, [STABLE_SNAPSHOTS.name], summary)
+    following = sorted(work.tables & {PAGE_TEXTS.name, PAGE_LINKS.name, *WRITERS})
+    left = unlinked_windows(open_store()) if unlinked else []
+    linked = [window for window in unlinked if window not in left]
+    if linked:
+        summary.notes.append(
+            f"{counted(len(linked), 'window')} that {'stands was' if len(linked) == 1 else 'stand were'} given the "
+            "Wikidata items that are known by now; nothing else of them has changed, and no dump was read for it"
+        )
+    stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
+    for stretch in stretches(stale):
+        run_job(instance, WINDOWS_JOB, [one.key for one in stretch], {}, following, summary)

@@ -1,0 +1,214 @@
+"""Which dumps are worth having: those by which missing windows could be built, and Wikidata's newest.
+
+Asked by the command line, by the sensors and by `tempkb plan`, so that all of
+them mean the same. Knows nothing of Dagster.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from tempkb.dumps.catalogue import Dump, dump_of, find_dumps, serving_dump, tables_dump
+from tempkb.dumps.fetching import mirror_of
+from tempkb.dumps.http import HttpMirror
+from tempkb.dumps.mirrors import FolderMirror
+from tempkb.dumps.offers import WIKIDATA, Offer, Shown, shown_of
+from tempkb.dumps.retention import superfluous
+from tempkb.errors import SettingsError
+from tempkb.planning.built import is_registered, missing_windows
+from tempkb.planning.untaken import incomplete_here, newest_held, nothing_shown, untaken, why_unfit
+from tempkb.settings import Home
+from tempkb.store.store import Store
+from tempkb.wikidata.late import dump_dates
+from tempkb.windows import Window
+
+
+@dataclass(frozen=True)
+class Due:
+    """A dump that is worth having, and for what.
+
+    Attributes:
+        dump: with its files where they lie, or will lie, in the home.
+        offer: what the mirror has of it; None when it is here already.
+        windows: that it would newly serve, oldest first.
+        purpose: why it is wanted, when not for windows: its SQL tables, or its entities.
+    """
+
+    dump: Dump
+    offer: Offer | None
+    windows: tuple[Window, ...] = ()
+    purpose: str = ""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is worth having, and why nothing else is.
+
+    Attributes:
+        due: the dumps by which missing windows could be built, those first whose tables others need.
+        passed: a line for each newer dump that is not taken, which dump and why.
+        nothing: what the mirror was asked for and does not show at all, in words; empty when it shows something.
+    """
+
+    due: list[Due]
+    passed: list[str]
+    nothing: str = ""
+
+
+def due_dumps(
+    store: Store, today: date | None = None, *, from_mirror: bool = True, only_listed: bool = True
+) -> list[Due]:
+    """Return the dumps that are worth having; the arguments are those of `look_out`."""
+    return look_out(store, today, from_mirror=from_mirror, only_listed=only_listed).due
+
+
+def look_out(
+    store: Store,
+    today: date | None = None,
+    *,
+    from_mirror: bool = True,
+    only_listed: bool = True,
+    wikidata: bool = True,
+    hurried: bool = False,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> Outlook:
+    """Return the dumps that are worth having, and why newer ones that are shown are not.
+
+    Args:
+        store: of the home.
+        today: the last day that a window may end; by default the clock's.
+        from_mirror: also those that are still to be fetched.
+        only_listed: leave out what somebody has put into the folder without its publisher's list.
+        wikidata: also Wikidata's entities.
+        hurried: give a server up after some seconds.
+        tell: takes a line when a server makes us wait.
+
+    Of a window the earliest complete dump at or after its cut is wanted,
+    wherever it is; of Wikidata the newest, once it is so much newer than what
+    was read (`wikidata_days`).
+
+    Raises:
+        SettingsError: a mirror is set but not whose dumps are wanted, or the folder has those of several wikis.
+        SourceError: the mirror cannot be asked.
+    """
+    home, day = store.home, today or datetime.now(UTC).date()
+    mirror = mirror_of(home, tell, hurried=hurried) if from_mirror else None
+    here = [dump for dump in find_dumps(home.dumps) if not dump.is_named]
+    complete = [dump for dump in here if not dump.flaws]
+    local = [dump for dump in complete if dump.is_listed or not only_listed]
+    _refuse_several_wikis(home, local)
+    missing = missing_windows(store, day)
+    own = [dump for dump in local if home.wiki in (None, dump.wiki) and dump.holds_pages]
+    shown = _shown(home, mirror, missing[0].cut) if missing and mirror else None
+    offers = {one.dump_id: one for one in shown.offers if one.files and not why_unfit(one)} if shown else {}
+    of_windows = _of_windows(home, missing, own, offers)
+    of_wikidata, unfit = _of_wikidata(store, mirror, local, day) if wikidata else ([], [])
+    due = [*of_windows, *of_wikidata]
+    if missing:
+        held = newest_held(store, own)
+        unfit += incomplete_here(here, home.wiki, held, {one.dump.dump_id for one in due})
+        taken = {one.dump.dump_id for one in of_windows}
+        unfit = [*(untaken(shown, home.wiki, missing, taken, held) if shown else []), *unfit]
+    nothing = nothing_shown(home, mirror, shown) if shown and mirror and shown.is_nothing else ""
+    return Outlook(due, unfit, nothing)
+
+
+def is_ready(store: Store, due: Due) -> bool:
+    """Is a dump here and written down, and so are the SQL tables that go with it?"""
+    if due.offer is not None or not is_registered(store, due.dump):
+        return False
+    # As the run will choose: what lies there without its publisher's list is not taken.
+    told = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
+    beside = tables_dump(told, due.dump) if due.windows else None
+    return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
+
+
+def unregistered(store: Store) -> list[Dump]:
+    """Return the complete dumps in the home's folder that are not written down yet, oldest first."""
+    home = store.home
+    return [
+        dump
+        for dump in find_dumps(home.dumps)
+        if not dump.is_named
+        and not dump.flaws
+        and dump.is_listed
+        and not is_registered(store, dump)
+        and (dump.entities or home.wiki in (None, dump.wiki))
+    ]
+
+
+def retirable(store: Store, today: date | None = None) -> list[Dump]:
+    """Return the dumps that nobody needs any more, as the setting `keep_dumps` says, oldest first."""
+    home = store.home
+    due = due_dumps(store, today, from_mirror=False, only_listed=False)
+    needed = {one.dump.dump_id for one in due} | {dump.dump_id for dump in unregistered(store)}
+    return superfluous(find_dumps(home.dumps), home.settings.keep_dumps, needed)
+
+
+def _refuse_several_wikis(home: Home, local: Sequence[Dump]) -> None:
+    wikis = sorted({dump.wiki for dump in local if dump.holds_pages})
+    if home.wiki is None and len(wikis) > 1:
+        raise SettingsError(
+            f"wiki: not known yet, and {home.dumps} has dumps of {', '.join(wikis)}; set whose are wanted: "
+            f"TEMPKB_WIKI={wikis[0]}"
+        )
+
+
+def _shown(home: Home, mirror: HttpMirror | FolderMirror, since: date) -> Shown:
+    if home.wiki is None:
+        raise SettingsError(
+            f"wiki: not known yet, and {mirror.where} may hold several; set whose dumps are wanted: "
+            "TEMPKB_WIKI=simplewiki"
+        )
+    return shown_of(mirror, home.wiki, since)
+
+
+def _of_windows(home: Home, missing: Sequence[Window], own: Sequence[Dump], offers: dict[str, Offer]) -> list[Due]:
+    here = {dump.dump_id for dump in own}
+    away = [dump_of(home.dumps, offer) for name, offer in offers.items() if name not in here]
+    every = [*own, *away]
+    served: dict[str, list[Window]] = {}
+    tables: dict[str, Dump] = {}
+    by_id = {dump.dump_id: dump for dump in every}
+    for window in missing:
+        dump = serving_dump(every, window)
+        if dump is None:
+            continue
+        served.setdefault(dump.dump_id, []).append(window)
+        beside = tables_dump(every, dump)
+        if beside is not None and beside.dump_id not in served:
+            tables[beside.dump_id] = beside
+    due = [
+        Due(dump, None if name in here else offers[name], purpose="its SQL tables")
+        for name, dump in tables.items()
+        if name not in served
+    ]
+    for name, windows in served.items():
+        due.append(Due(by_id[name], None if name in here else offers[name], tuple(windows)))
+    return due
+
+
+def _of_wikidata(
+    store: Store, mirror: HttpMirror | FolderMirror | None, local: Sequence[Dump], today: date
+) -> tuple[list[Due], list[str]]:
+    """The dump of Wikidata that is due, if any, and a line for each newer one that cannot be read."""
+    days = store.home.settings.wikidata_days
+    if not days:
+        return [], []
+    last = max(dump_dates(store.lake).values(), default=date.min)
+    wanted_from = last + timedelta(days=days) if last > date.min else date.min
+    here = {dump.dump_id: dump for dump in local if dump.entities}
+    found = {name: Due(dump, None, purpose="its entities") for name, dump in here.items()}
+    unfit: dict[str, tuple[date, str]] = {}
+    if mirror is not None and today >= wanted_from:
+        entities_only = store.home.wiki != WIKIDATA
+        for offer in shown_of(mirror, WIKIDATA, wanted_from, entities_only=entities_only).offers:
+            why = why_unfit(offer)
+            if why and offer.dump_id not in here:
+                unfit[offer.dump_id] = (offer.date, f"{offer.dump_id}: {why}")
+            elif offer.dump_id not in here:
+                found[offer.dump_id] = Due(dump_of(store.home.dumps, offer), offer, purpose="its entities")
+    dated = [due for due in found.values() if due.dump.entities and (due.dump.date or date.min) >= wanted_from]
+    best = [max(dated, key=lambda due: due.dump.horizon)] if dated else []
+    held = max([last, *(due.dump.date or date.min for due in best)])
+    return best, [line for day, line in unfit.values() if day > held]

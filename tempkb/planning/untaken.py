@@ -1,0 +1,93 @@
+"""Why newer dumps are not taken, in words."""
+
+import re
+from collections.abc import Container, Sequence
+from datetime import UTC, date, datetime
+
+from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.http import HttpMirror
+from tempkb.dumps.mirrors import FolderMirror
+from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, Shown, near_wikis
+from tempkb.dumps.tables import DUMP_FILES
+from tempkb.settings import Home
+from tempkb.store.store import Store
+from tempkb.windows import Window
+
+_NO_HISTORY = "it has no history of pages"
+_DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<day>\d{8})")
+
+
+def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Container[str], held: date) -> list[str]:
+    """Say of each dump that the mirror shows, and that is newer than what is held, why it is not taken.
+
+    Args:
+        shown: what the mirror shows of the wiki.
+        wiki: of the home.
+        missing: windows, oldest first; at least one.
+        taken: ids of the dumps that are due.
+        held: day of the newest dump that lies here or was read.
+    """
+    first = missing[0]
+    too_old = [
+        f"{wiki}-{day:%Y%m%d}: ends before {first.cut}, where {first.label} ends, the first window that is missing"
+        for day in shown.older
+        if day > held
+    ]
+    others = [one for one in shown.offers if one.date > held and one.dump_id not in taken]
+    return [
+        *too_old,
+        *(f"{one.dump_id}: {why_unfit(one) or _why_not_needed(one, missing)}" for one in others),
+        *shown.misnamed,
+    ]
+
+
+def incomplete_here(here: Sequence[Dump], wiki: str | None, held: date, taken: Container[str]) -> list[str]:
+    """Say of each newer dump in the home's own folder why it is not complete; the arguments are those of `untaken`."""
+    newer = (dump for dump in here if dump.flaws and wiki in (None, dump.wiki) and (dump.date or held) > held)
+    return [f"{one.dump_id}: lies here, but {'; '.join(one.flaws)}" for one in newer if one.dump_id not in taken]
+
+
+def newest_held(store: Store, own: Sequence[Dump]) -> date:
+    """Return the day of the newest dump of the wiki that lies here or was read; without one, `date.min`."""
+    wiki = store.home.wiki
+    read = (_DATED.fullmatch(key) for key in store.lake.partitions(DUMP_FILES.name))
+    days = [
+        datetime.strptime(one["day"], "%Y%m%d").replace(tzinfo=UTC).date()
+        for one in read
+        if one and one["wiki"] == wiki
+    ]
+    return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
+
+
+def nothing_shown(home: Home, mirror: HttpMirror | FolderMirror, shown: Shown) -> str:
+    """Say that a mirror shows nothing of the home's wiki, where it was looked for, and which wikis it has."""
+    near = near_wikis(mirror, home.wiki or "")
+    there = f"it has {', '.join(near)}" if near else "it shows no other wiki either"
+    places = " and ".join(f"{mirror.where}/{place}" for place in shown.places)
+    return (
+        f"mirror {mirror.where}: shows no dump of {home.wiki!r}, looked for at {places}; {there}. "
+        "Correct the wiki (TEMPKB_WIKI) or the mirror (TEMPKB_MIRROR)."
+    )
+
+
+def why_unfit(offer: Offer) -> str:
+    """Say why an offered dump cannot be read whole; empty if it can."""
+    if offer.flaws:
+        return "; ".join(offer.flaws)
+    if not offer.files:
+        return "; ".join(offer.lacks) or "no file of it is listed"
+    if not offer.is_listed:
+        if not any(file.kind in (HISTORY, ENTITIES) for file in offer.files):
+            return _NO_HISTORY
+        return (
+            "no list of its publisher says what belongs to it (dumpstatus.json, or SHA256SUMS and _SUCCESS), so nobody "
+            "can tell whether it is whole; add the list, or name its files: tempkb build --dump FILE"
+        )
+    return ""
+
+
+def _why_not_needed(offer: Offer, missing: Sequence[Window]) -> str:
+    if not any(file.kind == HISTORY for file in offer.files):
+        return "; ".join([*offer.lacks, _NO_HISTORY])
+    reached = [window for window in missing if window.cut <= offer.date]
+    return f"an earlier dump reaches the same missing windows, up to {reached[-1].label}"

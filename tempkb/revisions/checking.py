@@ -1,0 +1,70 @@
+"""Promises between the room's tables, checked over the lake. No Dagster here."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.store.memory import asking
+from tempkb.store.promises import Promise, Subject
+from tempkb.store.quoting import file_names
+from tempkb.store.store import Store
+from tempkb.windows import window_of_key
+
+_LATE_WINNERS = """
+    SELECT window_start, page_id, revision_id FROM snapshots
+    WHERE revision_timestamp > cut::TIMESTAMP OR (revision_timestamp = cut::TIMESTAMP AND stability_rule = 'standing')
+"""
+_UNLOGGED_WINNERS = """
+    WITH built AS (SELECT unnest($starts::DATE[]) AS start, unnest($ends::DATE[]) AS stop)
+    SELECT s.window_start, s.page_id, s.revision_id
+    FROM read_parquet($files) AS s
+    WHERE EXISTS (FROM built WHERE s.revision_timestamp >= start AND s.revision_timestamp < stop)
+      AND NOT EXISTS (FROM read_parquet($log) AS l WHERE l.page_id = s.page_id AND l.revision_id = s.revision_id)
+"""
+
+
+def unlogged_winners(store: Store, subject: Subject) -> Iterable[tuple[Any, ...]] | None:
+    """Return window, page and revision of each chosen revision in some snapshots that is not in the log.
+
+    The whole log is searched, since a chosen revision may be older than its window. Revisions of windows without a log
+    are left out; the partitions of the log show which these are, since a window without an edit has no rows.
+    """
+    snapshots = [
+        key
+        for key in store.lake.partitions(STABLE_SNAPSHOTS.name)
+        if subject.partitions is None or key in subject.partitions
+    ]
+    files, log = store.lake.files(STABLE_SNAPSHOTS.name, snapshots), store.lake.files(REVISION_LOG.name)
+    if not files or not log:
+        return None
+    granularity = store.home.settings.granularity
+    built = [window_of_key(key, granularity) for key in store.lake.partitions(REVISION_LOG.name)]
+    spans = {"starts": [str(window.start) for window in built], "ends": [str(window.end) for window in built]}
+    with asking() as memory:
+        return memory.execute(
+            _UNLOGGED_WINNERS, {"files": file_names(files), "log": file_names(log), **spans}
+        ).fetchall()
+
+
+def _in_words(row: tuple[Any, ...]) -> str:
+    window, page, revision = row
+    return f"window {window}, page {page}, revision {revision}"
+
+
+PROMISES = (
+    Promise(
+        "no_revision_at_or_after_its_cut",
+        "No chosen revision was saved at or after its cut; under TempEL's rule it may be saved exactly at the cut.",
+        STABLE_SNAPSHOTS,
+        _LATE_WINNERS,
+        {"snapshots": STABLE_SNAPSHOTS},
+        shown=_in_words,
+    ),
+    Promise(
+        "winners_are_in_the_log",
+        "Every chosen revision is in the log, if the window in which it was saved is built.",
+        STABLE_SNAPSHOTS,
+        finds=unlogged_winners,
+        shown=_in_words,
+    ),
+)

@@ -1,0 +1,17 @@
+"""What the toy benchmark declares."""
+
+from tempkb.benchmarks.benchmark import Benchmark, Option
+from tempkb.room import Room
+from tempkb_tests.benchmarks.toy.tables import TOY_COUNTS, TOY_TITLES
+
+TOY = Benchmark(
+    name="toy_letters",
+    title="ToyLetters",
+    room=Room("toy_letters", (TOY_TITLES,), (TOY_COUNTS,)),
+    methods="tempkb_tests.benchmarks.toy.methods",
+    meaning="Build a ToyLetters release: the titles of a snapshot that begin with a letter.",
+    study=Option("letter", "The letter."),
+    options=(Option("cut", "Day of the snapshot; by default the last."),),
+    presets=("tempkb", "loud"),
+    examples=("toy-letters H --cut 2022-01-01",),
+)

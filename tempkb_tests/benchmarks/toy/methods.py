@@ -1,0 +1,93 @@
+"""What the toy benchmark does with a release."""
+
+from dataclasses import asdict, dataclass
+from datetime import date
+
+import pyarrow as pa
+
+from tempkb.benchmarks.card import SOURCES, Card
+from tempkb.benchmarks.methods import Built, Closing, Grid, Made, Methods, Step
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.releases import Release
+from tempkb.benchmarks.sources import newest_cut
+from tempkb.errors import DesignError
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.toy.tables import TOY_TITLES
+
+
+@dataclass(frozen=True)
+class Design:
+    letter: str
+    cut: str
+    is_loud: bool = False
+
+    def days(self):
+        return (date.fromisoformat(self.cut),)
+
+    def to_json(self):
+        return asdict(self)
+
+
+def design(store, options):
+    if len(options["letter"]) != 1:
+        raise DesignError(f"letter: found {options['letter']!r}; expected one letter")
+    return Design(options["letter"], options["cut"] or newest_cut(store), options["preset"] == "loud")
+
+
+def read_entry(said):
+    return Release(said["name"], said["benchmark"], said["preset"], Design(**said["design"]))
+
+
+def build(store, release, log, options):
+    snapshot = store.read(STABLE_SNAPSHOTS.name, cut=release.design.cut).to_pylist()
+    # A loud release is at fault: its titles are not those of the snapshot.
+    rows = [
+        {**row, "release": release.name, "title": row["title"].upper() if release.design.is_loud else row["title"]}
+        for row in sorted(snapshot, key=lambda row: row["page_id"])
+        if row["title"].startswith(release.design.letter)
+    ]
+    kept = [{name: row[name] for name in TOY_TITLES.column_names()} for row in rows]
+    store.write(TOY_TITLES, release.name, [pa.Table.from_pylist(kept, TOY_TITLES.schema)], Provenance())
+    log(f"{len(kept)} titles")
+    return Built()
+
+
+def files(store, release, out, options):
+    titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
+    out.write_json_lines("titles.jsonl", ({"title": title} for title in titles))
+
+
+def card(store, release):
+    sections = (("Collection process", f"From these files:\n\n{SOURCES}"),)
+    return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb {version}.", sections, ["demowiki-20240101"])
+
+
+def closing(store, release):
+    titles = store.read(TOY_TITLES.name, release=release.name)["title"].to_pylist()
+    return Closing(f"{len(titles)} titles", (Grid(("title",), [(title,) for title in titles]),), "title", "toy_titles")
+
+
+TITLES_ARE_TITLES = Promise(
+    "titles_are_titles",
+    "Every title is one of the snapshot.",
+    TOY_TITLES,
+    "SELECT t.title FROM titles AS t ANTI JOIN snapshots AS s USING (cut, page_id, title)",
+    {"titles": TOY_TITLES, "snapshots": STABLE_SNAPSHOTS},
+)
+METHODS = Methods(
+    design=design,
+    read_entry=read_entry,
+    partitions=lambda release: {TOY_TITLES.name: [release.name]},
+    steps=(
+        Step(
+            "toy_letters",
+            (Made(TOY_TITLES, "Titles. Key `page_id`.", (STABLE_SNAPSHOTS,)),),
+            build,
+            (TITLES_ARE_TITLES,),
+        ),
+    ),
+    files=files,
+    card=card,
+    closing=closing,
+)

@@ -1,0 +1,202 @@
+"""Why a mirror's dumps are not taken: each newer one is named with its reason, and a wiki that is not there is an error."""
+
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tempkb.api import open_store
+from tempkb.planning.due import look_out
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.dumps.server import serving
+
+HISTORY = "pages-meta-history.xml.bz2"
+TABLES = {"page.sql.gz": b"pages", "page_props.sql.gz": b"props"}
+TODAY = date(2026, 8, 15)
+
+
+@pytest.fixture
+def server(home_folder, monkeypatch):
+    """A server that the home fetches testwiki from; its windows are the quarters from 2026 on, two of which have ended."""
+    with serving() as one:
+        settings = {
+            "MIRROR": one.root,
+            "CONTACT": "me@example.org",
+            "WIKI": "testwiki",
+            "FIRST_WINDOW": "2026-01-01",
+            "WIKIDATA_DAYS": "0",
+        }
+        for name, value in settings.items():
+            monkeypatch.setenv(f"TEMPKB_{name}", value)
+        yield one
+
+
+def put(server, day, *, wiki="testwiki", files=None, **jobs):
+    return server.put_legacy(wiki, day, {HISTORY: b"history", **TABLES} if files is None else files, **jobs)
+
+
+def as_folder(server, folder, monkeypatch):
+    """The same files as a folder of this machine."""
+    for place, data in server.files.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_bytes(data)
+    monkeypatch.setenv("TEMPKB_MIRROR", str(folder))
+
+
+def seen(**options):
+    """What is due, and what is passed over."""
+    outlook = look_out(open_store(), TODAY, **options)
+    return [one.dump.dump_id for one in outlook.due], outlook.passed
+
+
+def test_a_job_that_is_not_done_is_named_for_each_dump(server):
+    put(server, "20260501", metahistorybz2dump="waiting")
+    put(server, "20260601", pagepropstable="in-progress")
+    put(server, "20260701", pagetable="failed")
+    put(server, "20260720", files=TABLES, metahistorybz2dump="failed", metahistory7zdump="skipped")
+    assert seen() == (
+        [],
+        [
+            "testwiki-20260501: job metahistorybz2dump is waiting",
+            "testwiki-20260601: job pagepropstable is in-progress",
+            "testwiki-20260701: job pagetable is failed",
+            "testwiki-20260720: job metahistorybz2dump is failed; job metahistory7zdump is skipped; it has no history "
+            "of pages",
+        ],
+    )
+
+
+def test_a_dump_that_is_too_old_or_that_an_earlier_one_makes_needless_is_named(server):
+    for day in ("20251101", "20260320", "20260701", "20260801"):
+        put(server, day)
+    assert seen() == (
+        ["testwiki-20260701"],
+        [
+            "testwiki-20251101: ends before 2026-04-01, where 2026-Q1 ends, the first window that is missing",
+            "testwiki-20260320: ends before 2026-04-01, where 2026-Q1 ends, the first window that is missing",
+            "testwiki-20260801: an earlier dump reaches the same missing windows, up to 2026-Q2",
+        ],
+    )
+
+
+def test_what_is_no_newer_than_what_is_held_is_passed_over_in_silence(server, home_folder):
+    for day in ("20251101", "20260320", "20260701"):
+        put(server, day)
+    for place, data in server.files.items():
+        if "20260701" in place:
+            (home_folder / "dumps" / place).parent.mkdir(parents=True, exist_ok=True)
+            (home_folder / "dumps" / place).write_bytes(data)
+    assert seen() == (["testwiki-20260701"], [])
+    # Of the one that is here, a file is lost, so that the older ones are news again.
+    next((home_folder / "dumps").rglob("*history*")).unlink()
+    due, _ = seen(from_mirror=False)
+    assert due == []
+    assert seen(from_mirror=False)[1] == [
+        "testwiki-20260701: lies here, but file testwiki-20260701-pages-meta-history.xml.bz2 is missing"
+    ]
+
+
+def test_lists_that_are_missing_or_of_another_wiki_are_named(server):
+    folder = put(server, "20260501")
+    del server.files[f"{folder}/dumpstatus.json"]
+    content = server.put_content("testwiki", "2026-06-01", {"p1p9": b"x"})
+    del server.files[f"{content}/SHA256SUMS"]
+    del server.files[f"{content}/_SUCCESS"]
+    other = server.put_legacy("frwiki", "20260701", {HISTORY: b"history", **TABLES})
+    for place in [one for one in server.files if one.startswith(other)]:
+        server.files[place.replace("frwiki/", "testwiki/")] = server.files.pop(place)
+    server.files["testwiki/2026-07-20/readme.txt"] = b""
+    server.files["testwiki/latest/readme.txt"] = b""
+    due, passed = seen()
+    assert due == []
+    assert passed == [
+        "testwiki-20260501: there is no dumpstatus.json",
+        "testwiki-20260601: there is no _SUCCESS, which marks the end; there is no SHA256SUMS",
+        f"testwiki-20260701: {server.root}/testwiki/20260701/dumpstatus.json: names files of frwiki-20260701, and none "
+        "of testwiki-20260701; the list is not used",
+        "testwiki/2026-07-20: is not the name of a dump; expected a date, such as 20260401",
+    ]
+
+
+def test_a_folder_put_together_by_hand_is_named_with_what_it_holds(server, tmp_path, monkeypatch):
+    folder = put(server, "20260501")
+    del server.files[f"{folder}/dumpstatus.json"]
+    server.files["testwiki/20260601/testwiki-20260601-pages-articles.xml.bz2"] = b"x"
+    content = server.put_content("testwiki", "2026-07-01", {"p1p9": b"x"})
+    server.files.pop(f"{content}/testwiki-2026-07-01-p1p9.xml.bz2")
+    server.files["testwiki/20260710/testwiki-20260710-page.sql.gz"] = b"x"
+    server.files["other/mediawiki_content_history/testwiki/2026-07-20/readme.txt"] = b""
+    as_folder(server, tmp_path / "mirror", monkeypatch)
+    due, (by_hand, articles, gone, tables, empty) = seen()
+    assert due == []
+    assert by_hand.startswith("testwiki-20260501: no list of its publisher says what belongs to it (dumpstatus.json,")
+    assert articles == (
+        "testwiki-20260601: testwiki/20260601 has no file that tempkb reads for testwiki-20260601; it holds only "
+        "testwiki-20260601-pages-articles.xml.bz2"
+    )
+    assert gone == "testwiki-20260701: file testwiki-2026-07-01-p1p9.xml.bz2 is missing"
+    assert tables == "testwiki-20260710: it has no history of pages"
+    assert empty.startswith("testwiki-20260720: other/mediawiki_content_history/testwiki/2026-07-20 has no folder xml/")
+
+
+def test_a_day_of_wikidata_without_json_is_named(server, monkeypatch):
+    monkeypatch.setenv("TEMPKB_WIKIDATA_DAYS", "90")
+    put(server, "20260701")
+    place = "wikidatawiki/entities/{0}/wikidata-{0}-{1}"
+    for day, names in (("20260601", ("all.json.gz",)), ("20260608", ("all.ttl.gz",))):
+        sums = "".join(f"{'0' * 40}  wikidata-{day}-{name}\n" for name in names)
+        server.files[place.format(day, "sha1sums.txt")] = sums.encode()
+    server.files[place.format("20260615", "all.json.gz")] = b"no sums"
+    server.files[place.format("20260501", "all.json.gz")] = b"no sums, but older than the one that is taken"
+    assert seen() == (
+        ["testwiki-20260701", "wikidatawiki-20260601"],
+        [
+            "wikidatawiki-20260608: wikidata-20260608-sha1sums.txt has no checksum of its JSON",
+            "wikidatawiki-20260615: there is no checksum list",
+        ],
+    )
+    assert seen(wikidata=False) == (["testwiki-20260701"], [])
+
+
+@pytest.mark.parametrize("is_folder", [False, True], ids=["server", "folder"])
+def test_a_wiki_that_the_mirror_does_not_have_is_told_with_its_neighbours(is_folder, server, tmp_path, monkeypatch):
+    put(server, "20260701", wiki="testwiktionary")
+    put(server, "20260701", wiki="frwiki")
+    server.put_content("testwik", "2026-07-01", {"p1p9": b"x"})
+    if is_folder:
+        as_folder(server, tmp_path / "mirror", monkeypatch)
+    outlook = look_out(open_store(), TODAY)
+    root = str(tmp_path / "mirror") if is_folder else server.root
+    assert (outlook.due, outlook.passed) == ([], [])
+    assert outlook.nothing == (
+        f"mirror {root}: shows no dump of 'testwiki', looked for at {root}/testwiki and "
+        f"{root}/other/mediawiki_content_history/testwiki; it has testwik, testwiktionary, frwiki. "
+        "Correct the wiki (TEMPKB_WIKI) or the mirror (TEMPKB_MIRROR)."
+    )
+
+
+def test_a_server_without_an_index_of_its_root_is_told_of_all_the_same(server):
+    server.faults[""] = [lambda handler, _data: handler.head(403, 0) or True]
+    assert "it shows no other wiki either" in look_out(open_store(), TODAY).nothing
+
+
+def test_fetch_and_plan_print_the_reasons_and_fetch_refuses_a_wiki_that_is_not_there(tmp_path):
+    home, mirror = tmp_path / "home", tmp_path / "mirror"
+    run_tempkb(tmp_path / "publisher", "demo")
+    shutil.copytree(tmp_path / "publisher/dumps", mirror)
+    status = mirror / "demowiki/20240101/dumpstatus.json"
+    said = json.loads(status.read_text())
+    said["jobs"]["metahistorybz2dump"]["status"] = "waiting"
+    status.write_text(json.dumps(said))
+    settings = {"TEMPKB_MIRROR": str(mirror), "TEMPKB_WIKI": "demowiki", "TEMPKB_FIRST_WINDOW": "2023-01-01"}
+    line = "not taken: demowiki-20240101: job metahistorybz2dump is waiting"
+    done = run_tempkb(home, "fetch", "--no-wikidata", **settings)
+    assert done.stdout.splitlines() == [line, "Nothing to fetch."]
+    assert line in run_tempkb(home, "plan", "--no-wikidata", **settings).stdout.splitlines()
+    done = run_tempkb(home, "fetch", check=False, **{**settings, "TEMPKB_WIKI": "demwiki"})
+    assert done.returncode == 1
+    assert f"mirror {mirror}: shows no dump of 'demwiki'" in done.stderr
+    assert "it has demowiki" in done.stderr
+    assert not (Path(home) / "dumps").exists(), "of a wiki that is mistyped not even Wikidata is fetched"
