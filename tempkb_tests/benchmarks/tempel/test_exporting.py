@@ -169,7 +169,7 @@ def test_an_export_that_fails_leaves_the_former_one(built, tmp_path, monkeypatch
     store, release = built
     folder = export_release(store, TEMPEL, release, tmp_path)
     before = (folder / "SHA256SUMS").read_text("utf-8")
-    monkeypatch.setattr("tempkb.benchmarks.tempel.exporting.card_of", lambda *_: 1 / 0)
+    monkeypatch.setattr("tempkb.benchmarks.exporting.render", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         export_release(store, TEMPEL, release, tmp_path)
     assert (folder / "SHA256SUMS").read_text("utf-8") == before
