@@ -40,6 +40,13 @@ def instance():
 
 
 @pytest.fixture
+def stored_instance(tmp_path_factory):
+    """An instance that lies in files: a schedule opens it by itself. To make one takes longer than most tests."""
+    with dg.DagsterInstance.local_temp(str(tmp_path_factory.mktemp("dagster"))) as one:
+        yield one
+
+
+@pytest.fixture
 def arrived(demo_dumps, home_folder, automation):
     """A home into which the demo's first dumps were dropped, nothing built: (home, a store)."""
     shutil.copytree(demo_dumps, home_folder)
@@ -144,18 +151,18 @@ def scheduled(automation, instance, store):
 
 
 def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
-    demo_home, arrived, automation, instance, monkeypatch, tmp_path
+    demo_home, arrived, automation, stored_instance, monkeypatch, tmp_path
 ):
     home, store = arrived
-    missed = scheduled(automation, instance, store)
+    missed = scheduled(automation, stored_instance, store)
     assert sorted(one.partition_key for one in missed) == [DUMP, WIKIDATA]
-    assert set(instance.get_dynamic_partitions("dumps")) == {DUMP, WIKIDATA}
+    assert set(stored_instance.get_dynamic_partitions("dumps")) == {DUMP, WIKIDATA}
     register(home)
-    again = scheduled(automation, instance, open_store())
+    again = scheduled(automation, stored_instance, open_store())
     assert sorted(one.partition_key for one in again) == [DUMP, WIKIDATA], "registered, but its windows are not built"
     shutil.copytree(demo_home, tmp_path / "built")
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "built"))
-    assert isinstance(scheduled(automation, instance, open_store()), dg.SkipReason)
+    assert isinstance(scheduled(automation, stored_instance, open_store()), dg.SkipReason)
 
 
 def after(sensor, instance, store, job, tags):
