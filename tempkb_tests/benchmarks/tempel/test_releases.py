@@ -110,12 +110,12 @@ def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     with pytest.raises(DesignError, match="leave no entity"):
         make_release("tempkb", **changes)
     from tempkb.api import open_store
-    from tempkb.benchmarks.tempel.building import Built, _Builder
+    from tempkb.benchmarks.tempel.building import Written, _Builder
 
     store = open_store()
     release = create(store.home, TEMPEL, "tempkb", make_design("tempkb", CUTS, changes), "r")
     with store.lake.staging() as folder, in_memory() as connection:
-        builder = _Builder(store, release, folder, connection, Built(), lambda line: None)
+        builder = _Builder(store, release, folder, connection, Written(), lambda line: None)
         builder._judge(CUTS[0], [])
         builder._over_kept([CUTS[0]])
         kept = connection.execute("SELECT surface, title, men_prior, rank_in_surface FROM kept").fetchall()
