@@ -53,7 +53,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--select", multiple=True, metavar="ASSET", help="Build this table only; may be repeated.")
-@click.option("--windows", default="", metavar="A..B", help="Windows whose start lies in [A, B), two days.")
+@click.option("--windows", default="", metavar="A..B", help="Windows whose first day is in [A, B), two dates.")
 @click.option("--all", "all_windows", is_flag=True, help="All windows that the dumps reach.")
 @click.option(
     "--dump",

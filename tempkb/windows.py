@@ -111,7 +111,7 @@ def window_ending(cut: date, granularity: Granularity) -> Window:
 
 
 def windows_between(first: date, last: date, granularity: Granularity) -> Iterator[Window]:
-    """Yield the windows whose start lies in [first, last), oldest first."""
+    """Yield the windows whose first day is in [first, last), oldest first."""
     window = window_of(first, granularity)
     if window.start < first:
         window = Window(window.end, granularity)
@@ -185,7 +185,7 @@ def refuse_unended(typed: str, windows: Sequence[Window], today: date, example: 
 
 
 def parse_range(text: str) -> tuple[date, date]:
-    """Read `A..B`, which names the windows whose start lies in [A, B).
+    """Read `A..B`, the windows whose first day is in [A, B).
 
     >>> parse_range("2020-01-01..2021-01-01")
     (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))

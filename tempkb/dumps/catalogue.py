@@ -286,8 +286,8 @@ def tables_dump(dumps: Iterable[Dump], dump: Dump) -> Dump | None:
     if dump.table("page") or dump.table("page_props"):
         return dump
     complete = (one for one in dumps if one.wiki == dump.wiki and not one.flaws)
-    telling = (one for one in complete if one.table("page") or one.table("page_props"))
-    later = (one for one in telling if one.horizon >= dump.horizon)
+    qualified = (one for one in complete if one.table("page") or one.table("page_props"))
+    later = (one for one in qualified if one.horizon >= dump.horizon)
     nearest = min(later, key=lambda one: (one.horizon, one.dump_id), default=None)
     return nearest or (dump if dump.table("redirect") else None)
 

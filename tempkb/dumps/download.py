@@ -95,7 +95,7 @@ class Download:
         if wanted and known_sums(path, self.root / NOTES, [kind])[kind] != wanted:
             path.unlink()
             return False
-        self._tell(file, path.stat().st_size)
+        self._report_sum(file, path.stat().st_size)
         return True
 
     def _refuse_full_disk(self, files: Iterable[OfferedFile]) -> None:
@@ -135,14 +135,14 @@ class Download:
         )
 
     def _receive(self, file: OfferedFile, draft: Path) -> dict[str, str]:
-        def tell(come: float) -> None:
-            self._tell(file, come)
+        def report_file(come: float) -> None:
+            self._report_sum(file, come)
 
         if isinstance(self.mirror, HttpMirror):
-            return Transfer(self.mirror, file, draft, tell, self._stopped).run()
+            return Transfer(self.mirror, file, draft, report_file, self._stopped).run()
         draft.parent.mkdir(parents=True, exist_ok=True)
         _link(self.mirror.path_of(file.place), draft)
-        tell(draft.stat().st_size)
+        report_file(draft.stat().st_size)
         return known_sums(draft, None, [kind_of(file.checksum)] if file.checksum else [])
 
     def _accept(self, file: OfferedFile, draft: Path, sums: dict[str, str]) -> None:
@@ -157,7 +157,7 @@ class Download:
         path = below(self.root / ARRIVING, file.place)
         return path.with_name(path.name + ".part")
 
-    def _tell(self, file: OfferedFile, come: float) -> None:
+    def _report_sum(self, file: OfferedFile, come: float) -> None:
         with self._lock:
             self._come[file.place] = come
             self._report(sum(self._come.values()))

@@ -101,8 +101,8 @@ class PageHistory:
         if state is TextState.PRESENT:
             if not sha1 or size < 0:
                 sha1, size = _measure(text, sha1)
-            # Finds with one comparison the few texts that may be blank or a redirect. Blank texts begin with white
-            # space and redirects with "#" or white space, all at or below "#"; or with an escape or a non-ASCII sign.
+            # A cheap test for the few texts that may be blank or a redirect. They begin with white space or "#", which
+            # are all at or below "#", or with an escape ("&"), or with a character beyond ASCII.
             first = text[:1]
             if first <= b"#" or first >= b"\x80" or first == b"&":
                 flags |= self._look_closer(text)

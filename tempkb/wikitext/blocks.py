@@ -103,9 +103,9 @@ def unquoted(line: str) -> str:
     """Remove the markup of bold and italics from a line; apostrophes of the text stay.
 
     Five apostrophes are both, four are an apostrophe and bold. If bold and italics
-    are both left open, one bold was an apostrophe and italics. Which one is chosen as
-    in MediaWiki: one after a single letter, else one after a longer word, else one after
-    a blank.
+    are both left open, one bold was an apostrophe and italics. It is chosen as in
+    MediaWiki: the first after a single letter, else the first after a longer word, else
+    the first after a blank.
 
     >>> unquoted("L'''Étoile'' of the '''Rock 'n' Roll''' O'Brien's")
     "L'Étoile of the Rock 'n' Roll O'Brien's"

@@ -357,7 +357,7 @@ def test_a_duckdb_file_that_cannot_be_opened_is_set_aside_and_made_anew(store, h
     assert (publication.left, publication.reason, aside.name) == (0, "", "tempkb.duckdb.damaged-1")
     assert publication.set_aside.startswith(f"{path}: found a damaged file (")
     assert publication.set_aside.endswith(
-        f"The damaged DuckDB file was set aside as {aside}, and the tables were published anew from the lake; tables "
+        f"The damaged DuckDB file was set aside as {aside}, and the tables were published again from the lake; tables "
         "of your own, if you made any, are in that file only"
     )
     assert aside.read_bytes() == damaged
