@@ -24,7 +24,7 @@ def home(tmp_path_factory):
         TEMPKB_WIKI="xwiki",
         TEMPKB_FIRST_WINDOW="2019-01-01",
     )
-    assert "some.json is damaged: 1 damaged lines (8). Every whole entity was kept." in done.stdout
+    assert "some.json is damaged: 1 damaged lines (8). Every complete entity was kept." in done.stdout
     assert "Wikidata is built from wikidatawiki-" in done.stdout
     assert "FROM facts" in done.stdout
     run_tempkb(folder / "home", "release", "dynamic-templama", "2019-01-01..2021-01-01", "--name", "quarters")
@@ -114,7 +114,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
         ),
         (["release", "templama", "2019-01-01..2020-01-01", "--templates", "none.csv"], "none.csv: no such file"),
         (["release", "templama", "Q1"], "expected A..B with two days"),
-        (["release", "extend", "quarters", "2022-01-01"], "is one of dynamic_templama; expected one of tempel"),
+        (["release", "extend", "quarters", "2022-01-01"], "is one of DynamicTempLAMA; expected one of TempEL"),
         (["release", "export", "none", "."], "release 'none': no such release; there: quarters"),
         (["release", "tokens", "quarters", __file__], "expected a tokenizer.json"),
         (["build", "--select", "templama_queries"], "belongs to a release"),
