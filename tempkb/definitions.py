@@ -24,11 +24,6 @@ from tempkb.wikidata.scope import settings_mark
 
 _DECLARED = by_name(TABLES)
 
-# Starting a step is dear: fork from a process that has imported everything, one step at a time.
-_EXECUTOR = dg.multiprocess_executor.configured(
-    {"max_concurrent": 1, "start_method": {"forkserver": {"preload_modules": ["tempkb.definitions"]}}}
-)
-
 
 def build_definitions(home: Home) -> dg.Definitions:
     """Put the platform together for a home; its settings tell which windows there are, and whether sensors run."""
@@ -43,7 +38,9 @@ def build_definitions(home: Home) -> dg.Definitions:
         sensors=automation.sensors(home.settings, jobs),
         schedules=automation.schedules(home.settings, jobs),
         resources={"store": store_resource(TABLES, VIEWS)},
-        executor=_EXECUTOR,
+        # One step after the other in the process of the run, as commands do it: another process would import
+        # everything once more, which takes longer than most steps, and steps share the cores by workers of their own.
+        executor=dg.in_process_executor,
     )
 
 

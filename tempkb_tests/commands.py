@@ -1,4 +1,4 @@
-"""Runs the `tempkb` command for tests: each time in a process of its own, with its own environment and folder.
+"""Runs `tempkb`, or a module, for tests: each time in a process of its own, with its own environment and folder.
 
 The process is forked from one that has imported all libraries already, which takes
 longer than most commands do. What depends on the settings of a home (`tempkb.definitions`)
@@ -15,11 +15,13 @@ import importlib
 import json
 import os
 import pkgutil
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -52,17 +54,19 @@ _LIBRARIES = (
 )
 
 
-def run_command(arguments, environment, cwd):
+def run_command(arguments, environment, cwd, module="tempkb.cli"):
     """Run the command and return what it printed and how it ended, as `subprocess.run` does.
 
     Args:
         arguments: of the command.
         environment: its variables, all of them.
         cwd: its folder; None: the one of this process.
+        module: another one to run, as `python -m` does.
     """
     server = _server()
     with tempfile.TemporaryDirectory() as folder:
         order = {
+            "module": module,
             "arguments": arguments,
             "environment": environment,
             "cwd": str(cwd or Path.cwd()),
@@ -104,7 +108,7 @@ def _do(order):
     child = os.fork()
     if not child:
         _become(order)
-        os._exit(_end(_run()))
+        _run(order["module"])
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 
@@ -122,24 +126,28 @@ def _become(order):
     sys.argv = ["tempkb", *order["arguments"]]
 
 
-def _run():
-    """Run the command, and return the code with which its process would end."""
+def _run(module):
+    """Run a module and end the process, as it ends by itself.
+
+    All is done that a process does at its end, but for taking its modules apart, which costs more than most commands.
+    """
+    code = 1
     try:
-        main(prog_name="tempkb")
+        if module == "tempkb.cli":
+            main(prog_name="tempkb")
+        else:
+            runpy.run_module(module, run_name="__main__")
+        code = 0
     except SystemExit as end:
-        return end.code or 0
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    return 1
-
-
-def _end(code):
-    """Do what a process does at its end, but for taking all modules apart, which costs more than most commands."""
-    threading._shutdown()
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
+        code = end.code or 0
+    finally:
+        if sys.exc_info()[0] is not None:
+            traceback.print_exc()
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def import_libraries(aside):

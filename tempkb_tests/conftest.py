@@ -36,19 +36,23 @@ def run_tempkb(
     Unless the variables say otherwise it works in one process: another would import everything anew. Alone, it is
     run as a person types it, with as many workers as the machine has cores.
     """
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    usual = {} if is_alone else {"TEMPKB_WORKERS": "1"}
-    environment = {
-        **clean,
-        "TEMPKB_HOME": str(home),
-        "PYTHONPATH": str(Path(__file__).parents[1]),
-        **usual,
-        **variables,
-    }
-    done = (run_alone if is_alone else run_command)(list(arguments), environment, cwd)
+    named = {"TEMPKB_HOME": str(home), **({} if is_alone else {"TEMPKB_WORKERS": "1"}), **variables}
+    done = (run_alone if is_alone else run_command)(list(arguments), _environment(**named), cwd)
     if check and done.returncode:
         raise AssertionError(f"tempkb {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
     return done
+
+
+def run_module(module: str, *arguments: str, **variables: str):
+    """Run a module of the tests as `python -m` does, without any other TEMPKB_ variable, forked as commands are."""
+    done = run_command(list(arguments), _environment(**variables), None, module)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def _environment(**variables: str):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("TEMPKB_", "DAGSTER_"))}
+    return {**clean, "PYTHONPATH": str(Path(__file__).parents[1]), **variables}
 
 
 @pytest.fixture(scope="session")
@@ -115,5 +119,9 @@ def load(home_folder):
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the slowest files, so that of several workers none is left with one of them at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Begin with the files that have slow tests, so that of several workers none is left with one at the end.
+
+    The tests of a file stay together, since they share what is made for the file.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

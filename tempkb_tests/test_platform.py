@@ -1,5 +1,6 @@
 """The real web server and daemon: what arrives is built with no further hand, what a person asks for stands."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -16,6 +17,9 @@ from pathlib import Path
 import pytest
 
 from tempkb_tests.conftest import run_tempkb
+
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
@@ -34,6 +38,7 @@ def ui_over(home, log_path, folder, **variables):
         stdout=log,
         stderr=log,
         start_new_session=True,
+        preexec_fn=_end_with_the_test,
     )
     address = f"http://127.0.0.1:{port}"
     try:
@@ -49,6 +54,12 @@ def ui_over(home, log_path, folder, **variables):
         log.close()
 
 
+def _end_with_the_test():
+    """Have this process ended when its parent is killed, and let SIGINT end it where tests run in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
 def is_up(address):
     try:
         with urllib.request.urlopen(f"{address}/server_info", timeout=5) as answer:
@@ -61,7 +72,8 @@ def wait_for(condition, seconds, explain=lambda: ""):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{explain()}"
-        time.sleep(0.5)
+        # Each look costs the web server more than a wait costs the test.
+        time.sleep(1)
 
 
 def ask(address, query, **variables):

@@ -360,15 +360,16 @@ class Database:
                 if form == "table":
                     _create(connection, table)
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [table.name, form, fingerprint])
+            booked = _booked(connection, table)
             if form == "view":
                 _make_view(connection, table, [path for version in versions for path in version.places()])
                 for one in pending:
-                    self._keep_books(connection, one)
+                    self._keep_books(connection, one, is_booked=one.partition in booked)
                 return
         for one in pending:
             with _transaction(connection):
-                _replace_rows(connection, one)
-                self._keep_books(connection, one)
+                _replace_rows(connection, one, is_booked=one.partition in booked)
+                self._keep_books(connection, one, is_booked=one.partition in booked)
 
     def _make_named_views(self, connection: duckdb.DuckDBPyConnection, blocked: Collection[str]) -> None:
         """Make the named views whose tables exist, and again those of which a table has changed its form.
@@ -392,11 +393,12 @@ class Database:
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
             forms[view.name] = form
 
-    def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
+    def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
         named = [one.table.name, one.partition]
-        connection.execute("DELETE FROM exclusions WHERE recorded_in = ? AND partition = ?", named)
-        connection.execute("DELETE FROM manifest WHERE table_name = ? AND partition = ?", named)
-        connection.execute("DELETE FROM published WHERE table_name = ? AND partition = ?", named)
+        if is_booked:
+            connection.execute("DELETE FROM exclusions WHERE recorded_in = ? AND partition = ?", named)
+            connection.execute("DELETE FROM manifest WHERE table_name = ? AND partition = ?", named)
+            connection.execute("DELETE FROM published WHERE table_name = ? AND partition = ?", named)
         if one.version is None:
             return
         version = one.version
@@ -471,10 +473,21 @@ def _whole_or_absent(one: Pending, damaged: list[str], *, sums: bool) -> Pending
     return Pending(one.table, one.partition, None)
 
 
-def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending) -> None:
+def _booked(connection: duckdb.DuckDBPyConnection, table: Table) -> set[str]:
+    """Partitions of a table of which the file holds anything; of others nothing need be deleted, which is slow."""
+    query = (
+        "SELECT partition FROM published WHERE table_name = $table "
+        "UNION SELECT partition FROM manifest WHERE table_name = $table "
+        "UNION SELECT partition FROM exclusions WHERE recorded_in = $table"
+    )
+    return {partition for (partition,) in connection.execute(query, {"table": table.name}).fetchall()}
+
+
+def _replace_rows(connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
     name = identifier(one.table.name)
-    # Rows of a partition are found by a column with the partition's key, which the lake's files do not have.
-    connection.execute(f"DELETE FROM {name} WHERE lake_partition = ?", [one.partition])
+    if is_booked:
+        # Rows of a partition are found by a column with the partition's key, which the lake's files do not have.
+        connection.execute(f"DELETE FROM {name} WHERE lake_partition = ?", [one.partition])
     if one.version is not None:
         connection.execute(
             f"INSERT INTO {name} BY NAME SELECT {_known_columns(connection, one)}, ? AS lake_partition "

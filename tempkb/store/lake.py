@@ -54,6 +54,7 @@ from tempkb.store.damage import (
     write_note,
 )
 from tempkb.store.locks import Patience, locked, try_lock
+from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import Table
 
 _MOMENT = 60.0  # seconds
@@ -130,13 +131,10 @@ class Version:
         # Versions with equal fingerprints have equal columns, so one file is read for all of them.
         known = self.schema, table.fingerprint
         if known not in _FITS:
-            # Imported here because it brings Arrow, which commands that only read do without.
-            from tempkb.store.parquet import parquet_schema
-
             file = self.files[0]
             if fault := sum_fault(self.folder / file.name, file.bytes, file.sha256):
                 raise refuse(self.folder, self.fault(file.name, *fault))
-            _FITS[known] = parquet_schema(self.folder / file.name).equals(table.schema)
+            _FITS[known] = has_columns_of(self.folder / file.name, table)
         return _FITS[known]
 
     def side_rows(self, name: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tempkb.store.quoting import identifier, literal, parquet
+from tempkb.store.tables import Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -78,3 +79,17 @@ def view_files(
     rows = f"FROM {parquet(paths)}"
     shown = f"WITH rows AS ({rows}) {narrowed}" if narrowed else rows
     connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS {shown}")
+
+
+def has_columns_of(path: Path, table: Table) -> bool:
+    """Return whether a Parquet file has the columns of `table`, in their order and with their types.
+
+    DuckDB looks at the file, because importing Arrow takes longer than all else that `tempkb status` does.
+    """
+    declared = ", ".join(f"CAST(NULL AS {column.sql_type}) AS {identifier(column.name)}" for column in table.columns)
+    with asking() as memory:
+        found, expected = (
+            [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {query}").fetchall()]
+            for query in (f"FROM {parquet([path])}", f"SELECT {declared}")
+        )
+    return found == expected

@@ -20,13 +20,6 @@ def open_parquet(path: Path) -> "pq.ParquetFile":
     return pq.ParquetFile(path, page_checksum_verification=True)
 
 
-def parquet_schema(path: Path) -> "pa.Schema":
-    """Return the Arrow schema of a file."""
-    import pyarrow.parquet as pq
-
-    return pq.read_schema(path)
-
-
 def read_parquet(paths: Path | Sequence[Path], columns: Sequence[str] | None = None) -> "pa.Table":
     """Return all rows of one file or several."""
     import pyarrow.parquet as pq

@@ -11,7 +11,7 @@ from tempkb.dumps.assets import dump_of_run
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.store.assets import sample_of, spec_of, table_of
 from tempkb.store.materialise import facts_of
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS
@@ -89,7 +89,7 @@ def wikidata(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) 
 def _by_relation(store: Store, dump_id: str) -> dg.MetadataValue:
     """The twenty properties with the most facts, and the precision of their dates."""
     paths = file_names(store.lake.files(FACTS.name, [dump_id]))
-    with in_memory() as connection:
+    with asking() as connection:
         found = connection.sql(
             """
             SELECT relation, count(*) AS facts, count(*) FILTER (WHERE start_precision = 'day') AS starts_by_day,

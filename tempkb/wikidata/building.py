@@ -16,6 +16,7 @@ from tempkb.errors import SourceError
 from tempkb.filtering import LeftOut
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
@@ -102,14 +103,16 @@ def read_dump(store: Store, dump: Dump, log: Log) -> Report:
         _keep_settings(store)
         # Written first, so that the damage is on record even if the run is killed after this.
         _account(store, dump, report, provenance)
-        for name, table in OF_A_PASS:
-            rows.left_out.merge(staging.repeated(name, table))
-        for name, table in OF_A_PASS:
-            left_out = _exclusions(rows, report) if table is FACTS else ()
-            sorted_rows = staging.sorted_rows(name, table, constants)
-            report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
-        report.versions[ENTITY_CLASSES.name] = write_classes(store, dump.dump_id, staging, constants, provenance)
-        report.versions[SUBCLASSES.name] = write_subclasses(store, dump.dump_id, staging, constants, provenance)
+        with spilling_to(folder) as connection:
+            for name, table in OF_A_PASS:
+                rows.left_out.merge(staging.repeated(connection, name, table))
+            for name, table in OF_A_PASS:
+                left_out = _exclusions(rows, report) if table is FACTS else ()
+                sorted_rows = staging.sorted_rows(connection, name, table, constants)
+                report.versions[table.name] = store.write(table, dump.dump_id, sorted_rows, provenance, left_out)
+            for table, write in ((ENTITY_CLASSES, write_classes), (SUBCLASSES, write_subclasses)):
+                version = write(store, dump.dump_id, staging, connection, constants, provenance)
+                report.versions[table.name] = version
     # This dump may be the first one that reaches a window's end, now or under its former day, so `late_edits` of later
     # dumps are written again. Its own comes last: while it is missing or old, a later run knows that others may be.
     for other, day in dump_dates(store.lake).items():

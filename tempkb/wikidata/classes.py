@@ -7,7 +7,6 @@ import duckdb
 
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
 from tempkb.wikidata.staging import Staging, query_rows
@@ -18,14 +17,18 @@ MOST_STEPS = 50
 
 
 def write_classes(
-    store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
+    store: Store,
+    dump_id: str,
+    staging: Staging,
+    connection: duckdb.DuckDBPyConnection,
+    constants: Mapping[str, Any],
+    provenance: Provenance,
 ) -> Version:
     """Write `entity_classes` of a dump from the edges that a pass has staged."""
     below = staging.folder / "below.parquet"
-    with in_memory() as connection:
-        connection.execute(f"CREATE TEMP VIEW subclasses AS FROM {parquet([staging.path('subclasses')])}")
-        close(connection, store.home.settings.classes)
-        connection.execute(f"COPY below TO {literal(below)}")
+    connection.execute(f"CREATE TEMP VIEW subclasses AS FROM {parquet([staging.path('subclasses')])}")
+    close(connection, store.home.settings.classes)
+    connection.execute(f"COPY below TO {literal(below)}")
     query = f"""
         SELECT below AS entity_id, above AS class_id, 0::SMALLINT AS depth FROM {parquet([staging.path("classes")])}
         UNION ALL
@@ -35,16 +38,21 @@ def write_classes(
     """
     # A class may be reached directly and through another class; the shorter way counts.
     nearest = f"SELECT entity_id, class_id, min(depth) AS depth FROM ({query}) GROUP BY entity_id, class_id"
-    rows = query_rows(staging.folder, nearest, ENTITY_CLASSES, constants)
+    rows = query_rows(connection, nearest, ENTITY_CLASSES, constants)
     return store.write(ENTITY_CLASSES, dump_id, rows, provenance)
 
 
 def write_subclasses(
-    store: Store, dump_id: str, staging: Staging, constants: Mapping[str, Any], provenance: Provenance
+    store: Store,
+    dump_id: str,
+    staging: Staging,
+    connection: duckdb.DuckDBPyConnection,
+    constants: Mapping[str, Any],
+    provenance: Provenance,
 ) -> Version:
     """Write `subclasses` of a dump; several statements of one edge become one row."""
     query = f"SELECT DISTINCT below AS class_id, above AS above_id FROM {parquet([staging.path('subclasses')])}"
-    rows = query_rows(staging.folder, query, SUBCLASSES, constants)
+    rows = query_rows(connection, query, SUBCLASSES, constants)
     return store.write(SUBCLASSES, dump_id, rows, provenance)
 
 

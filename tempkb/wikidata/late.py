@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Lake, Version
-from tempkb.store.memory import in_memory, spilling_to, view_files
+from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
@@ -59,7 +59,7 @@ def dump_dates(lake: Lake) -> dict[str, date]:
 
 def day_of(version: Version) -> date | None:
     """Return the day of the dump from which a version of one of the room's tables was read; None if it has no rows."""
-    with in_memory() as connection:
+    with asking() as connection:
         query, paths = "SELECT max(dump_date) FROM read_parquet(?)", file_names(version.paths())
         found: date | None = connection.execute(query, [paths]).fetchall()[0][0]
         return found

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from tempkb.filtering import LeftOut
-from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.memory import view_files
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import Table
@@ -69,39 +70,41 @@ class Staging:
         for writer in self._writers.values():
             writer.close()
 
-    def repeated(self, name: str, table: Table) -> LeftOut:
+    def repeated(self, connection: duckdb.DuckDBPyConnection, name: str, table: Table) -> LeftOut:
         """Remove rows whose key another row has, and return their count. The row with the smallest values is kept.
 
         The id of a statement should be unique, but dumps do not guarantee it.
         """
         left_out = LeftOut()
         keys = ", ".join(table.key)
-        with spilling_to(self.folder) as connection:
-            view_files(connection, "staged", [self.path(name)])
-            again = f"SELECT count(*) - 1 AS n, min({table.key[0]}) AS one FROM staged GROUP BY {keys} HAVING n > 0"
-            n, example = connection.execute(f"SELECT sum(n)::BIGINT, min(one) FROM ({again})").fetchall()[0]
-            if not n:
-                return left_out
-            kept = self.folder / f"{name}-kept.parquet"
-            everything = ", ".join(map(identifier, _SCHEMAS[name].names))
-            first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {everything}) = 1"
-            connection.execute(f"COPY (FROM staged QUALIFY {first}) TO {literal(kept)}")
+        view_files(connection, "staged", [self.path(name)])
+        again = f"SELECT count(*) - 1 AS n, min({table.key[0]}) AS one FROM staged GROUP BY {keys} HAVING n > 0"
+        n, example = connection.execute(f"SELECT sum(n)::BIGINT, min(one) FROM ({again})").fetchall()[0]
+        if not n:
+            return left_out
+        kept = self.folder / f"{name}-kept.parquet"
+        everything = ", ".join(map(identifier, _SCHEMAS[name].names))
+        first = f"row_number() OVER (PARTITION BY {keys} ORDER BY {everything}) = 1"
+        connection.execute(f"COPY (FROM staged QUALIFY {first}) TO {literal(kept)}")
         kept.replace(self.path(name))
         left_out.add(f"row of {table.name} whose key came before", example, n)
         return left_out
 
-    def sorted_rows(self, name: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
+    def sorted_rows(
+        self, connection: duckdb.DuckDBPyConnection, name: str, table: Table, constants: Mapping[str, Any]
+    ) -> Iterator[pa.Table]:
         """Yield the rows of one kind in key order, with the columns that are constant in the dump."""
         own = ", ".join(map(identifier, _SCHEMAS[name].names))
-        return query_rows(self.folder, f"SELECT {own} FROM {parquet([self.path(name)])}", table, constants)
+        return query_rows(connection, f"SELECT {own} FROM {parquet([self.path(name)])}", table, constants)
 
 
-def query_rows(folder: Path, query: str, table: Table, constants: Mapping[str, Any]) -> Iterator[pa.Table]:
+def query_rows(
+    connection: duckdb.DuckDBPyConnection, query: str, table: Table, constants: Mapping[str, Any]
+) -> Iterator[pa.Table]:
     """Yield the rows of a query in the key order of a table, with the constant columns added."""
     shared = ", ".join(f"${name} AS {name}" for name in constants)
     order = ", ".join(table.key)
     names = ", ".join(table.column_names())
-    with spilling_to(folder) as connection:
-        ordered = f"SELECT {names} FROM (SELECT {shared}, * FROM ({query})) ORDER BY {order}"
-        for batch in connection.sql(ordered, params=dict(constants)).to_arrow_reader(_BATCH_ROWS):
-            yield pa.Table.from_batches([batch])
+    ordered = f"SELECT {names} FROM (SELECT {shared}, * FROM ({query})) ORDER BY {order}"
+    for batch in connection.sql(ordered, params=dict(constants)).to_arrow_reader(_BATCH_ROWS):
+        yield pa.Table.from_batches([batch])

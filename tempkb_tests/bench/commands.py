@@ -24,22 +24,31 @@ _COMMANDS = (
 
 def measure_all(folder: Path) -> None:
     """Build the demo world in a folder and print what each command takes, wall and CPU."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TEMPKB_")}
+    # Without its bytecode each command would be compiled each time.
+    unwanted = ("TEMPKB_", "PYTHONDONTWRITEBYTECODE")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
     environment["TEMPKB_HOME"] = str(folder / "demo")
     for build in (("demo",), ("build",)):
         _run(build, environment)
+    # Wall time says nothing on a machine that has other work; CPU time grows with it, too, but less.
+    print(f"{os.cpu_count()} cores; {os.getloadavg()[0]:.1f} processes were running on average before the first.\n")
     row("command that only reads", "wall s", "CPU s")
     row(*["---"] * 3)
     for command in _COMMANDS:
         # The first run finds neither bytecode nor libraries in memory.
         _run(command, environment)
         taken = [_run(command, environment) for _ in range(PAIRS)]
-        shown = " ".join(["tempkb", *("..." if word == _CUTS else word for word in command if word != "--help")])
+        shown = " ".join(["tempkb", *(_shown(word) for word in command if word != "--help")])
         row(
             f"{'help of ' if '--help' in command else ''}`{shown}`",
             spread([wall for wall, _ in taken]),
             spread([cpu for _, cpu in taken]),
         )
+
+
+def _shown(word: str) -> str:
+    """A word of a command as it is typed; a long query is left out."""
+    return "..." if word == _CUTS else f'"{word}"' if " " in word else word
 
 
 def _run(arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[float, float]:

@@ -79,10 +79,10 @@ def test_dagster_has_its_asset_job_partitions_check_and_configuration(tree, home
 
 @pytest.mark.slow
 def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
-    made = tempkb(tree, home, "release", "toy-letters", "H", "--cut", "2022-01-01", "--name", "mine")
+    made = tempkb(tree, home, "release", "toy-letters", "2", "--cut", "2022-01-01", "--name", "mine")
     assert made.returncode == 0, made.stderr
     assert "release mine: 1 titles" in made.stdout
-    assert "Harbour Clock" in made.stdout
+    assert "2021 Varland Rowing Cup" in made.stdout
     exported = tempkb(tree, home, "release", "export", "mine", str(tmp_path))
     assert exported.stdout == f"wrote {tmp_path / 'mine'}\n", exported.stderr
     summed = subprocess.run(
@@ -91,9 +91,9 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
     assert summed.stdout.splitlines() == [
         f"{name}: OK" for name in ("README.md", "design.json", "parquet/toy_titles.parquet", "titles.jsonl")
     ]
-    assert json.loads((tmp_path / "mine/titles.jsonl").read_text()) == {"title": "Harbour Clock"}
+    assert json.loads((tmp_path / "mine/titles.jsonl").read_text()) == {"title": "2021 Varland Rowing Cup"}
     assert "| demowiki-20240101 | " in (tmp_path / "mine/README.md").read_text()
-    faulty = tempkb(tree, home, "release", "toy-letters", "H", "--preset", "loud", "--name", "loud")
+    faulty = tempkb(tree, home, "release", "toy-letters", "I", "--preset", "loud", "--name", "loud")
     assert faulty.returncode == 1
     assert "fails its own check toy_titles.titles_are_titles" in faulty.stderr
     assert sorted(path.stem for path in (home / "releases").glob("*.json")) == ["demo-cloze", "demo-quarters", "mine"]

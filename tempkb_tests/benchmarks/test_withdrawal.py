@@ -1,10 +1,7 @@
 """A release that breaks its own promises is withdrawn whole; one of another's rows is no affair of a run."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
@@ -39,7 +36,7 @@ from tempkb.store.locks import Patience
 from tempkb.store.store import Store
 from tempkb.store.tables import Column, Family, Table
 from tempkb.store.types import DATE, INT64, STRING
-from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.conftest import run_module, run_tempkb
 
 _COLUMNS = (Column("wiki", STRING, "wiki"), Column("release", STRING, "name"), Column("n", INT64, "n"))
 TOLD = Table("told", "One row a release.", _COLUMNS, ("release",), Family.RELEASE, "release", ("release",))
@@ -357,15 +354,7 @@ def spoiled(demo_home, tmp_path_factory):
 
 
 def runs_of(home, kind):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "tempkb_tests.benchmarks.faults", kind],
-        env={**clean, "TEMPKB_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_module("tempkb_tests.benchmarks.faults", kind, TEMPKB_HOME=str(home))
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -194,7 +194,9 @@ def test_what_a_terminal_of_ascii_lacks_is_an_escape():
 
 def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
-    with mock.patch("tempkb.benchmarks.export.pq.ParquetWriter", side_effect=of_system(errno.ENOSPC, "cloze.parquet")):
+    with mock.patch(
+        "tempkb.benchmarks.export_folder.pq.ParquetWriter", side_effect=of_system(errno.ENOSPC, "cloze.parquet")
+    ):
         done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path)])
     room = ROOM.replace(" tempkb ", f" TEMPKB_HOME={in_shell(demo_home)} tempkb ")
     assert (done.exit_code, done.stderr) == (1, f"tempkb: cloze.parquet: No space left on device; {room}\n")

@@ -112,7 +112,7 @@ def test_csv_and_json_hold_lists_as_json_and_large_results_whole(sql):
         (
             "FROM sqlite_scan('/tmp/x.db', 't')",
             "it needs DuckDB's extension sqlite_scanner, and no extension is loaded here. tempkb sql reads the published "
-            "tables of the home and no other files (see which there are: TEMPKB_HOME=",
+            "tables of the home and no other files (list them: TEMPKB_HOME=",
         ),
         ("FROM '/etc/passwd'", "'/etc/passwd' is not a table of the home. tempkb sql reads the published tables"),
         ("FROM 'rows.xlsx'", "'rows.xlsx' is not a table of the home. tempkb sql reads the published tables"),
@@ -124,7 +124,7 @@ def test_a_refusal_says_how_to_open_the_file_oneself(sql, demo_home, query, word
     assert (code, said) == (1, "")
     assert len(error.splitlines()) == 1
     assert words in error
-    line = error[error.index("duckdb -readonly ") : error.index("; Python: ")]
+    line = error[error.index("duckdb -readonly ") : error.index("; or in Python: ")]
     quoted = subprocess.run(
         ["sh", "-c", f"printf %s {line.removeprefix('duckdb -readonly ')}"], capture_output=True, text=True, check=True
     )
@@ -188,8 +188,8 @@ def test_a_parquet_file_is_written_whole_or_not_at_all(sql, demo_home, tmp_path)
     for where, words in (
         (tmp_path / "no" / "x.parquet", "there is no folder"),
         (tmp_path, "is a folder; name a file in it"),
-        (inside, "keeps its own files"),
-        (demo_home / "tempkb.duckdb", "keeps its own files"),
+        (inside, "is among the home's own files"),
+        (demo_home / "tempkb.duckdb", "is among the home's own files"),
     ):
         code, _, error = sql("SELECT 1", "--parquet", where)
         assert (code, words in error, len(error.splitlines())) == (1, True, 1)

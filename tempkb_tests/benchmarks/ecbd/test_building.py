@@ -157,7 +157,7 @@ def test_the_release_says_what_found_its_noun_phrases(rows):
 def store(demo_home, tmp_path, monkeypatch):
     """The store of a copy of the demo home."""
     copy = tmp_path / "home"
-    shutil.copytree(demo_home, copy, ignore=shutil.ignore_patterns("dagster", "tempkb.duckdb*"))
+    shutil.copytree(demo_home, copy, ignore=shutil.ignore_patterns("dagster"))
     monkeypatch.setenv("TEMPKB_HOME", str(copy))
     monkeypatch.setenv("TEMPKB_NAMESPACES", "all")
     return open_store()

@@ -17,7 +17,7 @@ LATER = date(2024, 1, 1)
 def copy_home(demo_home: Path, folder: Path, monkeypatch) -> Path:
     """Copy the demo home, and let the environment name the copy."""
     home = folder / "home"
-    shutil.copytree(demo_home, home, ignore=shutil.ignore_patterns("dagster", "*.duckdb*"))
+    shutil.copytree(demo_home, home, ignore=shutil.ignore_patterns("dagster"))
     for name in ("TEMPKB_NAMESPACES", "TEMPKB_WORKERS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TEMPKB_HOME", str(home))

@@ -13,5 +13,5 @@ TOY = Benchmark(
     study=Option("letter", "The letter."),
     options=(Option("cut", "Day of the snapshot; by default the last."),),
     presets=("tempkb", "loud"),
-    examples=("toy-letters H --cut 2022-01-01",),
+    examples=("toy-letters I --cut 2022-01-01",),
 )
