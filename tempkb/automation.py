@@ -1,9 +1,9 @@
-"""Jobs, and what starts them: dumps that arrive, the end of a window, the job before.
+"""Jobs, and what starts them: new dumps, the end of a window, or the job before.
 
-One job per family of partitions, since Dagster runs a job over one; the assets
-chosen tell which family. A dump that arrives is registered (and fetched, where
-it lies elsewhere); that done, the windows it newly serves are built, or its
-entities read; that done, dumps that nobody needs any more are removed.
+There is one job for each set of partitions, since Dagster runs a job over one
+set. A new dump is registered, and fetched if the mirror is a server. Then the
+windows that it serves are built, or its entities are read. Then dumps that are
+no longer needed are removed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ ONLY_ITEMS = {"ops": {"revisions": {"config": {"only_items": True}}}}
 
 @dg.op(description="Remove the dumps that the setting `keep_dumps` does not keep and that no window waits for.")
 def remove_retired(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    """Remove retired dumps, and say which."""
+    """Remove retired dumps, and log which."""
     for dump in retirable(store):
         context.log.info(f"{dump.dump_id} removed: {remove_dump(store.home.dumps, dump):,} bytes")
 
@@ -73,9 +73,10 @@ _NEVER = timedelta(days=3650)
 
 
 def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
-    """Warn of a table that grows with every dump and has not grown for long; releases are frozen, and never go bad.
+    """Make Dagster warn of a table that grows with every dump and has not grown for long.
 
-    What tells of a run is written only when there is something to tell.
+    Releases are frozen, so they never become too old. Tables that report on a run are written only if there is
+    something to report.
     """
     if table.family is Family.RELEASE or table.tells_of_a_run:
         return spec
@@ -120,10 +121,10 @@ def _job(name: str, keys: Sequence[Sequence[str]], description: str) -> Any:
 
 
 def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefinition]:
-    """What looks out for dumps, and follows runs.
+    """Return the sensors that look for dumps and follow runs.
 
     Args:
-        settings: of the home; they tell whether sensors run unasked, and how often they look.
+        settings: of the home; they say whether sensors are switched on, and how often they look.
         jobs: by name.
     """
     register, build, read = jobs[DUMPS_JOB], jobs[WINDOWS_JOB], jobs[WIKIDATA_JOB]
@@ -159,7 +160,7 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
 
 
 def schedules(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.ScheduleDefinition]:
-    """What is looked at by the clock; the arguments are those of `sensors`."""
+    """Return the schedules; the arguments are those of `sensors`."""
     status = dg.DefaultScheduleStatus.RUNNING if settings.automation else dg.DefaultScheduleStatus.STOPPED
     described = dg.schedule(
         cron_schedule=_CRON[settings.granularity],
@@ -173,17 +174,17 @@ def schedules(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.ScheduleDe
 
 
 def now() -> datetime:
-    """The instant by which sensors and schedules judge what is due."""
+    """Return the time at which sensors and schedules decide what is due."""
     return datetime.now(UTC)
 
 
 def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunRequest], str]:
-    """What is to be run for what there is: dumps to register, windows to build, entities to read.
+    """Return the runs that are due: dumps to register, windows to build, entities to read.
 
-    Each is asked for at most once a day, whoever asks, so that what fails is tried again tomorrow.
+    Each is requested at most once a day, by whichever sensor, so that a run that fails is tried again the next day.
 
     Returns:
-        the requests; and what to say when there is none.
+        the requests; and a message for the case that there is none.
     """
     day = now().date()
     end_dead_runs(instance, store.home)
@@ -210,18 +211,18 @@ def requests(store: Store, instance: dg.DagsterInstance) -> tuple[list[dg.RunReq
 
 
 def _due(store: Store, day: date) -> tuple[list[Due], str]:
-    """The dumps that are worth having, and what to say when nothing is to be done."""
+    """Return the dumps that are needed, and a message for the case that nothing is to be done."""
     try:
         outlook = look_out(store, day, hurried=True)
-        said = outlook.nothing or "Every window that a complete dump serves stands."
+        said = outlook.nothing or "Every window that a complete dump serves is built."
         return outlook.due, " ".join([said, *(f"Not taken: {line}." for line in outlook.passed)])
     except SourceError as error:
-        # A mirror that is down must not keep what is here from being built.
+        # What is in the home can be built although the mirror is down.
         return due_dumps(store, day, from_mirror=False), f"The mirror cannot be asked: {error}"
 
 
 def _vanished(store: Store, instance: dg.DagsterInstance, due: Sequence[Due]) -> list[str]:
-    """Dumps that were asked for and never written down, and that are not to be had any more."""
+    """Return the dumps that were requested and never registered, and that are no longer available."""
     known = {*store.lake.partitions(DUMP_FILES.name), *(one.dump.dump_id for one in due)}
     asked = set(instance.get_dynamic_partitions(DUMPS.name or "")) - known
     return sorted(asked - {dump.dump_id for dump in find_dumps(store.home.dumps)}) if asked else []
@@ -233,7 +234,7 @@ def _of_partition(job: str, key: str, day: date) -> dg.RunRequest:
 
 
 def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) -> dg.RunRequest:
-    """Build windows from their dump, or, when that was read, only what follows from its texts."""
+    """Return a request to build windows from their dump, or only the tables that follow from texts that were read."""
     first, last = stretch[0].key, stretch[-1].key
     asked = f"{WINDOWS_JOB} {first}..{last}{' mentions' if derived else ''} {day}"
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
@@ -245,7 +246,7 @@ def _of_windows(stretch: Sequence[Window], day: date, *, derived: bool = False) 
 
 
 def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
-    """Bring the Wikidata items of windows up to date; what follows from them is stale then, and asked for as such."""
+    """Return a request to update the Wikidata items of windows; tables that follow are stale then, and come next."""
     first, last = stretch[0].key, stretch[-1].key
     asked = f"{WINDOWS_JOB} {first}..{last} items {day}"
     tags = {_FIRST: first, _LAST: last, CHAINED: "yes", _ASKED: asked}
@@ -254,7 +255,7 @@ def _of_items(stretch: Sequence[Window], day: date) -> dg.RunRequest:
 
 
 def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Is a run for the same partition, or for some of the same windows, waiting or under way?"""
+    """Return True if a run for the same partition, or for some of the same windows, is waiting or under way."""
     if request.partition_key:
         tags = {"dagster/partition": request.partition_key}
         return instance.get_runs_count(dg.RunsFilter(job_name=request.job_name, statuses=_GOING_ON, tags=tags)) > 0
@@ -267,7 +268,7 @@ def _is_going_on(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
 
 
 def _was_asked(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Has another sensor asked for the same today? Run keys hold for one sensor only."""
+    """Return True if another sensor has requested the same today; run keys are compared within one sensor only."""
     return instance.get_runs_count(dg.RunsFilter(tags={_ASKED: request.tags[_ASKED]})) > 0
 
 
@@ -279,14 +280,14 @@ def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.S
 
 
 def new_dumps(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
-    """Ask for what arriving dumps make possible."""
+    """Request the runs that new dumps make possible."""
     return _result(*requests(store, context.instance))
 
 
 def after_windows_end(
     context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Register each dump that something waits for; one that stands is only looked at, and what follows is chained."""
+    """Register each dump that is needed; one that is registered already is only checked, and the next runs follow."""
     day = now().date()
     due, said = _due(store, day)
     dumps = [one.dump.dump_id for one in due] + [dump.dump_id for dump in unregistered(store)]
@@ -301,7 +302,7 @@ def after_windows_end(
 def after_registration(
     context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]
 ) -> dg.SensorResult | dg.SkipReason:
-    """Ask for what a registered dump makes possible; runs that a person started are that person's affair."""
+    """Request the runs that a registered dump makes possible, unless a person has started its registration."""
     if CHAINED not in context.dagster_run.tags:
         return dg.SkipReason("A person has started that run.")
     asked, said = requests(store, context.instance)
@@ -309,7 +310,7 @@ def after_registration(
 
 
 def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]) -> dg.RunRequest | dg.SkipReason:
-    """Ask for old dumps to be removed, if there are any."""
+    """Request the removal of old dumps, if there are any."""
     if CHAINED not in context.dagster_run.tags:
         return dg.SkipReason("A person has started that run.")
     if not retirable(store, now().date()):
@@ -318,23 +319,23 @@ def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
 
 
 def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
-    """Call the hook, if there is one, with what failed."""
+    """Call the hook, if one is set, with a description of the failure."""
     hook = load_home().settings.failure_hook
     if not hook:
         return dg.SkipReason("No failure_hook is set.")
     run = context.dagster_run
-    told = {
+    failure = {
         "run_id": run.run_id,
         "job": run.job_name,
         "home": str(load_home().path),
         "partition": run.tags.get("dagster/partition") or run.tags.get(_FIRST, ""),
         "message": failure_in_words(context),
     }
-    context.log.info(call_hook(hook, told))
+    context.log.info(call_hook(hook, failure))
     return None
 
 
 def failure_in_words(context: dg.RunFailureSensorContext) -> str:
-    """What went wrong in a run: the innermost error of each step that failed."""
+    """Return what went wrong in a run: the innermost error of each step that failed."""
     steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
     return "; ".join(innermost(error) for error in steps if error) or str(context.failure_event.message)

@@ -1,4 +1,4 @@
-"""Dagster's own storage in a home: made whole or not at all, told whole from broken, and mended.
+"""Dagster's own storage in a home: it is made completely or not at all, checked, and repaired.
 
 Dagster keeps runs, events and schedules in three SQLite files, which it makes
 table by table at their first use. A process that is killed meanwhile, or two
@@ -142,9 +142,9 @@ def prepare_dagster(home: Home) -> None:
 def serve_ui(port: int) -> None:
     """Replace this process by Dagster's web server and daemon, on localhost only.
 
-    None of the processes imports anything from the working directory, where a `duckdb.py` of somebody else may lie:
-    Python itself is told by `PYTHONSAFEPATH`, and Dagster, which puts the folder of a module first for its import, by
-    `-d`, the folder from which tempkb was imported here.
+    None of the processes imports anything from the working directory, which may hold a `duckdb.py` of somebody else:
+    `PYTHONSAFEPATH` keeps Python from it. Dagster puts the folder of a module first when it imports it, and `-d` names
+    the folder from which tempkb was imported here.
     """
     with dagster_at(load_home()):
         # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
@@ -163,7 +163,7 @@ def settings_for(folder: Path | str) -> str:
 
 
 def _is_marked(folder: Path) -> bool:
-    """Was the storage found whole before, and are its files still there? Costs no more than four looks at names."""
+    """Return True if the storage was found whole before and its files still exist; this only looks up four names."""
     return (folder / _MARK).is_file() and all((folder / name).is_file() for name in _STORAGES)
 
 
@@ -230,7 +230,7 @@ def _move_releases(home: Home) -> None:
 
 
 def _finish(folder: Path, known: Mapping[str, Sequence[str]]) -> None:
-    """Make what a storage lacks of tables and run what Dagster runs over a new one; does nothing to a finished one.
+    """Make the tables that a storage lacks, and run Dagster's migrations; a finished storage is left as it is.
 
     Args:
         folder: with the three storages.
@@ -261,7 +261,7 @@ def _opened(folder: Path) -> Iterator[Any]:
 
 
 def _broken_storages(folder: Path) -> dict[str, str]:
-    """Return what is wrong with which storage; one that is just being made gets a moment to become whole."""
+    """Return the storages that are broken, and how; a storage that is being made at this moment is given time."""
     patience = Patience(_MOMENT)
     while True:
         found = {name: flaw for name, table in _STORAGES.items() if (flaw := flaw_of(folder / name, table))}
@@ -271,7 +271,7 @@ def _broken_storages(folder: Path) -> dict[str, str]:
 
 
 def flaw_of(path: Path, table: str) -> str:
-    """Say what is wrong with one of Dagster's SQLite files; empty when it is whole.
+    """Return what is wrong with one of Dagster's SQLite files; empty if it is whole.
 
     Dagster makes all tables of a storage before it stamps it with the revision of its schema (Alembic's table
     `alembic_version`), so a storage with exactly one stamp has all its tables.
@@ -315,7 +315,7 @@ def _replace(folder: Path, made: Path, names: Iterable[str]) -> Path | None:
 
 
 def _tell(home: Home, broken: dict[str, str], aside: Path | None) -> None:
-    """Say in one line what was mended, unless nothing was there that anybody could miss."""
+    """Report in one line what was repaired, unless there was nothing to lose."""
     if aside is None and not (home.lake.exists() or len(broken) < len(_STORAGES)):
         return
     what = ", ".join(f"{name} ({flaw})" for name, flaw in broken.items())
@@ -331,7 +331,7 @@ def _mark(folder: Path) -> None:
 
 
 def _write(path: Path, said: str) -> None:
-    """Write a file whole or not at all, unless it says so already."""
+    """Write a file completely or not at all, unless it has this content already."""
     if path.is_file() and path.read_text("utf-8") == said:
         return
     draft = path.with_name(f"{path.name}.{os.getpid()}.draft")
@@ -340,7 +340,7 @@ def _write(path: Path, said: str) -> None:
 
 
 def _refused(home: Home, error: Exception) -> TempkbError:
-    """SQLite's or the system's error in words."""
+    """Return the error for an error of SQLite or of the system."""
     reason = " ".join(str(getattr(error, "orig", None) or error).split())
     return TempkbError(
         f"{home.dagster}: Dagster's storage cannot be used ({reason}); expected a folder that can be written, with "

@@ -45,7 +45,7 @@ class Summary:
 def run_job(
     instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
 ) -> None:
-    """Run a job over a partition, or a range of windows, in this process; the summary is told what became of it.
+    """Run a job over a partition, or a range of windows, in this process, and add its outcome to a summary.
 
     Args:
         instance: of Dagster.
@@ -166,8 +166,8 @@ def _failures(result: Any) -> Iterator[str]:
         # A warning is for people to know, and no failure.
         if not evaluation.passed and evaluation.severity.value == "ERROR":
             name = f"{evaluation.asset_key.path[-1]}.{evaluation.check_name}"
-            told = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
-            yield f"check {name} failed ({told})"
+            facts = ", ".join(f"{key}: {value.value}" for key, value in evaluation.metadata.items())
+            yield f"check {name} failed ({facts})"
 
 
 def _notes(result: Any) -> Iterator[str]:
@@ -175,18 +175,18 @@ def _notes(result: Any) -> Iterator[str]:
     for event in result.all_events:
         if not event.is_step_materialization:
             continue
-        told = event.step_materialization_data.materialization
-        facts = {key: value.value for key, value in told.metadata.items()}
-        kept = "entity" if told.asset_key.to_user_string() == "facts" else "page"
+        made = event.step_materialization_data.materialization
+        facts = {key: value.value for key, value in made.metadata.items()}
+        kept = "entity" if made.asset_key.to_user_string() == "facts" else "page"
         if "warning" in facts:
             yield str(facts["warning"])
         for name, where in (facts.get("damaged_files") or {}).items():
             yield f"{name} is damaged: {where}. Every complete {kept} was kept."
-        if told.asset_key.to_user_string() != "stable_snapshots":
+        if made.asset_key.to_user_string() != "stable_snapshots":
             continue
         if "kept" in facts:
-            yield f"window {told.partition} stays as it is: {facts['kept']}"
+            yield f"window {made.partition} stays as it is: {facts['kept']}"
         changes = {key.removeprefix("rebuild/"): n for key, n in facts.items() if key.startswith("rebuild/")}
         if any(changes.values()):
             said = ", ".join(f"{n} {what}" for what, n in changes.items())
-            yield f"window {told.partition} was rebuilt; pages by what changed: {said} (table rebuild_changes)"
+            yield f"window {made.partition} was rebuilt; pages by what changed: {said} (table rebuild_changes)"

@@ -145,9 +145,9 @@ def _benchmark_among(home: Home, name: str, able: Sequence[Benchmark], how: str 
 
 
 def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
-    """Build what a release lacks, also what of it was damaged; the summary says where that came out otherwise."""
+    """Build what a release lacks, damaged partitions included; the summary names those that differ from before."""
     store, name = open_store(), release.name
-    # What is damaged is set aside here, so that it is known under which version each partition was frozen.
+    # Damaged partitions are set aside here, so that the version in which each was frozen is known.
     aside = set_aside_in_words(store.set_aside_damaged())
     asked = built_entry(home, name)
     lost: set[tuple[str, str]] = set()
@@ -158,7 +158,7 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
             for key in lost_of_release(store.lake, table, name):
                 lost.add((table.name, key))
                 before.setdefault((table.name, key), store.lake.lost_version(table.name, key))
-        # In each round, since a round that fails takes it back.
+        # In each round, since a round that fails withdraws the entry.
         keep(home, release)
         return _run(home, benchmark.job, name)
 
@@ -167,7 +167,7 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
     is_grown = built_entry(home, name) != asked
     for (table_name, partition), version in sorted(before.items()):
         now = store.lake.current(table_name, partition)
-        # What there is once in a release tells of an added snapshot too.
+        # A table with one partition for a release changes with every snapshot that is added.
         may_differ = is_grown and store.tables[table_name].partitioned_by == "release"
         if now is not None and now.version == version and (table_name, partition) in lost:
             summary.notes.append(f"built again as it was: {table_name} {partition}")
@@ -181,7 +181,7 @@ def _build(home: Home, benchmark: Benchmark, release: AnyRelease) -> Summary:
 
 
 def _run(home: Home, job: str, name: str) -> Summary:
-    """Run a job for a release; the steps take back what fails in them, this takes back what no step has begun."""
+    """Run a job for a release. A step that fails withdraws what it wrote; this withdraws what no step began."""
     summary = Summary()
     with dagster_at(home) as instance:
         is_whole = False
@@ -189,7 +189,7 @@ def _run(home: Home, job: str, name: str) -> Summary:
             run_job(instance, job, [name], {}, [], summary)
             is_whole = not summary.failures
         finally:
-            # Also when somebody interrupts the run between two of its steps.
+            # Also if the run is interrupted between two of its steps.
             if not is_whole:
                 withdraw_unbuilt(open_store(), name)
             if not is_registered(home, name):

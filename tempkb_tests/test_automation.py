@@ -134,7 +134,7 @@ def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     result = tick(automation, instance, open_store())
     assert isinstance(result, dg.SkipReason)
-    assert result.skip_message == "Every window that a complete dump serves stands."
+    assert result.skip_message == "Every window that a complete dump serves is built."
     run_tempkb(home, "demo", "--second")
     monkeypatch.setattr(automation, "now", lambda: datetime(2024, 5, 1, tzinfo=UTC))
     assert sorted(asked(tick(automation, instance, open_store()))) == [

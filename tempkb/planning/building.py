@@ -41,8 +41,8 @@ def build(request: Request) -> Summary:
 
 
 def _build(work: Work) -> Summary:
-    told = [dump.dump_id for dump in work.entities] if work.tables_of(Family.ENTITIES) else []
-    summary = Summary([window.key for window in work.windows], entity_dumps=told)
+    dumps_read = [dump.dump_id for dump in work.entities] if work.tables_of(Family.ENTITIES) else []
+    summary = Summary([window.key for window in work.windows], entity_dumps=dumps_read)
     with dagster_at(work.home) as instance:
         store = open_store()
         of_windows = work.tables_of(Family.WINDOW)
@@ -167,8 +167,8 @@ def _link_items(instance: Any, work: Work, summary: Summary) -> None:
     linked = [window for window in unlinked if window not in left]
     if linked:
         summary.notes.append(
-            f"{counted(len(linked), 'window')} that {'stands was' if len(linked) == 1 else 'stand were'} given the "
-            "Wikidata items that are known by now; nothing else of them has changed, and no dump was read for it"
+            f"{counted(len(linked), 'built window')} {'was' if len(linked) == 1 else 'were'} given the Wikidata items "
+            "that are known by now; nothing else of them has changed, and no dump was read for it"
         )
     stale = [one for one in stale_windows(open_store()) if one in linked] if linked and following else []
     for stretch in stretches(stale):

@@ -118,8 +118,8 @@ def is_ready(store: Store, due: Due) -> bool:
     if due.offer is not None or not is_registered(store, due.dump):
         return False
     # As the run will choose: what lies there without its publisher's list is not taken.
-    told = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
-    beside = tables_dump(told, due.dump) if due.windows else None
+    listed = [dump for dump in find_dumps(store.home.dumps) if dump.is_listed and not dump.is_named]
+    beside = tables_dump(listed, due.dump) if due.windows else None
     return beside is None or beside.dump_id == due.dump.dump_id or is_registered(store, beside)
 
 

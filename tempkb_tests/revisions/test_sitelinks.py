@@ -216,7 +216,7 @@ def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too
     run_tempkb(home, "build", "--dump", str(items), *_wikidata())
     done = run_tempkb(home, "build")
     assert "failed" not in done.stdout
-    assert "2 windows that stand were given the Wikidata items" in done.stdout
+    assert "2 built windows were given the Wikidata items" in done.stdout
     assert run_tempkb(home, "sql", mentions, "--csv").stdout.split()[1:] == [f"{one},Q20" for one in links]
     told = "SELECT page_id, entity_id, entity_id_source FROM stable_snapshots WHERE cut = '2022-01-01' ORDER BY page_id"
     assert run_tempkb(home, "sql", told, "--csv").stdout.split()[1:] == [
