@@ -45,8 +45,11 @@ _TYPED = re.compile(
 )
 
 
-def _setting(default: Any, read: Callable[[Any], Any], description: str) -> Any:
-    return field(default=default, metadata={"setting": Setting(default, read, description)})
+def _setting(
+    default: Any, read: Callable[[Any], Any], description: str, meaning: str, default_in_words: str = ""
+) -> Any:
+    setting = Setting(default, read, description, meaning, default_in_words)
+    return field(default=default, metadata={"setting": setting})
 
 
 @dataclass(frozen=True, init=False)
@@ -68,55 +71,156 @@ class Settings:
 
     model_fields: ClassVar[Mapping[str, Setting]]
 
-    wiki: str | None = _setting(None, values.matching(r"[a-z][a-z0-9_]*"), "a database name, such as simplewiki")
-    namespaces: tuple[int, ...] | Literal["all"] = _setting(
-        (0,), values.namespaces, "namespace numbers, such as 0 or 0,1, or the word all"
+    wiki: str | None = _setting(
+        None,
+        values.matching(r"[a-z][a-z0-9_]*"),
+        "a database name, such as simplewiki",
+        "The wiki that the home holds.",
+        "from the dump",
     )
-    granularity: Granularity = _setting(Granularity.QUARTER, Granularity, "week, month, quarter or year")
-    first_window: date = _setting(date(2001, 1, 1), values.day, "a day on which a window begins, such as 2001-01-01")
-    lookback_days: int = _setting(30, values.whole(1, 3660), "a number of days from 1 to 3660")
+    namespaces: tuple[int, ...] | Literal["all"] = _setting(
+        (0,),
+        values.namespaces,
+        "namespace numbers, such as 0 or 0,1, or the word all",
+        "The namespaces whose pages are in the snapshots.",
+    )
+    granularity: Granularity = _setting(
+        Granularity.QUARTER,
+        Granularity,
+        "week, month, quarter or year",
+        "How long a window is.",
+    )
+    first_window: date = _setting(
+        date(2001, 1, 1),
+        values.day,
+        "a day on which a window begins, such as 2001-01-01",
+        "The day on which the first window begins.",
+    )
+    lookback_days: int = _setting(
+        30,
+        values.whole(1, 3660),
+        "a number of days from 1 to 3660",
+        "How many days before the cut are compared to find the most stable text.",
+    )
     stability_rule: Literal["standing", "tempel"] = _setting(
-        "standing", values.one_of("standing", "tempel"), "standing or tempel"
+        "standing",
+        values.one_of("standing", "tempel"),
+        "standing or tempel",
+        "How the text of a page is chosen at a cut: `standing` is our rule, "
+        "`tempel` is that of TempEL's released code.",
     )
     dropped_sections: tuple[str, ...] | Literal["standard"] = _setting(
         "standard",
         values.headings,
         "the word standard, or headings of sections to leave out, such as references,see also",
+        "Sections that are left out of the readable texts; `standard` means "
+        "references, literature, external links and the like.",
     )
     pages: str = _setting(
-        "all", values.matching(r"all|1/[1-9]\d*|list-[0-9a-f]{16}"), "all, 1/100 for a page in a hundred, or a list"
+        "all",
+        values.matching(r"all|1/[1-9]\d*|list-[0-9a-f]{16}"),
+        "all, 1/100 for a page in a hundred, or a list",
+        "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it.",
     )
     languages: tuple[str, ...] = _setting(
         (),
         values.words(r"[a-z]{2,}(-[a-z0-9]+)*", "not all of them are codes of languages"),
         "codes of languages, such as en,de; empty for the wiki's own",
+        "The languages of names and aliases that are kept from Wikidata.",
+        "the wiki's",
     )
-    wikidata_items: Literal["linked", "all"] = _setting("linked", values.one_of("linked", "all"), "linked or all")
+    wikidata_items: Literal["linked", "all"] = _setting(
+        "linked",
+        values.one_of("linked", "all"),
+        "linked or all",
+        "The items that are kept from Wikidata: those with a page in the wiki, or all.",
+    )
     classes: tuple[str, ...] = _setting(
         ("Q5", "Q4167410", "Q13406463", "Q4167836"),
         values.words(r"Q[1-9]\d*", "not all of them are items"),
         "items of classes, such as Q5,Q4167410",
+        "The classes that `entity_classes` lists for the items below them; the default is humans, "
+        "disambiguation pages, lists and categories.",
     )
-    engine: Literal["local", "ray"] = _setting("local", values.one_of("local", "ray"), "local or ray")
+    engine: Literal["local", "ray"] = _setting(
+        "local",
+        values.one_of("local", "ray"),
+        "local or ray",
+        "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md).",
+    )
     ray_address: str = _setting(
         "",
         values.matching(r"(auto|(ray://)?[^\s/:]+:\d+)?"),
         "auto, host:port or ray://host:port; empty starts Ray on this machine",
+        "The address of the Ray cluster.",
+        "this machine",
     )
-    workers: int = _setting(os.cpu_count() or 1, values.whole(1, 1024), "1 to 1024")
+    workers: int = _setting(
+        os.cpu_count() or 1,
+        values.whole(1, 1024),
+        "1 to 1024",
+        "How many processes read files, on all machines together.",
+        "all cores",
+    )
     mirror: str = _setting(
-        "", values.text, "a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder"
+        "",
+        values.text,
+        "a folder, or an address such as https://dumps.wikimedia.org; empty for the home's own folder",
+        "Where new dumps are looked for.",
+        "the home's own folder",
     )
-    contact: str = _setting("", values.text, "your e-mail address or web page, which servers of dumps require")
+    contact: str = _setting(
+        "",
+        values.text,
+        "your e-mail address or web page, which servers of dumps require",
+        "Sent to servers of dumps with every request, as Wikimedia asks.",
+        "none",
+    )
     bandwidth: float = _setting(
-        0.0, values.not_negative, "megabytes per second that downloads may take; 0 for no limit"
+        0.0,
+        values.not_negative,
+        "megabytes per second that downloads may take; 0 for no limit",
+        "The largest rate of all downloads together.",
+        "no limit",
     )
-    keep_dumps: int = _setting(0, values.whole(0), "how many dumps to keep; 0 for all")
-    wikidata_days: int = _setting(90, values.whole(0), "days after which a newer dump of Wikidata is read; 0 for never")
-    automation: bool = _setting(False, values.truth, "true or false")
-    failure_hook: str = _setting("", values.text, "a program to call when a run fails; empty for none")
-    duckdb_max_rows: int = _setting(50_000_000, values.whole(0), "a number of rows, 0 or more")
-    strict: bool = _setting(False, values.truth, "true or false")
+    keep_dumps: int = _setting(
+        0,
+        values.whole(0),
+        "how many dumps to keep; 0 for all",
+        "How many dumps of the wiki, and how many of Wikidata, are kept.",
+        "all",
+    )
+    wikidata_days: int = _setting(
+        90,
+        values.whole(0),
+        "days after which a newer dump of Wikidata is read; 0 for never",
+        "How many days newer a Wikidata dump must be than the last one that was read.",
+    )
+    automation: bool = _setting(
+        False,
+        values.truth,
+        "true or false",
+        "Whether sensors and the schedule are switched on as soon as the daemon runs.",
+    )
+    failure_hook: str = _setting(
+        "",
+        values.text,
+        "a program to call when a run fails; empty for none",
+        "A program that is started for each failed run, with the failure as JSON on its standard input.",
+        "none",
+    )
+    duckdb_max_rows: int = _setting(
+        50_000_000,
+        values.whole(0),
+        "a number of rows, 0 or more",
+        "Tables with more rows are views over the lake in the DuckDB file.",
+    )
+    strict: bool = _setting(
+        False,
+        values.truth,
+        "true or false",
+        "Whether a damaged file is an error; by default its complete pages are used.",
+    )
 
     model_fields_set: frozenset[str] = frozenset()
 

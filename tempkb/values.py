@@ -30,11 +30,15 @@ class Setting:
         default: the value if none was set.
         read: the reader of its values.
         description: which values are allowed, in words.
+        meaning: what the setting is for, as a sentence.
+        default_in_words: the default, if the value itself does not explain it.
     """
 
     default: Any
     read: Callable[[Any], Any]
     description: str
+    meaning: str = ""
+    default_in_words: str = ""
 
 
 @dataclass(frozen=True)

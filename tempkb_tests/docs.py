@@ -19,48 +19,6 @@ from tempkb.store.tables import SIDE_TABLES, Table, View
 ROOT = Path(__file__).parents[1]
 _BLOCK = r"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)"
 
-SETTINGS = {
-    "wiki": ("from the dump", "The wiki that the home holds."),
-    "namespaces": ("", "The namespaces whose pages are in the snapshots."),
-    "granularity": ("", "How long a window is."),
-    "first_window": ("", "The day on which the first window begins."),
-    "lookback_days": ("", "How many days before the cut are compared to find the most stable text."),
-    "stability_rule": (
-        "",
-        "How the text of a page is chosen at a cut: `standing` is our rule, `tempel` is that of "
-        "TempEL's released code.",
-    ),
-    "dropped_sections": (
-        "",
-        "Sections that are left out of the readable texts; `standard` means references, "
-        "literature, external links and the like.",
-    ),
-    "pages": ("", "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it."),
-    "languages": ("the wiki's", "The languages of names and aliases that are kept from Wikidata."),
-    "wikidata_items": ("", "The items that are kept from Wikidata: those with a page in the wiki, or all."),
-    "classes": (
-        "",
-        "The classes that `entity_classes` lists for the items below them; the default is humans, disambiguation pages, "
-        "lists and categories.",
-    ),
-    "engine": ("", "Where files are read and cleaned: on this machine, or on [several machines with Ray](scaling.md)."),
-    "ray_address": ("this machine", "The address of the Ray cluster."),
-    "workers": ("all cores", "How many processes read files, on all machines together."),
-    "mirror": ("the home's own folder", "Where new dumps are looked for."),
-    "contact": ("none", "Sent to servers of dumps with every request, as Wikimedia asks."),
-    "bandwidth": ("no limit", "The largest rate of all downloads together."),
-    "keep_dumps": ("all", "How many dumps of the wiki, and how many of Wikidata, are kept."),
-    "wikidata_days": ("", "How many days newer a Wikidata dump must be than the last one that was read."),
-    "automation": ("", "Whether sensors and the schedule are switched on as soon as the daemon runs."),
-    "failure_hook": (
-        "none",
-        "A program that is started for each failed run, with the failure as JSON on its standard input.",
-    ),
-    "duckdb_max_rows": ("", "Tables with more rows are views over the lake in the DuckDB file."),
-    "strict": ("", "Whether a damaged file is an error; by default its complete pages are used."),
-}
-"""The meaning of each setting, and its default in words if the value itself does not explain it."""
-
 
 def main() -> None:
     """Write all blocks."""
@@ -92,9 +50,8 @@ def settings() -> str:
     defaults = _defaults()
     lines = ["| setting | default | allowed values | meaning |", "|---|---|---|---|"]
     for name, field in Settings.model_fields.items():
-        in_words, meaning = SETTINGS[name]
-        default = in_words or f"`{_shown(getattr(defaults, name))}`"
-        lines.append(_row(f"`{name}`", default, str(field.description), meaning))
+        default = field.default_in_words or f"`{_shown(getattr(defaults, name))}`"
+        lines.append(_row(f"`{name}`", default, field.description, field.meaning))
     home = ", ".join(f"`{name}`" for name in IDENTITY)
     of_wikidata = ", ".join(f"`{name}`" for name in OF_WIKIDATA)
     return "\n".join(
