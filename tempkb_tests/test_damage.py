@@ -288,12 +288,12 @@ def test_one_line_for_each_damaged_note_of_a_home(home):
     (home / "releases" / "mine.json").write_text("[]")
     said = typed("release", "export", "mine", str(home / "out"))
     assert (said.exit_code, said.output.count("\n")) == (1, 1)
-    assert "type the command that made the release once more, with --name mine" in said.output
+    assert "type the command that made the release again, with --name mine" in said.output
     (note,) = (home / "dumps" / "sums").glob("*.json")
     note.write_text(json.dumps({"path": 1}))
     said = typed("status")
     assert said.exit_code == 0
-    assert "type the command that made the release once more" in said.output
+    assert "type the command that made the release again" in said.output
     assert "this is not a note of a file's checksums" in typed("verify").output
     record = home / "home.toml"
     record.write_bytes(record.read_bytes()[:-200])
