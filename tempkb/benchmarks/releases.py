@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Generic, Protocol, TypeVar
@@ -48,6 +48,21 @@ class Release(Generic[OfDesign_co]):
 
 
 AnyRelease = Release[Design]
+
+
+def reader(
+    from_json: Callable[[Mapping[str, Any]], OfDesign_co],
+) -> Callable[[Mapping[str, Any]], Release[OfDesign_co]]:
+    """Return what reads an entry of the register, for a benchmark whose releases are no more than their designs.
+
+    Args:
+        from_json: reads a design that `Design.to_json` wrote.
+    """
+
+    def read_entry(entry: Mapping[str, Any]) -> Release[OfDesign_co]:
+        return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))
+
+    return read_entry
 
 
 def default_name(benchmark: str, design: Design) -> str:

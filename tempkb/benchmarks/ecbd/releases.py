@@ -1,14 +1,8 @@
 """A requested ECBD release."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from tempkb.benchmarks import releases
 from tempkb.benchmarks.ecbd.design import Design, from_json
 
 Release = releases.Release[Design]
 
-
-def read_entry(entry: Mapping[str, Any]) -> Release:
-    """Return a release from its entry in the register."""
-    return Release(entry["name"], entry["benchmark"], entry["preset"], from_json(entry["design"]))
+read_entry = releases.reader(from_json)
