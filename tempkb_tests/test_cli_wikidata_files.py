@@ -48,7 +48,7 @@ def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     named = ("build", "--dump", str(file), "--day")
     assert "--day 2999-01-01: is in the future, today is 20" in refused(home, *named, "2999-01-01")
     said = refused(home, *named, "2020-11-12")
-    assert "--day 2020-11-12: some.json holds a change of 2020-11-13" in said
+    assert "--day 2020-11-12: some.json contains a change of 2020-11-13" in said
     # Nothing of it is remembered, so that the next build does not fail of it again.
     assert list((home / "dumps" / "named").glob("*")) == []
     assert not list((home / "lake").glob("*/*/CURRENT"))
@@ -61,7 +61,7 @@ def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     assert "days before" not in done.stdout
     assert days() == {(dump_id, "2021-02-11")}
     # A correction that is refused changes nothing.
-    assert "holds a change of 2020-11-13" in refused(home, *named, "2020-11-01")
+    assert "contains a change of 2020-11-13" in refused(home, *named, "2020-11-01")
     assert days() == {(dump_id, "2021-02-11")}
     run_tempkb(home, "build")
     assert days() == {(dump_id, "2021-02-11")}

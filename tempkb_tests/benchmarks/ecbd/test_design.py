@@ -74,7 +74,7 @@ def test_what_cannot_be_meant_is_refused(changes, told):
 def test_studies_and_sources_must_fit():
     with pytest.raises(DesignError, match="preset 'best': no such preset; known: tempkb, paper"):
         design("best")
-    with pytest.raises(SettingsError, match="does not come after"):
+    with pytest.raises(SettingsError, match="2021-01-01 is not after 2024-01-01"):
         make_design("tempkb", "2024-01-01..2021-01-01", "2024-01-01", "d")
     with pytest.raises(
         DesignError, match="begins on 2021-01-01, but the texts are those of 2021-01-01 and contain nothing"
