@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 import tempkb
-from tempkb.release_commands import release
 from tempkb.screens.failure import end, prepare_streams
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
@@ -31,6 +30,24 @@ class _Tempkb(click.Group):
             end(error)
             raise
         return result
+
+
+class _Releases(click.Group):
+    """The commands of releases. They follow from the benchmarks' tables, which other commands need not import."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        self._load()
+        return super().get_command(ctx, cmd_name)
+
+    def _load(self) -> None:
+        if not self.commands:
+            from tempkb.release_commands import add_commands
+
+            add_commands(self)
 
 
 @click.group(cls=_Tempkb, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -367,7 +384,9 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
             main(list(arguments), standalone_mode=False)
 
 
-main.add_command(release)
+@main.group(cls=_Releases)
+def release() -> None:
+    """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
 if __name__ == "__main__":

@@ -14,12 +14,7 @@ from tempkb.screens.failure import fail_all, warn
 _NAME = click.Argument(["name"])
 
 
-@click.group()
-def release() -> None:
-    """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
-
-
-def _add_commands(group: click.Group) -> None:
+def add_commands(group: click.Group) -> None:
     """Add a command for each benchmark, and those that are about releases, with what each benchmark adds to them."""
     for benchmark in BENCHMARKS:
         group.add_command(_make_command(benchmark))
@@ -31,6 +26,7 @@ def _add_commands(group: click.Group) -> None:
         group.add_command(_measurement_command(measured))
     options = {option.name: option for one in BENCHMARKS for option in one.export_options}
     group.add_command(_export_command(options.values()))
+    group.add_command(finish)
 
 
 def _make_command(benchmark: Benchmark) -> click.Command:
@@ -104,7 +100,7 @@ def _export_command(options: Iterable[Option]) -> click.Command:
     return _command("export", export, params, (meaning,), examples)
 
 
-@release.command()
+@click.command()
 @click.argument("name")
 def finish(name: str) -> None:
     """Build what the release NAME still lacks, since a run of it was killed; a release that is built stays as it is.
@@ -174,6 +170,3 @@ def _pair(change: str) -> tuple[str, str]:
     if not equals:
         raise click.UsageError(f"--set {change}: expected NAME=VALUE")
     return name.strip(), value.strip()
-
-
-_add_commands(release)
