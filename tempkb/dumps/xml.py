@@ -68,6 +68,7 @@ class PageStream:
         self._dropped = 0
         self._ended = False
         self._failure: DamageError | None = None
+        self._damage_ahead: DamageError | None = None
         self._has_root = False
         self._end_is_noted = False
         self.site = self._read_head()
@@ -344,18 +345,14 @@ class PageStream:
         """Append the next piece to the unread rest of the buffer; False at the end."""
         if self._ended:
             return False
-        if len(self._buffer) - self._at > MAX_ELEMENT_BYTES:
+        unread = len(self._buffer) - self._at
+        if unread > MAX_ELEMENT_BYTES:
             self._ended = True
             reason = f"an element longer than {MAX_ELEMENT_BYTES >> 20} MB, from here on nothing was read"
             self._failure = DamageError(self.name, self._dropped + self._at, "plain bytes", reason)
             return False
-        try:
-            piece = next(self._pieces)
-        except StopIteration:
-            self._ended = True
-            return False
-        except DamageError as error:
-            self._ended, self._failure = True, error
+        piece = self._next_piece(min(unread // 2, MAX_ELEMENT_BYTES - unread))
+        if not piece:
             return False
         # A tag that is split between two pieces is in neither: the last eight bytes before and the first eight of this
         # piece can hold such a tag of nine bytes, and no other.
@@ -365,6 +362,29 @@ class PageStream:
         self._dropped += self._at
         self._at = 0
         return True
+
+    def _next_piece(self, least: int) -> bytes:
+        """Return the next piece, or several together; none at the end of the file.
+
+        A long element is copied whenever something is appended to it, so it grows by half, not by a piece.
+
+        Args:
+            least: bytes to read, if there are as many.
+        """
+        pieces: list[bytes] = []
+        n = 0
+        try:
+            while self._damage_ahead is None and (not pieces or n < least):
+                pieces.append(next(self._pieces))
+                n += len(pieces[-1])
+        except StopIteration:
+            self._ended = not pieces
+        except DamageError as error:
+            self._damage_ahead = error
+        if self._damage_ahead is not None and not pieces:
+            # Only now: what was read before it is good, and may have faults of its own.
+            self._ended, self._failure, self._damage_ahead = True, self._damage_ahead, None
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 _LONGEST_TAG = len(b"</mediawiki>")
