@@ -4,12 +4,11 @@ Only the rows of the given releases are checked, so that a fault of one release 
 not fail the run of another.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.benchmarks.register import is_of_releases, partitions_of_release
@@ -46,7 +45,6 @@ def broken(
     store: Store,
     promise: Promise,
     releases: Sequence[str],
-    given: Mapping[str, pa.Table] | None = None,
     only: Collection[str] | None = None,
 ) -> list[tuple[Any, ...]]:
     """Return the rows of some releases that break a promise.
@@ -55,23 +53,21 @@ def broken(
         store: the store with the releases.
         promise: the promise.
         releases: names of the releases whose rows are checked; tables without releases are read completely.
-        given: rows that are not written yet, by the names that the query uses.
         only: the partitions of these releases that are checked; None for all.
 
     Raises:
         ContractError: a release was built by an earlier version of tempkb and lacks a column that the query needs.
     """
     if promise.sample is None:
-        return _broken(store, promise, releases, given, only)
+        return _broken(store, promise, releases, only)
     # The part that is checked differs from release to release.
-    return [row for name in releases for row in _broken(store, promise, [name], given, only)]
+    return [row for name in releases for row in _broken(store, promise, [name], only)]
 
 
 def _broken(
     store: Store,
     promise: Promise,
     releases: Sequence[str],
-    given: Mapping[str, pa.Table] | None,
     only: Collection[str] | None,
 ) -> list[tuple[Any, ...]]:
     sample = promise.sample_of(store, releases[0]) if promise.sample else None
@@ -86,7 +82,7 @@ def _broken(
 
     narrowed = sample.narrowed if sample else {}
     try:
-        return promises.broken(store, promise.query, promise.tables, partitions, given, promise.prepare, narrowed)
+        return promises.broken(store, promise.query, promise.tables, partitions, promise.prepare, narrowed)
     except duckdb.BinderException:
         for table in promise.tables.values():
             for name in releases:
@@ -122,7 +118,6 @@ def require(
     store: Store,
     declared: Iterable[Promise],
     release: str,
-    given: Mapping[str, pa.Table] | None = None,
     fresh: Collection[str] | None = None,
 ) -> None:
     """Refuse a release that breaks a promise; warnings are left to the asset checks.
@@ -131,7 +126,6 @@ def require(
         store: the store with its rows.
         declared: its promises.
         release: its name.
-        given: rows that are not written yet, by the names that the queries use.
         fresh: its partitions that were just written; for promises that may fade, only these are checked. None for all.
 
     Raises:
@@ -140,7 +134,7 @@ def require(
     for promise in declared:
         if promise.is_warning:
             continue
-        rows = broken(store, promise, [release], given, fresh if promise.may_fade else None)
+        rows = broken(store, promise, [release], fresh if promise.may_fade else None)
         if rows:
             raise ContractError(
                 f"release {release!r}: fails its own check {promise.about.name}.{promise.name} "
