@@ -37,8 +37,11 @@ def build_step(store: Store, methods: Methods, step: Step, release: AnyRelease, 
         built = step.run(store, release, log, {})
         require(store, step.promises, release.name, fresh=built.fresh)
         places = methods.partitions(release)
-        # Steps can be run one by one in the UI, so the last step may run while tables of others are missing.
-        if all(store.lake.current(table, key) for table, keys in places.items() for key in keys):
+        # Only the last step: the promises of those behind an earlier one may not have been checked, although a run that
+        # was killed has written their tables. In the UI the last step may run while tables of others are missing.
+        if step is methods.steps[-1] and all(
+            store.lake.current(table, key) for table, keys in places.items() for key in keys
+        ):
             finish(store, release.name)
     return built
 

@@ -5,12 +5,14 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
+from tempkb.benchmarks.building import build_step
 from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
+from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import DesignError, SourceError
-from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, players, release
+from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, players, quiet, release
 from tempkb_tests.wikidata.items import read_home
 
 YEARLY = {
@@ -144,6 +146,19 @@ def test_a_name_belongs_to_one_design(store):
         create(store.home, BENCHMARKS[DYNAMIC], "tempkb", made.design, "mine")
     with pytest.raises(DesignError, match=r"no such release; there: mine"):
         load(store.home, BENCHMARKS[TEMPLAMA], "yours")
+
+
+def test_only_the_last_step_completes_a_release(store):
+    """A run was killed behind its last table, before the promises of that table were checked."""
+    made = release(store, DYNAMIC)
+    strike(store.home, made.name)
+    keep(store.home, made)
+    methods = BENCHMARKS[DYNAMIC].loaded()
+    built = []
+    for step in methods.steps:
+        build_step(store, methods, step, made, quiet)
+        built.append(is_built(store.home, made.name))
+    assert built == [False, False, True]
 
 
 def test_a_frozen_release_is_not_written_again(store):
