@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import NamedTuple
 
 N_TOLD = 10
 
@@ -201,81 +202,149 @@ _STEMS = """
     Sallowby Tindrel Umberly Varnish Withern Yoxley Zennick Ashmarch
 """
 STEMS = tuple(_STEMS.split())
-_WORDS = {
-    "many": ("forty", "ninety", "three hundred", "two thousand", "eleven thousand", "sixty"),
-    "season": ("spring", "summer", "autumn", "winter"),
-    "place": ("the northern villages", "the salt coast", "the upper valley", "the mill towns", "the outer islands"),
-    "group": ("fishermen", "teachers", "bakers", "rope makers", "ferry pilots", "carpenters"),
-}
-# For any entity; each continues with eight words or more behind the name.
+_PLACES = ("the northern villages", "the salt coast", "the upper valley", "the mill towns", "the outer islands")
+
+
+class Traits(NamedTuple):
+    """What only one entity has: its article tells each of them in several sentences, and no other article does.
+
+    Attributes:
+        colour: such as pale ochre.
+        material: such as smoked larch.
+        founder: a person.
+        number: a number, in digits.
+        village: a place.
+        emblem: an animal, such as blind otter.
+    """
+
+    colour: str
+    material: str
+    founder: str
+    number: str
+    village: str
+    emblem: str
+
+
+# First and second parts; each first may go with each second.
+_COLOURS = (
+    "pale dusky dull bright faded deep watery milky rusty dim",
+    "ochre saffron indigo crimson teal umber violet copper lilac olive scarlet amber",
+)
+_MATERIALS = (
+    "smoked tarred carved woven polished pressed gilded waxed braided knotted",
+    "larch slate horn felt wicker granite bronze canvas cedar marble pewter leather",
+)
+_EMBLEMS = (
+    "blind sleeping three-legged laughing winged drowsy hungry dancing crowned limping",
+    "otter badger heron lynx magpie beetle walrus hedgehog stork weasel toad pelican",
+)
+_SURNAMES = (
+    "Venn Quar Tolb Mard Hesk Plim Drox Yeld Garb Wisk",
+    "ick aby orne ull edge ander ost imer erby antle yne uggan",
+)
+_VILLAGES = (
+    "Quen Lurg Wyke Brin Obb Sark Tumb Glos Ness Hoth",
+    "moor stead thorpe combe garth mere wold shaw ditch haven croft fold",
+)
+_FIRST_NAMES = "Orla Maud Cleo Tess Ivor Saul Abel Rhea Nell Jude Enid Basil"
+
+
+def all_traits(chance: random.Random) -> Iterator[Traits]:
+    """Yield the traits of 120 entities; none has a trait of another."""
+    surnames, villages = _pairs(_SURNAMES, "", chance), _pairs(_VILLAGES, "", chance)
+    founders = [f"{first} {last}" for first, last in zip(cycle(_FIRST_NAMES.split()), surnames, strict=False)]
+    numbers = [str(number) for number in chance.sample(range(203, 990), len(surnames))]
+    colours, materials, emblems = (_pairs(words, " ", chance) for words in (_COLOURS, _MATERIALS, _EMBLEMS))
+    return map(Traits, colours, materials, founders, numbers, villages, emblems)
+
+
+def _pairs(words: tuple[str, str], between: str, chance: random.Random) -> list[str]:
+    """Return all pairs of a first and a second word, in any order."""
+    made = [f"{head}{between}{tail}" for head in words[0].split() for tail in words[1].split()]
+    return chance.sample(made, len(made))
+
+
+# For any entity, two for each trait; each continues with eight words or more behind the name.
 _ANY = (
-    "In the {season} {name} drew {many} visitors to {place} before dawn.",
-    "For most {group} {name} brought work and a warm room in the {season}.",
-    "A year later {name} lent its colours to the flags of {place}.",
-    "On market days {name} filled the front page of the harbour paper.",
-    "Many {group} praised {name} for its patient helpers and its low prices.",
-    "Since the flood {name} has kept a small office above the corn market.",
-    "Slowly {name} changed the habits of {many} families in {place}.",
-    "Every {season} {name} sends a printed letter to the schools of {place}.",
-    "According to two {group} {name} deserves a quiet corner in the town museum.",
-    "Some say {name} owes its fame to a clever clerk from {place}.",
-    "At first {name} met with doubt among the older {group} of {place}.",
-    "By midsummer {name} had found {many} friends along the old coast road.",
+    (
+        "On flags and letters {name} shows its {colour} stripe above the drawing of a {emblem}.",
+        "From afar {name} is known by the {colour} that {founder} chose for all its doors.",
+    ),
+    (
+        "To this day {name} keeps the {material} chest in which {founder} carried the first papers.",
+        "In a storm {name} lost a gate of {material} and bought it again in {village}.",
+    ),
+    (
+        "In old letters {name} is what {founder} dreamt of on the road to {village}.",
+        "According to the registers {name} was begun by {founder} with {number} coins and a ladder.",
+    ),
+    (
+        "In the lists {name} stands with {number} helpers, most of them from {village}.",
+        "Each spring {name} sends {number} printed letters sealed in {colour} wax to its friends.",
+    ),
+    (
+        "Year after year {name} brings guests to {village} and fills its only inn for days.",
+        "For two winters {name} had its office in {village} under a roof of {material}.",
+    ),
+    (
+        "Since the first day {name} has a {emblem} as its sign and {number} copies of it.",
+        "In a well known song {name} is guarded by a {emblem} with a lantern from {village}.",
+    ),
 )
 _OWN: dict[str, tuple[str, ...]] = {
     "Sports": (
-        "Under floodlights {name} opened with {many} tickets sold and a brass band.",
-        "In heavy rain {name} ended a long wait for a silver cup.",
-        "During the {season} {name} relied on young runners from the fishing schools.",
-        "Against all advice {name} hired a former sailor as its first trainer.",
+        "Under floodlights {name} opened before {number} guests and the {colour} banner of {village}.",
+        "In heavy rain {name} won a cup of {material} that {founder} had given.",
+        "During the summer {name} relied on young runners who carried a {emblem} on {colour} shirts.",
+        "Against all advice {name} made {founder} its first trainer and moved to {village}.",
     ),
     "Media": (
-        "On long evenings {name} follows two sisters through the tunnels of an empty town.",
-        "From the start {name} used slow music and the voices of real {group}.",
-        "Some critics compared {name} with the painted screens of the older theatres.",
-        "In its second part {name} sends a tired detective to a frozen lake.",
+        "On long evenings {name} follows a {emblem} through the tunnels below {village}.",
+        "From the start {name} used the slow music of {founder} and drums of {material}.",
+        "Some critics praised {name} for its {colour} light and a cast of {number} amateurs.",
+        "In its second part {name} sends {founder} to a frozen lake near {village}.",
     ),
     "Infrastructure": (
-        "In the {season} {name} carried {many} riders between the harbour and the hills.",
-        "Beneath a clock {name} hides a narrow staircase of red stone and iron.",
-        "After two storms {name} received new railings and a brighter row of lamps.",
-        "Each morning {name} links the wool market with the offices of {place}.",
+        "In the autumn {name} carried {number} riders a day between the harbour and {village}.",
+        "Beneath a clock {name} hides a narrow staircase of {material} that {founder} drew.",
+        "After two storms {name} received {colour} railings and the carving of a {emblem}.",
+        "Each morning {name} links the {colour} warehouses with the market of {village}.",
     ),
     "Natural Risks": (
-        "Soon {name} destroyed {many} barns and two mills along the western road.",
-        "At its height {name} darkened the sky above the orchards for nine hours.",
-        "Near the coast {name} forced {many} families into the halls of the schools.",
-        "Later {name} left the insurers with a heavy bill and angry letters.",
+        "Soon {name} destroyed {number} barns and the mill of {founder} on the western road.",
+        "At its height {name} made the sky above {village} look {colour} for nine hours.",
+        "Near the coast {name} spared only a hut of {material} and a {emblem} in a cage.",
+        "Later {name} left {founder} and {number} other farmers with a heavy bill.",
     ),
     "Products": (
-        "On its first day {name} reached {many} buyers through a single shop window.",
-        "For little money {name} combined a cheap battery with a bright round screen.",
-        "In a later version {name} gained a larger lamp and a voice for the blind.",
-        "Among young travellers {name} became a cheap answer to the crowded morning trams.",
+        "On its first day {name} reached {number} buyers through a shop window in {village}.",
+        "For little money {name} combines a {colour} case with a handle of {material}.",
+        "In a later version {name} gained a voice for the blind, spoken by {founder}.",
+        "Among young travellers {name} became as dear as the {emblem} on its {colour} label.",
     ),
     "Businesses": (
-        "At once {name} leased {many} warehouses and a quiet yard by the canal.",
-        "From a small office {name} sold blankets and tickets to the mountain towns.",
-        "Despite high rents {name} raised the wages of its {many} clerks twice.",
-        "With borrowed money {name} ordered a new fleet of vans from abroad.",
+        "At once {name} leased {number} warehouses and a quiet yard outside {village}.",
+        "From a small office {name} sold {colour} blankets and boxes of {material} to strangers.",
+        "Despite high rents {name} raised the wages of its {number} clerks when {founder} asked.",
+        "With borrowed money {name} ordered vans that carry a {emblem} on a {colour} ground.",
     ),
     "Organizations": (
-        "Early on {name} elected a retired teacher as treasurer for two years.",
-        "In the {season} {name} collected {many} signatures against the closing of the library.",
-        "Unlike its rivals {name} publishes all letters from members in a weekly sheet.",
-        "Through patient talks {name} won a fair rent for the gardens of {place}.",
+        "Early on {name} elected {founder} as treasurer and met in a hall of {material}.",
+        "In the winter {name} collected {number} signatures against the closing of the {village} library.",
+        "Unlike its rivals {name} prints all letters from members on {colour} paper with a {emblem}.",
+        "Through patient talks {name} won a fair rent for the {village} gardens of {founder}.",
     ),
     "Other Events": (
-        "On the second evening {name} filled the streets with drums and paper birds.",
-        "Along the river {name} gathered {many} guests around a ring of wooden stages.",
-        "Before sunset {name} ended with a silent walk to the gates of the palace.",
-        "For the police {name} meant long nights and a row of empty streets.",
+        "On the second evening {name} filled {village} with drums and with {colour} paper birds.",
+        "Along the river {name} gathered {number} guests around a stage of {material}.",
+        "Before sunset {name} ended with a silent walk led by {founder} and a {emblem}.",
+        "For the police {name} meant long nights in {village} and a quarrel with {founder}.",
     ),
     "Misc.": (
-        "In most taverns {name} begins with a blind horse and a locked garden.",
-        "Among children {name} has {many} answers and a short rhyme for the winter.",
-        "Around the table {name} sets old {group} against their clever daughters every {season}.",
-        "By tradition {name} ends with a clap of hands and a wrong answer.",
+        "In most taverns {name} begins with a {emblem} and a locked garden of {material}.",
+        "Among children {name} has {number} answers and a short rhyme about {village}.",
+        "Around the table {name} sets old bakers against {founder} and a box of {colour} cards.",
+        "By tradition {name} ends with a clap of hands and the name of {founder}.",
     ),
 }
 _ASIDES = (
@@ -302,29 +371,33 @@ def aside(chance: random.Random, title: str = "") -> Line:
     return Line(form, kept="none")
 
 
-def body(names: Sequence[str], kind: Kind, chance: random.Random, links: Sequence[str] = ()) -> list[Line]:
+def body(
+    names: Sequence[str], kind: Kind, traits: Traits, chance: random.Random, links: Sequence[str] = ()
+) -> list[Line]:
     """Write the sentences of an article: ten that name the entity, some that link to `links`, and some others.
 
     Args:
         names: title and aliases; the title is used most.
         kind: what the entity is.
+        traits: what only this entity has.
         chance: reproducible random numbers.
         links: titles of other pages.
     """
     own = _OWN[kind.category] if kind.is_typical else ()
-    forms = [*own, *chance.sample(_ANY, N_TOLD - len(own))]
+    # One for each trait, and others where there are none of the category.
+    first = [chance.choice(pair) for pair in _ANY]
+    others = [form for pair in _ANY for form in pair if form not in first]
+    forms = [*own, *first, *chance.sample(others, N_TOLD - len(own) - len(first))]
     # So that the same name does not always occur with the same form.
     chance.shuffle(forms)
-    lines = [fill(form, name, chance) for form, name in zip(forms, _in_turn(names), strict=False)]
-    lines += [aside(chance, title) for title in links]
+    told = [
+        Line(form.format(name=name, **traits._asdict()), name)
+        for form, name in zip(forms, _in_turn(names), strict=False)
+    ]
+    lines = [*told, *(aside(chance, title) for title in links)]
     lines += [Line(form, kept="none") for form in chance.sample(_ASIDES, max(1, 3 - len(links)))]
     chance.shuffle(lines)
     return lines
-
-
-def fill(form: str, name: str, chance: random.Random) -> Line:
-    """Fill a form with a name and with random words."""
-    return Line(form.format(name=name, **{slot: chance.choice(words) for slot, words in _WORDS.items()}), name)
 
 
 def in_paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
@@ -336,7 +409,7 @@ def in_paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
 
 def definition(title: str, kind: Kind, chance: random.Random) -> str:
     """Return the first paragraph: what it is, and where people talk of it."""
-    known_in, clause = chance.choice(_WORDS["place"]), chance.choice(kind.clauses)
+    known_in, clause = chance.choice(_PLACES), chance.choice(kind.clauses)
     return f"'''{title}''' is {kind.noun} in Varland that {clause}. Everybody in {known_in} knows the story."
 
 

@@ -10,9 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 
-from tempkb.demo.birth_prose import KINDS, STEMS, Kind, Line, article, aside, body, definition, in_paragraphs, initials
+from tempkb.demo.birth_prose import (
+    KINDS,
+    STEMS,
+    Kind,
+    Line,
+    Traits,
+    all_traits,
+    article,
+    aside,
+    body,
+    definition,
+    in_paragraphs,
+    initials,
+)
 from tempkb.demo.facts import SOMEVALUE, Facts, Item, Origin, When, month, year
-from tempkb.demo.model import Clock, Page
+from tempkb.demo.model import FIRST_CUT, SECOND_CUT, Clock, Page
 from tempkb.demo.stories import DAY, Pages
 
 _FIRST_ITEM = 60_000
@@ -56,6 +69,7 @@ class Birth:
         left_out: why benchmarks leave it out; empty: they use it.
         sentences: what is true of the sentences behind the first paragraph; none if there are only lists.
         page: its page.
+        traits: what only this entity has; an ordinary article tells each in several sentences.
     """
 
     title: str
@@ -67,6 +81,7 @@ class Birth:
     left_out: str
     sentences: tuple[Sentence, ...]
     page: Page
+    traits: Traits
 
 
 @dataclass
@@ -161,6 +176,7 @@ class _Maker:
 
     def __init__(self, pages: Pages, clock: Clock, facts: Facts, seed: int) -> None:
         self.births, self._pages, self.clock, self._facts, self._seed = Births(), pages, clock, facts, seed
+        self._traits = all_traits(self.chance("traits"))
 
     @property
     def end(self) -> date:
@@ -195,7 +211,8 @@ class _Maker:
             entity_id, label or title, title, aliases, instance_of=(kind.class_id,), origins=tuple(origins)
         )
         names = tuple(dict.fromkeys((title, label or title, *aliases)))
-        self.births.all.append(Birth(title, story, entity_id, names, kind.category, known, left_out, (), page))
+        traits = next(self._traits)
+        self.births.all.append(Birth(title, story, entity_id, names, kind.category, known, left_out, (), page, traits))
         return self.births.all[-1]
 
     def write(
@@ -220,7 +237,7 @@ class _Maker:
         """
         chance = self.chance(birth.title)
         lead = first or definition(birth.title, kind, chance)
-        paragraphs = in_paragraphs(body(birth.names, kind, chance, links))
+        paragraphs = in_paragraphs(body(birth.names, kind, birth.traits, chance, links))
         begun = self.quarter(saved)
         added = begun + 2 if grows and begun + 2 < len(self.clock.windows) - 1 else None
         at_first = paragraphs if added is None else paragraphs[:-1]
@@ -263,7 +280,7 @@ def _ordinary(make: _Maker) -> None:
         known = _known(relation, when)
         born.append((make.add("", title, kind, [Origin(relation, when)], known, aliases=aliases), kind, known))
     for number, (birth, kind, known) in enumerate(born):
-        waits = make.chance(f"saved {number}").randint(4, 170)
+        waits = make.chance(f"saved {number}").randint(4, 90)
         saved = min(_instant(known[1] + waits * DAY), _instant(make.end - 20 * DAY))
         links = [*_popular_links(number), born[(number + 7) % len(born)][0].title]
         if len(links) < 2:
@@ -272,15 +289,34 @@ def _ordinary(make: _Maker) -> None:
 
 
 def _birthday(make: _Maker, number: int) -> When:
-    """Three of five are known to the day, one in each third of the world; one to the month and one to the year."""
+    """Three of five are known to the day, one of each period; one to the month and one to the year."""
     chance = make.chance(f"birthday {number}")
     first, place = make.clock.windows[0].start, number % _EACH
-    if place < 3:
-        days = (make.end - 40 * DAY - first).days
-        return When(first + round(days * (place + chance.random()) / 3) * DAY)
+    periods = _periods(make)
+    if place < len(periods):
+        return When(_day_of(periods[place], chance))
     if place == 3:
-        return month(first + chance.randrange((make.end - 75 * DAY - first).days) * DAY)
+        # One of three is of the last period, which is the shortest.
+        return month(_day_of(periods[2] if number // _EACH % 3 == 0 else (first, periods[2][1] - 35 * DAY), chance))
     return year(date(chance.randrange(first.year, (make.end - 40 * DAY).year), 1, 1))
+
+
+def _periods(make: _Maker) -> list[tuple[date, date]]:
+    """Days before the first cut of the models, such that the page is there at that cut; between them; after the second.
+
+    A world that ends too early has three periods of the same length instead.
+    """
+    begin, end = make.clock.windows[0].start, make.end - 40 * DAY
+    first, second = FIRST_CUT.date(), SECOND_CUT.date()
+    if end > second + 60 * DAY:
+        return [(begin, first - 100 * DAY), (first, second), (second, end)]
+    third = (end - begin) // 3
+    return [(begin + at * third, begin + (at + 1) * third) for at in range(3)]
+
+
+def _day_of(period: tuple[date, date], chance: random.Random) -> date:
+    first, after = period
+    return first + chance.randrange((after - first).days) * DAY
 
 
 def _popular_links(number: int) -> list[str]:
@@ -453,7 +489,7 @@ def _odd_title(make: _Maker) -> None:
     birth = make.add("odd title", "Tide++", LANGUAGE, [Origin("P571", when)], _known("P571", when), aliases=("T+",))
     saved = _instant(date(2021, 10, 5))
     chance = make.chance("odd title")
-    lines = [*_ODD, *body(birth.names, LANGUAGE, chance)]
+    lines = [*_ODD, *body(birth.names, LANGUAGE, birth.traits, chance)]
     lead = definition("Tide++", LANGUAGE, chance)
     birth.page.edit(saved, article("Tide++", LANGUAGE, lead, in_paragraphs(lines)), "new page", user="Emil")
     birth.sentences = tuple(_sentence(line, make.quarter(saved)) for line in lines)
@@ -479,7 +515,7 @@ def _written_later(make: _Maker) -> None:
         aliases=("Gale Ladders",),
     )
     chance = make.chance("written later")
-    lead, lines = definition(birth.title, kind, chance), body(birth.names, kind, chance)
+    lead, lines = definition(birth.title, kind, chance), body(birth.names, kind, birth.traits, chance)
     without = in_paragraphs(lines)
     for saved, paragraphs, comment, user in (
         (_instant(date(2021, 3, 1)), [*without, [_RESTORED]], "new page", "Ada"),

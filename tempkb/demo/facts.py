@@ -4,11 +4,11 @@ Numbers are those of the list of what the demo world must contain (18 to 24).
 Statements hold their truth as days; `wikidata.py` writes them in Wikidata's form.
 """
 
-import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from tempkb.demo.model import Clock
+from tempkb.demo.model import Clock, Page
 from tempkb.demo.stories import Pages
 
 _FIRST_ITEM = 50_000
@@ -143,14 +143,48 @@ class Item:
 
 @dataclass
 class Facts:
-    """All items and statements of the demo world."""
+    """All items and statements of the demo world.
+
+    Attributes:
+        items: by QID.
+        statements: in any order.
+        pages: those of the items that have facts or are objects of facts, by QID.
+    """
 
     items: dict[str, Item] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
+    pages: dict[str, Page] = field(default_factory=dict)
 
     def item(self, label: str) -> Item:
         """Return the first item with a label."""
         return next(one for one in self.items.values() if one.label == label)
+
+    def told_on(self, day: date) -> Iterator[Statement]:
+        """Return what articles say on a day: all that may hold then by its dates, of what has a name and a page."""
+        return (one for one in self.statements if self.is_told_on(one, day))
+
+    def is_told_on(self, one: Statement, day: date) -> bool:
+        """Do articles say it on a day?"""
+        return self._is_told(one) and any(first <= day <= last for first, last in self.spans(one))
+
+    def of_subject(self, entity_id: str) -> list[Statement]:
+        """Return the statements about an item."""
+        return [one for one in self.statements if one.subject == entity_id]
+
+    def spans(self, one: Statement) -> Iterator[tuple[date, date]]:
+        """Yield the first and the last day on which a statement may hold; of a dead subject nothing holds."""
+        died = self.items[one.subject].died
+        for start, end in zip(one.starts or [None], one.ends or [None], strict=False):
+            first = start.day if isinstance(start, When) and not start.years_back else date.min
+            last = end if isinstance(end, When) else died
+            yield first, last.last if last else date.max
+
+    def _is_told(self, one: Statement) -> bool:
+        item = self.items.get(one.object)
+        is_dated = any(isinstance(bound, When) for bound in (*one.starts, *one.ends))
+        # What Wikidata corrects later, articles have as wrongly until the correction is entered.
+        is_current = one.rank != "deprecated" and one.point is None and one.corrects is None
+        return is_dated and is_current and item is not None and bool(item.title and item.label)
 
     def of_story(self, story: str) -> list[Statement]:
         """Return the statements of an entry of the list."""
@@ -180,41 +214,10 @@ _ABOVE = {
     "Q43229": ("Q35120",),
     "Q35120": ("Q43229",),
 }
-# All names of a kind have the same length, so that no model can distinguish old answers from new ones by length.
-_PEOPLE = (
-    "Ida Brandt",
-    "Ola Krantz",
-    "Una Folger",
-    "Eli Marten",
-    "Jon Stolze",
-    "Liv Harrow",
-    "Per Nordby",
-    "Kai Winter",
-    "Mia Torsen",
-    "Nil Ostrom",
-    "Ruth Egede",
-    "Sven Ulrik",
-    "Tove Aamot",
-    "Arne Bjork",
-    "Bodil Dahl",
-    "Einar Falk",
-)
-_CLUBS = ("Reedholm FC", "Saltvik FC", "Oxbridge AC", "Fernlea SK", "Tarnhus IF", "Millgard BK")
-_PARTIES = ("Reed Party", "Salt Party", "Moss Party", "Tide Party")
-_FIRMS = ("Varl Shipping", "Ember Glass", "North Tilery", "Peat & Sons")
-_TOWNS = ("Reedholm", "Saltvik", "Fernlea", "Tarnhus")
 
 
-def write_facts(pages: Pages, clock: Clock, seed: int) -> Facts:
-    """Add the pages of all items that have one, and return the facts; needs eight quarters."""
-    maker = _Maker(pages, clock)
-    for number, (name, label) in enumerate(_CLASSES.items()):
-        maker.facts.items[name] = Item(name, label, subclass_of=_ABOVE.get(name, ()), n_more=number % 3)
-    people = [maker.add(label, PERSON, n_more=at) for at, label in enumerate(_PEOPLE)]
-    clubs = [maker.add(label, CLUB) for label in _CLUBS]
-    parties = [maker.add(label, PARTY) for label in _PARTIES]
-    firms = [maker.add(label, FIRM) for label in _FIRMS]
-    towns = [maker.add(label, TOWN, title=f"{label} (town)") for label in _TOWNS]
+def write_stories_of_facts(make: "FactMaker") -> None:
+    """Add the facts of entries 18 to 24, whose objects are partly those of ordinary facts."""
     for story in (
         _precisions,
         _open_ends,
@@ -225,39 +228,23 @@ def write_facts(pages: Pages, clock: Clock, seed: int) -> Facts:
         _names,
         _strangers,
     ):
-        story(maker)
-    for relation, subjects, objects in (
-        ("P54", people[:10], clubs),
-        ("P102", people[4:], parties),
-        ("P108", people[8:], firms),
-        ("P6", towns, people),
-        ("P286", clubs, people),
-        ("P488", firms, people),
-        ("P127", clubs, firms),
-    ):
-        for subject in subjects:
-            _career(maker, relation, subject, objects, seed)
-    for number, one in enumerate(maker.facts.statements, 1):
-        one.number = number
-    return maker.facts
+        story(make)
 
 
-class _Maker:
+class FactMaker:
     """Adds items with their pages, and statements whose dates are given by quarters."""
 
     def __init__(self, pages: Pages, clock: Clock) -> None:
         self.facts, self._pages, self.clock = Facts(), pages, clock
+        for number, (name, label) in enumerate(_CLASSES.items()):
+            self.facts.items[name] = Item(name, label, subclass_of=_ABOVE.get(name, ()), n_more=number % 3)
 
     def add(self, label: str, kind: str, *, title: str = "", **more: object) -> str:
-        """Add an item and its page; return its QID."""
+        """Add an item and its page, which has no text yet; return its QID."""
         entity_id = f"Q{_FIRST_ITEM + len(self.facts.items)}"
         page = self._pages.new(f"fact {title or label}", title or label)
         page.entity_id = entity_id
-        page.edit(
-            self.clock.start(0) + timedelta(minutes=len(self.facts.items)),
-            f"'''{label}''' is well known in Varland, and many have heard of it.\n\nMore is told in songs.",
-            "new page",
-        )
+        self.facts.pages[entity_id] = page
         self.facts.items[entity_id] = Item(entity_id, label, title or label, instance_of=(kind,), **more)  # type: ignore[arg-type]
         return entity_id
 
@@ -297,7 +284,7 @@ def year(day: date) -> When:
     return When(date(day.year, 1, 1), 9)
 
 
-def _precisions(make: _Maker) -> None:
+def _precisions(make: FactMaker) -> None:
     """18: neighbours in an office whose ends and starts are known to the day, the month and the year."""
     town = make.add("Ostvik", TOWN, n_more=9)
     a, b, c, d = (make.add(name, PERSON) for name in ("Gro Landes", "Tor Mallin", "Ane Sivert", "Odd Haldor"))
@@ -307,7 +294,7 @@ def _precisions(make: _Maker) -> None:
     make.say("precisions", town, "P6", d, year(make.day(4)))
 
 
-def _open_ends(make: _Maker) -> None:
+def _open_ends(make: FactMaker) -> None:
     """19: every way in which an end or a start is unknown; and somebody who died in office."""
     club, firm = make.add("Gannet United", CLUB, n_more=2), make.add("Gannet Works", FIRM, n_more=2)
     names = ("Aud Openend", "Bo Someend", "Cai Noend", "Dag Nostart", "Eva Diedin")
@@ -326,7 +313,7 @@ def _open_ends(make: _Maker) -> None:
         make.say("ends", person, "P108", firm)
 
 
-def _spells(make: _Maker) -> None:
+def _spells(make: FactMaker) -> None:
     """20: a gap, nested spells, a return, a handover on one day, and the same statement twice."""
     one, two = make.facts.item("Saltvik FC").entity_id, make.facts.item("Oxbridge AC").entity_id
     gap, nested, back, handover, twice = (
@@ -349,7 +336,7 @@ def _spells(make: _Maker) -> None:
     make.say("twice", twice, "P54", two, When(make.day(2, 2)))
 
 
-def _odd_statements(make: _Maker) -> None:
+def _odd_statements(make: FactMaker) -> None:
     """21: ranks, two starts on one statement, dates before year 1 and of a decade, years of eleven digits."""
     one, two, three = (make.facts.item(name).entity_id for name in ("Reed Party", "Salt Party", "Moss Party"))
     ranked = make.add("Rolf Rankin", PERSON, n_more=5)
@@ -385,7 +372,7 @@ def _odd_statements(make: _Maker) -> None:
     make.say("a point", old, "P127", make.facts.item("Peat & Sons").entity_id, point=When(make.day(2)))
 
 
-def _one_of_two_leaves(make: _Maker) -> None:
+def _one_of_two_leaves(make: FactMaker) -> None:
     """22: two people hold an office together, then one of them leaves; the released rule misses who left."""
     firm = make.add("Twin Chairs", FIRM, n_more=8)
     first, second = make.add("Vera Stays", PERSON), make.add("Wim Leaves", PERSON)
@@ -393,7 +380,7 @@ def _one_of_two_leaves(make: _Maker) -> None:
     make.say("two", firm, "P488", second, When(make.day(1, 12)), When(make.day(4, 12)))
 
 
-def _entered_late(make: _Maker) -> None:
+def _entered_late(make: FactMaker) -> None:
     """23: a fact that is added to Wikidata two quarters late, and a date that is corrected before the second dump."""
     first_dump = make.clock.cut(len(make.clock.windows) - 2)
     last = len(make.clock.windows) - 2
@@ -408,7 +395,7 @@ def _entered_late(make: _Maker) -> None:
     make.say("corrected", other, "P6", c, When(make.day(4, 6)), entered=noticed, corrects=wrong)
 
 
-def _names(make: _Maker) -> None:
+def _names(make: FactMaker) -> None:
     """24: subjects with one name, objects with one name, names of one, five and seven words, a rare relation."""
     rower = make.add("Ada Holm", PERSON, title="Ada Holm (rower)", n_more=9)
     painter = make.add("Ada Holm", PERSON, title="Ada Holm (painter)", n_more=3)
@@ -433,7 +420,7 @@ def _names(make: _Maker) -> None:
             make.say("never changes", person, "P54", club, When(make.day(-8)))
 
 
-def _strangers(make: _Maker) -> None:
+def _strangers(make: FactMaker) -> None:
     """Items without a page in the wiki, without a name, without an object; an undated statement that contradicts."""
     make.facts.items[_STRANGER] = Item(_STRANGER, "Stranger Club", instance_of=(CLUB,))
     nameless = make.add("", CLUB, title="Nameless Club")
@@ -445,19 +432,3 @@ def _strangers(make: _Maker) -> None:
     make.say("strangers", person, "P54", club, When(make.day(0)), When(make.day(2, 40)))
     make.say("strangers", person, "P54", make.facts.item("Tern").entity_id, When(make.day(2, 41)))
     make.say("strangers", person, "P54", make.facts.item("Tarnhus IF").entity_id)
-
-
-def _career(make: _Maker, relation: str, subject: str, objects: list[str], seed: int) -> None:
-    """Add an ordinary sequence of tenures, each known to the day, the month or the year."""
-    chance = random.Random(f"{seed}/{relation}/{subject}")  # noqa: S311 - reproducible chance, not secrets
-    at = make.day(-8) + timedelta(days=chance.randint(0, 500))
-    end_of_time = make.day(len(make.clock.windows) - 1)
-    before = ""
-    while at < end_of_time:
-        last = at + timedelta(days=chance.randint(60, 700))
-        value = chance.choice([one for one in objects if one not in (before, subject)])
-        shape = chance.choice((When, When, month, year))
-        is_open = last >= end_of_time
-        make.say("", subject, relation, value, shape(at), None if is_open else shape(last))
-        before = value
-        at = last + timedelta(days=chance.choice((1, 1, 40, 200)))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tempkb.demo.facts import Facts
 
 WIKI = "demowiki"
+FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
+"""Between these cuts the world changes under the eyes of its models: each knows it as of one of them."""
 NAMESPACES = {
     -2: "Media",
     -1: "Special",

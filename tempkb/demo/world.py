@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tempkb.demo.births import write_births
 from tempkb.demo.export import write_dump
-from tempkb.demo.facts import write_facts
+from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links
 from tempkb.demo.model import Clock, Name, Page, World, quarters
 from tempkb.demo.prose import article, invent, vandalism
@@ -20,7 +20,7 @@ _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
 _MIN_PAGES, _MIN_QUARTERS = 250, 8
 
 
-def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
+def make_world(seed: int = 7, pages: int = 585, n_quarters: int = 12) -> World:
     """Return the world of a seed: trap pages first, then ordinary articles and their talk pages.
 
     Args:
@@ -44,7 +44,7 @@ def make_world(seed: int = 7, pages: int = 360, n_quarters: int = 12) -> World:
     write_links(pages_of_stories, clock)
     made = pages_of_stories.made
     of_stories = len(made)
-    facts = write_facts(pages_of_stories, clock, seed)
+    facts = write_facts(pages_of_stories, clock, seed, pages)
     births = write_births(pages_of_stories, clock, facts, seed)
     # Items of facts, followed by those of births.
     of_items = made[of_stories:]
