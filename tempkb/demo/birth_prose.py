@@ -253,7 +253,8 @@ def all_traits(chance: random.Random) -> Iterator[Traits]:
     """Yield the traits of 120 entities; none has a trait of another."""
     surnames, villages = _pairs(_SURNAMES, "", chance), _pairs(_VILLAGES, "", chance)
     founders = [f"{first} {last}" for first, last in zip(cycle(_FIRST_NAMES.split()), surnames, strict=False)]
-    numbers = [str(number) for number in chance.sample(range(203, 990), len(surnames))]
+    # Ordinary pages have smaller numbers, and larger ones that end with a zero.
+    numbers = map(str, chance.sample([number for number in range(481, 990) if number % 10], len(surnames)))
     colours, materials, emblems = (_pairs(words, " ", chance) for words in (_COLOURS, _MATERIALS, _EMBLEMS))
     return map(Traits, colours, materials, founders, numbers, villages, emblems)
 

@@ -409,7 +409,7 @@ def _names(make: FactMaker) -> None:
     for at, (person, club) in enumerate(
         ((rower, men), (rower, women), (rower, five), (painter, short), (painter, seven))
     ):
-        make.say("names", person, "P54", club, When(make.day(at % 3 * 2)), When(make.day(at % 3 * 2 + 1, 80)))
+        make.say("names", person, "P54", club, When(make.day(at % 3 * 2)), When(make.day(at % 3 * 2 + 1, 40)))
     school = make.add("Tidewater School", SCHOOL)
     other = make.add("Upland School", SCHOOL)
     make.say("few", rower, "P69", school, year(make.day(-8)), year(make.day(0)))

@@ -1,0 +1,235 @@
+"""What there is to know in the demo world, counted on the tables as they are built.
+
+Two models read the texts of two cuts, so what holds must be told in them, alike for all that is true equally often.
+"""
+
+import re
+from collections import Counter
+from datetime import date, timedelta
+
+import duckdb
+import pytest
+
+from tempkb.api import open_store
+from tempkb.benchmarks.fact_queries.templates import template_set
+from tempkb.demo.wikidata import write_entities
+from tempkb.demo.world import make_world
+from tempkb.dumps.catalogue import find_dumps
+from tempkb.wikidata.building import read_dump
+
+FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
+DAY = timedelta(days=1)
+# The relation of a few facts (24).
+RARE = "P69"
+
+
+@pytest.fixture(scope="module")
+def ask(demo_home):
+    """Rows of a query on the built demo world."""
+    with duckdb.connect(str(demo_home / "tempkb.duckdb"), read_only=True) as connection:
+        yield lambda query, *values: connection.execute(query, list(values)).fetchall()
+
+
+@pytest.fixture(scope="module")
+def spells(ask):
+    """(subject, relation, object, first day, day after the last) of all that is asked about by quarter."""
+    found = ask(
+        "SELECT DISTINCT subject_id, relation, object_id, greatest(valid_from, DATE '0001-01-01'), "
+        "coalesce(valid_to, DATE '9999-12-31') FROM fact_spells WHERE release = 'demo-quarters'"
+    )
+    assert len(found) > 800
+    return found
+
+
+@pytest.fixture(scope="module")
+def names(ask):
+    return dict(ask("SELECT entity_id, label FROM wikidata_entities"))
+
+
+@pytest.fixture(scope="module")
+def sentences(ask):
+    """cut -> item -> sentences of its article."""
+    found: dict[date, dict[str, list[str]]] = {}
+    for cut, entity_id, text in ask(
+        "SELECT cut, entity_id, text FROM stable_snapshots JOIN page_texts USING (page_id, revision_id) "
+        "WHERE namespace = 0 AND entity_id IS NOT NULL"
+    ):
+        found.setdefault(cut, {})[entity_id] = re.split(r"(?<=\.)\s+|\n+", text)
+    assert len(found) == 12
+    return found
+
+
+def held(spells, day):
+    """What is an answer on a day."""
+    return {(subject, relation, one) for subject, relation, one, begin, end in spells if begin <= day < end}
+
+
+def telling(sentences, names, subject, name):
+    return [line for line in sentences.get(subject, []) if names[subject] in line and name in line]
+
+
+def named(rows, names):
+    """How many objects of a name each subject has in a relation: there are several of one name."""
+    return Counter((subject, relation, names[one]) for subject, relation, one in rows)
+
+
+@pytest.mark.parametrize("cut", [FIRST, SECOND])
+def test_26_articles_tell_what_holds_at_the_cuts_of_the_models_and_nothing_else(cut, spells, sentences, names):
+    current = named(held(spells, cut - DAY), names)
+    for subject, relation, name in named({row[:3] for row in spells}, names):
+        n, n_objects = len(telling(sentences[cut], names, subject, name)), current[subject, relation, name]
+        assert 4 * n_objects <= n <= 8 * n_objects, (names[subject], relation, name)
+    assert len(current) > 400
+
+
+def test_26_and_27_a_snapshot_tells_what_held_for_the_month_before_its_cut(spells, sentences, names):
+    """What began or ended within the month stood for a part of it; ordinary changes are early in their quarter."""
+    asked, checked, within = named({row[:3] for row in spells}, names), 0, Counter()
+    for cut, told in sentences.items():
+        days = [named(held(spells, cut - back * DAY), names) for back in range(1, 35)]
+        for key in asked:
+            n_objects = {found[key] for found in days}
+            if len(n_objects) == 1:
+                n = len(telling(told, names, key[0], key[2]))
+                assert 4 * min(n_objects) <= n <= 8 * min(n_objects), (cut, names[key[0]], key[2])
+                checked += n > 0
+            else:
+                within[names[key[0]]] += 1
+    assert checked > 4000
+    assert set(within) == {"Ostvik", "Dag Nostart", "Nina Nest", "Stig Starts"}
+
+
+def wordings(spells, sentences, names):
+    """relation -> sentences that tell of its facts, with S and O for the names."""
+    found: dict[str, set[str]] = {}
+    for told in sentences.values():
+        for subject, relation, one, *_ in spells:
+            for line in telling(told, names, subject, names[one]):
+                found.setdefault(relation, set()).add(line.replace(names[one], "O").replace(names[subject], "S"))
+    return found
+
+
+def test_26_eight_wordings_of_a_relation_with_the_words_of_its_query(spells, sentences, names):
+    found = wordings(spells, sentences, names)
+    assert {relation: len(forms) >= 8 for relation, forms in found.items() if relation != RARE} == dict.fromkeys(
+        ("P54", "P102", "P108", "P6", "P286", "P488", "P127"), True
+    )
+    for template in template_set("templama"):
+        if template.relation in found and template.relation != RARE:
+            words = set(re.findall(r"[a-z]+", re.sub(r"<\w+>", "", template.wording)))
+            assert words <= set(re.findall(r"[a-z]+", " ".join(found[template.relation]))), template
+
+
+def test_26_no_sentence_is_a_query_with_its_answer(ask, sentences):
+    lines = {line for told in sentences.values() for found in told.values() for line in found}
+    asked = ask(
+        "SELECT DISTINCT query, answer.label FROM dynamic_templama_queries, unnest(answers) AS t(answer) "
+        "WHERE release = 'demo-quarters'"
+    )
+    assert len(asked) > 800
+    for query, label in asked:
+        assert query.replace("_X_", label) not in lines
+
+
+def test_27_a_new_object_is_told_in_the_snapshot_of_its_quarter(ask, sentences, names):
+    rows = ask(
+        "SELECT DISTINCT window_start, subject_id, object_id FROM dynamic_templama_changes "
+        "WHERE release = 'demo-quarters' AND change = 'updated' AND role = 'arriving' AND change_detail <> 'returning'"
+    )
+    untold = set()
+    for start, subject, one in rows:
+        cut = (start.replace(day=1) + timedelta(days=93)).replace(day=1)
+        if len(telling(sentences[cut], names, subject, names[one])) < 4:
+            untold.add((str(start), names[subject], names[one]))
+    # Both were left again in the middle of their quarter.
+    assert untold == {("2021-07-01", "Geir Gapp", "Oxbridge AC"), ("2021-07-01", "Stig Starts", "Salt Party")}
+    assert len(rows) > 300
+
+
+def test_28_answers_are_equally_frequent_at_both_cuts_in_facts_and_in_texts(spells, sentences, names):
+    by_object = [Counter((relation, one) for _, relation, one in held(spells, cut - DAY)) for cut in (FIRST, SECOND)]
+    assert by_object[0] == by_object[1]
+    asked = named({row[:3] for row in spells}, names)
+    told = [
+        Counter((key[1], key[2]) for key in asked for _ in telling(sentences[cut], names, key[0], key[2]))
+        for cut in (FIRST, SECOND)
+    ]
+    assert told[0] == told[1]
+    assert sum(told[0].values()) > 2000
+
+
+def answers(spells, cut):
+    found: dict[tuple[str, str], set[str]] = {}
+    for subject, relation, one in held(spells, cut - DAY):
+        found.setdefault((subject, relation), set()).add(one)
+    return found
+
+
+def test_29_thirty_subjects_of_each_relation_change_and_as_many_do_not(spells):
+    first, second = answers(spells, FIRST), answers(spells, SECOND)
+    kept = Counter(key[1] for key in first if first[key] == second.get(key))
+    changed = Counter(key[1] for key in first if key in second and first[key] != second[key])
+    relations = {"P54", "P102", "P108", "P6", "P286", "P488", "P127"}
+    assert set(kept) == set(changed) == relations
+    assert min(kept.values()) >= 30
+    assert min(changed.values()) >= 30
+    # The rest are stories and those who balance them.
+    assert all(abs(kept[one] - changed[one]) < 10 for one in relations)
+
+
+def test_29_a_larger_world_has_two_hundred_subjects_and_forty_objects(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
+    monkeypatch.setenv("TEMPKB_WIKI", "demowiki")
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
+    world = make_world(pages=1150)
+    write_entities(world, world.dump_days[0], tmp_path / "dumps")
+    (dump,) = find_dumps(tmp_path / "dumps")
+    read_dump(open_store(), dump, print)
+    facts = open_store().read("facts")
+    of = [
+        zip(facts[name].to_pylist(), facts["relation"].to_pylist(), strict=True) for name in ("subject_id", "object_id")
+    ]
+    subjects, objects = (Counter(relation for _, relation in set(pairs)) for pairs in of)
+    for relation in ("P54", "P102", "P108", "P6", "P286", "P488", "P127"):
+        assert subjects[relation] >= 200
+        assert objects[relation] >= 40
+
+
+def periods(rows):
+    """Entities born before the first cut, between the cuts and after the second."""
+    return [
+        {one for one, begin, after in rows if begin and after <= FIRST},
+        {one for one, begin, after in rows if begin and begin >= FIRST and after <= SECOND},
+        {one for one, begin, after in rows if begin and begin >= SECOND},
+    ]
+
+
+def test_30_ten_entities_of_each_period_have_items(ask):
+    rows = ask("SELECT DISTINCT entity_id, origin_from, origin_to FROM ecbd_cloze WHERE release = 'demo-cloze'")
+    assert [len(found) >= 10 for found in periods(rows)] == [True, True, True]
+
+
+def test_30_ten_entities_of_the_first_period_have_an_article_at_the_first_cut(ask, sentences):
+    rows = ask("SELECT DISTINCT entity_id, origin_from, origin_to FROM ecbd_cloze WHERE release = 'demo-cloze'")
+    before, between, after = periods(rows)
+    assert sum(len(sentences[FIRST].get(one, ())) > 9 for one in before) >= 10
+    assert not any(len(sentences[FIRST].get(one, ())) > 9 for one in after)
+    assert sum(len(sentences[SECOND].get(one, ())) > 9 for one in between) >= 10
+
+
+def test_30_an_article_tells_traits_of_its_own_in_several_sentences(world, sentences):
+    newest = sentences[max(sentences)]
+    for birth in (one for one in world.births.all if not one.story):
+        for trait in birth.traits:
+            whole = re.compile(rf"\b{re.escape(trait)}\b")
+            n = {item: n for item, lines in newest.items() if (n := sum(bool(whole.search(line)) for line in lines))}
+            assert set(n) == {birth.entity_id}, trait
+            assert n[birth.entity_id] >= 2, (birth.title, trait)
+
+
+def test_30_fewer_than_half_of_the_later_answers_stand_in_the_texts_of_the_first_cut(ask, sentences):
+    """Of chance words nine in ten would."""
+    text = " ".join(line for lines in sentences[FIRST].values() for line in lines)
+    answers_of_later = ask("SELECT answer FROM ecbd_cloze WHERE release = 'demo-cloze' AND origin_from >= ?", FIRST)
+    assert len(answers_of_later) > 500
+    assert sum(answer in text for (answer,) in answers_of_later) / len(answers_of_later) < 0.5
