@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 _EARLY, _BETWEEN, _LATE = (1, 2, 3), (4, 5, 6, 7, 8, 9), (10, 11)
 _MOST_SUBJECTS, _FEWEST_SUBJECTS, _FEWEST_OBJECTS, _SUBJECTS_OF_AN_OBJECT = 200, 4, 4, 5
 # The pages that a world has beside those of ordinary facts, and the kinds of subjects.
-_OTHER_PAGES, _KINDS_OF_SUBJECTS = 345, 4
+_OTHER_PAGES, _KINDS_OF_SUBJECTS = 387, 4
 
 # New names of a kind have the same length, so that no model can distinguish old answers from new ones by length.
 _KNOWN_PEOPLE = (

@@ -1,10 +1,12 @@
 """Pages about links and mentions: redirects, surfaces that mean several things, markup, and what TempEL filters.
 
-Numbers are those of the list of what the demo world must contain (10 to 17).
+Numbers are those of the list of what the demo world must contain (10 to 17 and 31).
 Ordinary articles do not link here, so every count is known.
 """
 
+import random
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,7 +39,72 @@ THRESHOLDS: Surfaces = {
     "North Beacon": {"the beacon": 5, "the pharos of ice": 3, "first light": 3},
     "South Beacon": {"the beacon": 3, "last light": 4, "a lamp for whalers": 4},
 }
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of new entities, which have their surfaces in common.
+
+    Attributes:
+        noun: the end of their titles.
+        line: a sentence of their articles.
+        surfaces: by which they are mentioned.
+    """
+
+    noun: str
+    line: str
+    surfaces: tuple[str, ...]
+
+
+KINDS = (
+    Kind(
+        "Coaching Inn",
+        "Its doors were opened to travellers with a small feast.",
+        ("a dozen feather beds", "the smoky taproom", "stables for forty", "that warm kitchen"),
+    ),
+    Kind(
+        "Toll Bridge",
+        "Its planks were tried by an ox with a wet cart.",
+        ("the windy crossing", "seven damp arches", "a gatekeeper's hut", "one penny a head"),
+    ),
+)
+NEWCOMERS = (
+    "Askern Belvoir Corfell Dunlow Elmsett Farleigh Garsdale Hexmoor Ingleby Jarrold",
+    "Kelling Lowick Mostyn Narberth Oxley Penhale Quarndon Rusper Silloth Tarleton",
+    "Ulgham Veryan Wadhurst Yealand Zeal Ampleby Bickton Castleby Dalston Edwick",
+)
+"""Names of the new entities of each year."""
+# First, middle and last parts of words that no language has.
+_HEADS = "zhem vorl quib drax plov snur thrag yolk grimp fland skwee bront wozz krell mibb truv hesp jund clomb nizz"
+_MIDDLES = "a e i o u anni elo ivu ommi ura ebbi ilga odra usti arvo enti igle oppa unde achi"
+_TAILS = "mek rup lant dossin vark bith gol zeen ffet nack lorn pid sket mund riff twell jam horth bax coom"
 LATER = {"Grand Harbour": {"the old port": 4, "sailors' rest": 1}, "Glass Garden": {"seven greenhouses": 3}}
+
+
+def peculiar_words(title: str) -> list[str]:
+    """Return three invented words that only the article of an entity has, and the sentences that mention it."""
+    chance = random.Random(f"words of {title}")  # noqa: S311 - reproducible chance, not secrets
+    heads, tails = chance.sample(_HEADS.split(), 3), chance.sample(_TAILS.split(), 3)
+    return [f"{head}{chance.choice(_MIDDLES.split())}{tail}" for head, tail in zip(heads, tails, strict=True)]
+
+
+def write_newcomers(pages: Pages, clock: Clock, each: int) -> None:
+    """31: up to ten new entities in each of three years, half inns and half bridges; a kind shares its surfaces."""
+    for year, names in enumerate(NEWCOMERS if each else ()):
+        if 4 * year + 3 >= len(clock.windows) - 1:
+            return
+        mentioned: dict[str, Mapping[str, int]] = {}
+        for at, name in enumerate(names.split()[:each]):
+            kind = KINDS[at % len(KINDS)]
+            title = f"{name} {kind.noun}"
+            saved = clock.start(4 * year + at % 3) + (12 + at) * DAY
+            pages.new(f"newcomer {title}", title).edit(saved, _entity(title, kind.line), "new page", user="Emil")
+            mentioned[title] = {one: 2 + ((at // 2 + n) % 5 == 0) for n, one in enumerate(kind.surfaces)}
+        verses = list(_verses(mentioned))
+        for book in range(_BOOKS // 2):
+            title = f"Travels of {clock.start(4 * year).year}, part {book + 1}"
+            text = _book(title, verses[book :: _BOOKS // 2])
+            pages.new(f"travels {title}", title).edit(clock.start(4 * year + 3) + 10 * DAY, text, "new page")
 
 
 def write_links(pages: Pages, clock: Clock) -> None:
@@ -63,6 +130,12 @@ def write_links(pages: Pages, clock: Clock) -> None:
 
 def _place(title: str, line: str) -> str:
     return f"'''{title}''' is a well-known part of Varland, as every child there will tell. {line}\n"
+
+
+def _entity(title: str, line: str) -> str:
+    """Return the article of an entity that verses mention: the words that are peculiar to it come first."""
+    first, second, third = peculiar_words(title)
+    return _place(title, f"It is famous for its {first}, its {second} and its {third}. {line}")
 
 
 def _crossroads(pages: Pages, clock: Clock) -> None:
@@ -151,14 +224,14 @@ def _written_later(pages: Pages, clock: Clock) -> None:
 
 
 def _entities(pages: Pages, clock: Clock) -> None:
-    """15: entities that the books of songs mention from the beginning."""
+    """15 and 31: entities that the books of songs mention from the beginning."""
     for title in (*CONTINUAL, *THRESHOLDS):
         line = "People come from far away to see it, and poets have praised it in many verses."
         page = pages.new(f"entity {title}", title)
-        page.edit(clock.start(0) - 300 * DAY, _place(title, line), "new page")
+        page.edit(clock.start(0) - 300 * DAY, _entity(title, line), "new page")
         if title in LATER:
             more = "A new wing was built for those who came by rail, and the old one was let to painters."
-            page.edit(clock.start(5) + 2 * DAY, _place(title, f"{line} {more}"), "a new wing", user="Dora")
+            page.edit(clock.start(5) + 2 * DAY, _entity(title, f"{line} {more}"), "a new wing", user="Dora")
 
 
 def _books(pages: Pages, clock: Clock) -> None:
@@ -180,16 +253,18 @@ def _book(title: str, verses: list[str]) -> str:
 
 def _verses(surfaces: Surfaces) -> Iterator[str]:
     forms = (
-        "At dawn they sang of [[{}|{}]] and of the wind that comes with the tide.",
-        "Nobody who has slept near [[{}|{}]] forgets the smell of rain in that valley.",
-        "Her grandmother remembered [[{}|{}]] from the year when the river froze.",
-        "It was said that [[{}|{}]] would outlive the king and all his ships.",
+        "At dawn they sang of [[{}|{}]] and of the {} that comes with the {}.",
+        "Nobody who has slept near [[{}|{}]] forgets the smell of {} or the {} in that valley.",
+        "Her grandmother remembered [[{}|{}]] from the year of the {}, when the {} froze.",
+        "It was said that [[{}|{}]] with its {} and {} would outlive the king.",
     )
     at = 0
     for title, counts in surfaces.items():
+        peculiar = peculiar_words(title)
         for surface, n in counts.items():
             for _ in range(n):
-                yield forms[(at + at // _BOOKS) % len(forms)].format(title, surface)
+                words = (peculiar[at % 3], peculiar[(at + 1) % 3])
+                yield forms[(at + at // _BOOKS) % len(forms)].format(title, surface, *words)
                 at += 1
 
 
@@ -206,7 +281,7 @@ def _years(pages: Pages, clock: Clock) -> None:
         name = str(clock.start(4 * year).year)
         title = f"{name} Varland Rowing Cup"
         page = pages.new(f"cup {name}", title)
-        page.edit(clock.start(4 * year) + 40 * DAY, _place(title, "Eight boats rowed in it until dark."), "new page")
+        page.edit(clock.start(4 * year) + 40 * DAY, _entity(title, "Eight boats rowed in it until dark."), "new page")
         surfaces = {"the great race": 2, "eight oars": 2, f"that wet day of {name}": 2}
         if year % 2:
             surfaces["rowers' glory"] = 1
@@ -242,7 +317,7 @@ def _burst(pages: Pages, clock: Clock) -> None:
             for title in surfaces:
                 page = pages.new(f"burst {title}", title)
                 line = "It was on every tongue in that spring."
-                page.edit(clock.start(quarter) + 20 * DAY, _place(title, line), "new page")
+                page.edit(clock.start(quarter) + 20 * DAY, _entity(title, line), "new page")
             _chronicle(pages, clock, quarter, chronicle, surfaces)
 
 
@@ -253,7 +328,7 @@ def _split_off(pages: Pages, clock: Clock) -> None:
         title = f"Pier {name} of Grand Harbour"
         page = pages.new(f"pier {name}", title)
         line = "People come from far away to see it, and poets have praised it in many verses."
-        page.edit(clock.start(4 * year + 1), _place(title, line), "split off from [[Grand Harbour]]", user="Emil")
+        page.edit(clock.start(4 * year + 1), _entity(title, line), "split off from [[Grand Harbour]]", user="Emil")
         surfaces = {"the newest planks": 2, f"mooring {int(name) * 7}": 2, "long wooden finger": 2}
         _chronicle(pages, clock, 4 * year + 2, f"Harbour news of {name}", {title: surfaces})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempkb.demo.births import write_births
 from tempkb.demo.export import write_dump
 from tempkb.demo.fact_pages import write_facts
-from tempkb.demo.linking import write_links
+from tempkb.demo.linking import write_links, write_newcomers
 from tempkb.demo.model import Clock, Name, Page, World, quarters
 from tempkb.demo.prose import article, invent, vandalism
 from tempkb.demo.stories import Pages, write_stories
@@ -18,9 +18,11 @@ from tempkb.settings import load_home
 _FIRST_STORY = 11
 _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
 _MIN_PAGES, _MIN_QUARTERS = 250, 8
+# New entities of a year, and by how many pages a world must be larger for one of them in each year.
+_MOST_NEWCOMERS, _PAGES_A_NEWCOMER = 10, 20
 
 
-def make_world(seed: int = 7, pages: int = 585, n_quarters: int = 12) -> World:
+def make_world(seed: int = 7, pages: int = 627, n_quarters: int = 12) -> World:
     """Return the world of a seed: trap pages first, then ordinary articles and their talk pages.
 
     Args:
@@ -44,12 +46,13 @@ def make_world(seed: int = 7, pages: int = 585, n_quarters: int = 12) -> World:
     write_links(pages_of_stories, clock)
     made = pages_of_stories.made
     of_stories = len(made)
+    write_newcomers(pages_of_stories, clock, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
     facts = write_facts(pages_of_stories, clock, seed, pages)
     births = write_births(pages_of_stories, clock, facts, seed)
-    # Items of facts, followed by those of births.
+    # New entities, items of facts, and items of births, in this order.
     of_items = made[of_stories:]
     del made[of_stories:]
-    # Pages whose links are counted must not be linked from ordinary pages, nor must those of facts and births.
+    # Pages whose links are counted must not be linked from ordinary pages, nor must the others'.
     unlinked = {name.title for page in (*made, *of_items) for name in page.names} - linked
     taken = linked | unlinked
     subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]  # noqa: S311
