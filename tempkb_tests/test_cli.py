@@ -230,4 +230,4 @@ def test_python_reads_what_the_command_built(demo_home):
 
     environment = {**os.environ, "TEMPKB_HOME": str(demo_home)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert "1357" in done.stdout
+    assert "1717" in done.stdout

@@ -263,7 +263,7 @@ def test_what_the_readme_says_the_demo_prints_is_what_it_prints(demo_home):
 
     said = run_tempkb(demo_home, "show", "Harbour Clock", "--cut", "2021-10-01").stdout
     line = (
-        "Revision 1357 won: its text was visible for 12 d of the 30 days before the cut (40%), longer than any other."
+        "Revision 1717 won: its text was visible for 12 d of the 30 days before the cut (40%), longer than any other."
     )
     assert line in README
     assert line in said

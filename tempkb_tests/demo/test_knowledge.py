@@ -181,7 +181,7 @@ def test_29_a_larger_world_has_two_hundred_subjects_and_forty_objects(tmp_path, 
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     monkeypatch.setenv("TEMPKB_WIKI", "demowiki")
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
-    world = make_world(pages=1150)
+    world = make_world(pages=1200)
     write_entities(world, world.dump_days[0], tmp_path / "dumps")
     (dump,) = find_dumps(tmp_path / "dumps")
     read_dump(open_store(), dump, print)
