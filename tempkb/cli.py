@@ -4,12 +4,12 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 import tempkb
-from tempkb.screens.failure import end, prepare_streams
+from tempkb.screens.failure import end, leave, prepare_streams
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -389,5 +389,17 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
+def run() -> NoReturn:
+    """Run the command that was typed, and end the process."""
+    try:
+        main()
+    except SystemExit as exited:
+        leave(exited.code)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]  # there is one here
+        leave(1)
+    leave(0)
+
+
 if __name__ == "__main__":
-    main()
+    run()
