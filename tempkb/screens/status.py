@@ -31,8 +31,13 @@ _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
-    store, out = open_store(), console()
-    home, settings = store.home, store.home.settings
+    store = open_store()
+    with store.lake.one_look():
+        _print_status(store)
+
+
+def _print_status(store: Store) -> None:
+    out, home, settings = console(), store.home, store.home.settings
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
         f"namespaces {settings.namespaces}, lookback {counted(settings.lookback_days, 'day')}"
@@ -178,10 +183,9 @@ def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
     database = store.database
     try:
         with database.reading() as connection:
-            others = database.others(connection)
-            blocked = database.in_the_way(others)
-            obstacle = refusal(database.path, blocked) if blocked else ""
-            return database.pending(connection), others, obstacle
+            pending, others = database.compare(connection)
+        blocked = database.in_the_way(others)
+        return pending, others, refusal(database.path, blocked) if blocked else ""
     except NothingPublishedError:
         return database.pending(), [], ""
     except (LockTimeoutError, DatabaseFileError) as error:

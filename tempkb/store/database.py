@@ -163,10 +163,14 @@ class Database:
             "build: tempkb publish"
         )
 
-    def others(self, connection: duckdb.DuckDBPyConnection) -> list[str]:
-        """Return the names of the user's own tables and views, sorted; with the schema if it is not the main one."""
+    def compare(self, connection: duckdb.DuckDBPyConnection) -> tuple[list[Pending], list[str]]:
+        """Return what is pending, as `pending` does, and the names of the user's own tables and views.
+
+        The names are sorted; those outside the main schema have theirs in front.
+        """
         relations = _relations(connection)
-        return self._others(relations, _forms(connection, relations))
+        forms = _forms(connection, relations)
+        return self._pending(shown_in(connection), forms), self._others(relations, forms)
 
     def _others(self, relations: Sequence[tuple[str, str, bool]], forms: Iterable[str]) -> list[str]:
         ours = {*forms, *_BOOK_NAMES, *(table.name for table in SIDE_TABLES)}
