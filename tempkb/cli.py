@@ -395,8 +395,8 @@ def run() -> NoReturn:
         main()
     except SystemExit as exited:
         leave(exited.code)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]  # there is one here
+    except BaseException:  # noqa: BLE001 - a defect, whose trace is printed as Python would
+        sys.excepthook(*sys.exc_info())
         leave(1)
     leave(0)
 
