@@ -39,7 +39,7 @@ from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
