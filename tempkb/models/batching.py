@@ -279,7 +279,7 @@ class Reader:
             if not _is_out_of_memory(error):
                 raise
             if len(items) == 1 or self.limits.has_fixed_shapes:
-                raise ModelMemoryError(self._no_memory(len(items))) from error
+                raise ModelMemoryError(self._no_memory()) from error
         else:
             return
         # Outside the handler, whose traceback would keep the tensors of the failed attempt.
@@ -290,11 +290,11 @@ class Reader:
         self._halving(items[:middle], read)
         self._halving(items[middle:], read)
 
-    def _no_memory(self, n: int) -> str:
-        what = "one input" if n == 1 else f"a batch of {n} inputs, whose shape is fixed,"
+    def _no_memory(self) -> str:
+        what = "a batch of fixed shape" if self.limits.has_fixed_shapes else "a single input"
         return (
-            f"The memory of {self.model.device} is too small for {what} of this model in {self.model.dtype}. "
-            "Expected at least one batch to fit. Choose a device with more memory, bfloat16, or fewer tokens a batch "
+            f"The memory of {self.model.device} is too small for {what} of this model in {self.model.dtype}; expected "
+            "at least that to fit. Choose a device with more memory, bfloat16, or fewer tokens a batch "
             f"(now {self.batch_tokens})."
         )
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import torch
 import transformers
 from huggingface_hub import HfApi, constants, snapshot_download
-from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -170,7 +170,9 @@ def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str |
             "pytorch_model.bin. Allow fetching, or put these files into a folder and name that."
         ) from error
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError(f"{wanted} could not be fetched: {_first_line(error)}. Check name, revision and network.") from error
+        raise ModelError(
+            f"{wanted} could not be fetched: {_first_line(error)}. Check name, revision and network."
+        ) from error
     return found, found.name
 
 
@@ -188,7 +190,9 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
     """The config of a checkpoint, and its family."""
     file = folder / "config.json"
     if not file.is_file():
-        raise ModelError(f"{name} has no config.json; expected one in {folder}. Name the folder of a complete checkpoint.")
+        raise ModelError(
+            f"{name} has no config.json; expected one in {folder}. Name the folder of a complete checkpoint."
+        )
     try:
         raw = json.loads(file.read_text("utf-8"))
     except ValueError as error:
@@ -235,7 +239,7 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
         else:
             wanted = "which is no language model of a known family"
         raise ModelError(
-            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its own family, or another checkpoint."
+            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its own family or another checkpoint."
             if asked
             else f"The family of {name} is open: {found}, {wanted}. Name the family ({', '.join(sorted(_FAMILIES))})."
         )
@@ -245,7 +249,8 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
 def _tokenizer(name: str, folder: Path) -> Any:
     if not any(all((folder / file).is_file() for file in files) for files in _VOCABULARIES):
         raise ModelError(
-            f"{name} has no tokenizer; expected {', or '.join(' with '.join(files) for files in _VOCABULARIES)} in {folder}."
+            f"{name} has no tokenizer; expected {', or '.join(' with '.join(files) for files in _VOCABULARIES)} "
+            f"in {folder}."
         )
     try:
         with _quiet_transformers():
@@ -323,8 +328,8 @@ def _module(name: str, folder: Path, config: Any, family: Family, weights_format
     missing = sorted(report["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name} lacks {len(missing)} weights of a {family} model of type {config.model_type}, such as {missing[0]}; "
-            "they would be random numbers. Name a checkpoint that has this head, or its own family."
+            f"{name} lacks {len(missing)} weights of a {family} model of type {config.model_type}, such as "
+            f"{missing[0]}; they would be random numbers. Name a checkpoint that has this head, or its own family."
         )
     return module
 
@@ -334,8 +339,8 @@ def _check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
     most = max(tokenizer.get_vocab().values(), default=0)
     if most >= known:
         raise ModelError(
-            f"{name} knows {known} tokens, but its tokenizer gives numbers up to {most}; expected the tokenizer that the "
-            "model was trained with. Fetch the checkpoint again."
+            f"{name} knows {known} tokens, but its tokenizer gives numbers up to {most}; expected the tokenizer that "
+            "the model was trained with. Fetch the checkpoint again."
         )
 
 

@@ -53,6 +53,11 @@ class Scorer:
         self._planner = planner_of(model, template)
         self._reader = Reader(model, limits, has_ranks=template == "probing")
 
+    @property
+    def batch_tokens(self) -> int:
+        """Padded tokens of a batch; fewer than at first if memory ran out."""
+        return self._reader.batch_tokens
+
     def score(self, prompts: Sequence[Prompt]) -> list[Score]:
         """Return the scores of prompts, in their order. The memory grows with their number, unlike that of `stream`."""
         tokenized = self._model.tokenize([self._planner.text(prompt) for prompt in prompts])

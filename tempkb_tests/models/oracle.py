@@ -27,7 +27,9 @@ class NotAlignableError(Exception):
 def count(text, pieces, is_uncased=False):
     """How many units that are not blank a text has: bytes, or characters as the tokenizer keeps them."""
     if is_uncased:
-        text = "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(sign) != "Mn")
+        text = "".join(
+            sign for sign in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(sign) != "Mn"
+        )
     if pieces == "words":  # BERT drops what only controls how text is shown
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     text = "".join(text.split())
@@ -67,6 +69,15 @@ def asked(tokenizer, prompt, text, pieces, is_uncased):
     return Asked(encoding.ids, mine[0], mine[-1] + 1, encoding.word_ids), special
 
 
+def whole(tokenizer, text):
+    """All tokens of a text."""
+    tokenizer.backend_tokenizer.encode_special_tokens = True
+    encoding = tokenizer.backend_tokenizer.encode(text)
+    special = [bool(flag) for flag in encoding.special_tokens_mask]
+    mine = [number for number, is_special in enumerate(special) if not is_special]
+    return Asked(encoding.ids, mine[0], mine[-1] + 1, encoding.word_ids), special
+
+
 def last_log_probs(module, **inputs):
     """The distribution at the last position of one row."""
     with torch.no_grad():
@@ -77,16 +88,15 @@ def last_log_probs(module, **inputs):
 def masked(module, tokenizer, template, found, special):
     """One copy of the text a token; the token itself is always masked."""
     mask = tokenizer.mask_token_id
-    places = range(found.start, found.end)
-    if template.startswith("sentence"):
-        places = [at for at, is_special in enumerate(special) if not is_special]
     values, ranks = [], []
-    for at in places:
+    for at in range(found.start, found.end):
         ids = list(found.ids)
         ids[at] = mask
         for later in range(at + 1, len(ids)):
             is_same_word = not special[later] and found.words[later] == found.words[at]
-            if (template == "answer_l2r" and later < found.end) or (template.endswith("within_word_l2r") and is_same_word):
+            if (template == "answer_l2r" and later < found.end) or (
+                template.endswith("within_word_l2r") and is_same_word
+            ):
                 ids[later] = mask
         with torch.no_grad():
             line = module(input_ids=torch.tensor([ids])).logits[0, at].double().log_softmax(-1)

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from tempkb.models.loading import LoadedModel, loaded
 from tempkb.models.prompts import Prompt
 
-LONG = "word after word after word, " * 6
+LONG = "word after word after word, " * 3
 PROMPTS = (
     Prompt("Ada Lovelace works for the ", "Analytical Society", " in London."),
     Prompt("Ada Lovelace works for the ", "Analytical Engine Works", " in London."),
@@ -30,7 +30,7 @@ PROMPTS = (
     Prompt("He plays for Juventus F.", "C", ".. today."),
     Prompt("Say <s> or [MASK] or <extra_id_0> to ", "Ada </s>", " now."),
     Prompt(LONG + "Ada lives in ", "Paris", "."),
-    Prompt(LONG * 3 + "Ada lives in ", "Paris", "."),
+    Prompt(LONG * 6 + "Ada lives in ", "Paris", "."),
 )
 TEXTS = [prompt.statement for prompt in PROMPTS] * 3
 
@@ -81,9 +81,7 @@ def unigram_t5() -> PreTrainedTokenizerFast:
     sentinels = [AddedToken(f"<extra_id_{number}>", special=True, lstrip=True, rstrip=True) for number in range(3)]
     tokenizer.add_special_tokens(sentinels)
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>")
 
 
 def metaspace_bpe() -> PreTrainedTokenizerFast:
@@ -92,9 +90,7 @@ def metaspace_bpe() -> PreTrainedTokenizerFast:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     _train(tokenizer, trainers.BpeTrainer(vocab_size=300, special_tokens=["<unk>", "<s>", "</s>"]))
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>")
 
 
 def _unigram(special: list[str], unknown: str) -> Tokenizer:
@@ -132,15 +128,19 @@ class Kind:
     config: dict
 
 
-CONTEXT = 96
-_HEADS = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 32, "intermediate_size": 48}
-_T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
+CONTEXT = 64
+_HEADS = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 32, "intermediate_size": 48}
+_T5 = {"d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 1, "num_heads": 2, "decoder_start_token_id": 0}
 KINDS = {
     "bert_cased": Kind("masked", "words", "BertForMaskedLM", lambda: word_piece(False), _HEADS),
     "bert_uncased": Kind("masked", "words", "BertForMaskedLM", lambda: word_piece(True), _HEADS),
-    "electra": Kind("masked", "words", "ElectraForMaskedLM", lambda: word_piece(True), {**_HEADS, "embedding_size": 16}),
+    "electra": Kind(
+        "masked", "words", "ElectraForMaskedLM", lambda: word_piece(True), {**_HEADS, "embedding_size": 16}
+    ),
     "albert": Kind("masked", "blanks", "AlbertForMaskedLM", unigram_bert, {**_HEADS, "embedding_size": 16}),
-    "roberta": Kind("masked", "bytes", "RobertaForMaskedLM", lambda: byte_level(roberta=True), {**_HEADS, "pad_token_id": 1}),
+    "roberta": Kind(
+        "masked", "bytes", "RobertaForMaskedLM", lambda: byte_level(roberta=True), {**_HEADS, "pad_token_id": 1}
+    ),
     "t5": Kind("seq2seq", "blanks", "T5ForConditionalGeneration", unigram_t5, _T5),
     "t5_untied": Kind(
         "seq2seq",
@@ -154,7 +154,7 @@ KINDS = {
         "bytes",
         "BartForConditionalGeneration",
         lambda: byte_level(roberta=True),
-        {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2}
+        {"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
         | {"decoder_attention_heads": 2, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "forced_bos_token_id": 0},
     ),
     "gpt2": Kind("causal", "bytes", "GPT2LMHeadModel", byte_level, {"n_layer": 2, "n_head": 2, "n_embd": 32}),
