@@ -13,7 +13,7 @@ from tempkb.models.rows import Plan, Planner
 from tempkb.models.scores import Score, Status
 
 VERSION = 1  # of what scorers compute; scores of another version are other scores
-SHARD = 8192  # prompts that are planned and scored together
+SHARD = 1024  # prompts of a stream that are planned and scored together
 TEMPLATES: dict[Family, tuple[str, ...]] = {
     "masked": masked.TEMPLATES,
     "seq2seq": seq2seq.TEMPLATES,
