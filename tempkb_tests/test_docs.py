@@ -48,6 +48,7 @@ ROOMS_WITH_README = (
     "engine",
     "planning",
     "benchmarks",
+    "models",
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 

@@ -5,6 +5,7 @@ those of transformers, and weights are safetensors, or PyTorch files read as pla
 """
 
 import hashlib
+import importlib.util
 import json
 import pickle
 from collections.abc import Iterable, Iterator
@@ -16,13 +17,19 @@ from typing import Any, Literal
 import torch
 import transformers
 from huggingface_hub import HfApi, constants, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+)
 from safetensors import SafetensorError, safe_open
 from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
-from tempkb.models.loading import Dtype, Family, LoadedModel, loaded
+from tempkb.models.families import Family
+from tempkb.models.loading import Dtype, LoadedModel, loaded
 from tempkb.models.scoring import TEMPLATES, planner_of
 
 WeightsFormat = Literal["safetensors", "bin"]
@@ -59,21 +66,21 @@ _VOCABULARIES = (
     ("sentencepiece.bpe.model",),
     ("tokenizer.model",),
 )
+# The hub's client passes on errors of its HTTP library: httpx, or in later versions httpx2.
+_TRANSPORT_ERRORS = tuple(
+    importlib.import_module(library).HTTPError for library in ("httpx", "httpx2") if importlib.util.find_spec(library)
+)
 _UNLIMITED = 1_000_000_000  # tokenizers without a limit say a number of thirty digits
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint that was read and loaded once.
+class CheckpointFiles:
+    """The files of a checkpoint.
 
     Attributes:
         name: the folder or hub id that was asked for.
         folder: where its files are.
         hub_revision: the commit on the hub; None for a folder.
-        family: what kind of model it is.
-        architecture: the class of transformers that it becomes.
-        n_parameters: how many numbers it has, those that are used twice counted once.
-        context_tokens: how many tokens it reads, special ones included; None if nothing limits them.
         weights_format: `safetensors`, or `bin` for PyTorch's own format.
         weights_sha256: digest of the file with the weights; of several, that of their names and digests.
         config_sha256: digest of config.json.
@@ -84,15 +91,28 @@ class Checkpoint:
     name: str
     folder: Path
     hub_revision: str | None
-    family: Family
-    architecture: str
-    n_parameters: int
-    context_tokens: int | None
     weights_format: WeightsFormat
     weights_sha256: str
     config_sha256: str
     tokenizer_sha256: str
     chat_template_sha256: str | None
+
+
+@dataclass(frozen=True)
+class Checkpoint(CheckpointFiles):
+    """A checkpoint that was read and loaded once.
+
+    Attributes:
+        family: what kind of model it is.
+        architecture: the class of transformers that it becomes.
+        n_parameters: how many numbers it has, those that are used twice counted once.
+        context_tokens: how many tokens it reads, special ones included; None if nothing limits them.
+    """
+
+    family: Family
+    architecture: str
+    n_parameters: int
+    context_tokens: int | None
 
 
 def read_checkpoint(
@@ -119,15 +139,35 @@ def read_checkpoint(
     _check_vocabulary(name, module, tokenizer)
     context_tokens = _context_tokens(config, module, tokenizer)
     planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
-    template = tokenizer.chat_template
     return Checkpoint(
+        **vars(_described(name, folder, commit, tokenizer)),
+        family=found,
+        architecture=type(module).__name__,
+        n_parameters=sum(weights.numel() for weights in module.parameters()),
+        context_tokens=context_tokens,
+    )
+
+
+def read_digests(name: str, revision: str | None = None, may_fetch: bool = False) -> CheckpointFiles:
+    """Return the digests of a checkpoint's files without loading its weights.
+
+    The arguments are those of `read_checkpoint`.
+
+    Raises:
+        ModelError: it is not there, or lacks files.
+    """
+    folder, commit = _find(name, revision, may_fetch)
+    _raw_config(name, folder)
+    return _described(name, folder, commit, _tokenizer(name, folder))
+
+
+def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
+    files, weights_format = _weight_files(name, folder)
+    template = tokenizer.chat_template
+    return CheckpointFiles(
         name,
         folder,
         commit,
-        found,
-        type(module).__name__,
-        sum(weights.numel() for weights in module.parameters()),
-        context_tokens,
         weights_format,
         _digest(files[0]) if len(files) == 1 else _digest_of_all(files),
         _digest(folder / "config.json"),
@@ -155,7 +195,6 @@ def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str |
         if revision is not None:
             raise ModelError(f"{name} is a folder, which has no revision {revision!r}. Leave the revision out.")
         return folder, None
-    wanted = f"revision {revision or 'main'} of {constants.ENDPOINT}/{name}"
     try:
         found = Path(_snapshot(name, revision, may_fetch))
     except HFValidationError as error:
@@ -164,21 +203,36 @@ def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str |
             "google-t5/t5-large."
         ) from error
     except LocalEntryNotFoundError as error:
-        raise ModelError(
-            f"{name!r} is neither a folder of this machine nor in its cache {constants.HF_HUB_CACHE}. What would be "
-            f"fetched: {wanted}, its config.json, tokenizer files, and weights as safetensors, else as "
-            "pytorch_model.bin. Allow fetching, or put these files into a folder and name that."
-        ) from error
-    except (HfHubHTTPError, OSError) as error:
-        raise ModelError(
-            f"{wanted} could not be fetched: {_first_line(error)}. Check name, revision and network."
-        ) from error
+        raise _absent(name, revision, "fetching was not allowed") from error
+    except (HfHubHTTPError, OSError, *_TRANSPORT_ERRORS) as error:
+        raise _absent(name, revision, _first_line(error)) from error
     return found, found.name
 
 
+def _absent(name: str, revision: str | None, why: str) -> ModelError:
+    """The error for a checkpoint that is not on this machine, and cannot be fetched for a reason."""
+    return ModelError(
+        f"{name!r} is neither a folder of this machine nor in its cache {constants.HF_HUB_CACHE}, and could not be "
+        f"fetched ({why}). What would be fetched: revision {revision or 'main'} of {constants.ENDPOINT}/{name}, its "
+        "config.json, tokenizer files, and weights as safetensors, else as pytorch_model.bin. Check name, revision and "
+        "network; or put these files into a folder, and name that instead."
+    )
+
+
 def _snapshot(name: str, revision: str | None, may_fetch: bool) -> str:
-    if not may_fetch:
-        return str(snapshot_download(name, revision=revision, local_files_only=True))
+    """The folder in the cache with the files of a checkpoint, which are fetched if that is allowed."""
+    if may_fetch:
+        try:
+            return _fetched(name, revision)
+        except (OfflineModeIsEnabled, *_TRANSPORT_ERRORS) as error:
+            try:
+                return str(snapshot_download(name, revision=revision, local_files_only=True))
+            except LocalEntryNotFoundError:
+                raise error from None
+    return str(snapshot_download(name, revision=revision, local_files_only=True))
+
+
+def _fetched(name: str, revision: str | None) -> str:
     names = {one.rfilename for one in HfApi().model_info(name, revision=revision).siblings or ()}
     has_safe = any(file.endswith(".safetensors") and "/" not in file for file in names)
     weights = "*.safetensors*" if has_safe else "pytorch_model*.bin*"
@@ -186,17 +240,22 @@ def _snapshot(name: str, revision: str | None, may_fetch: bool) -> str:
     return str(snapshot_download(name, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*"]))
 
 
-def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family]:
-    """The config of a checkpoint, and its family."""
+def _raw_config(name: str, folder: Path) -> Any:
+    """What config.json of a checkpoint holds."""
     file = folder / "config.json"
     if not file.is_file():
         raise ModelError(
             f"{name} has no config.json; expected one in {folder}. Name the folder of a complete checkpoint."
         )
     try:
-        raw = json.loads(file.read_text("utf-8"))
+        return json.loads(file.read_text("utf-8"))
     except ValueError as error:
         raise ModelError(f"{file} is not JSON ({error}). Fetch or save the checkpoint again.") from error
+
+
+def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family]:
+    """The config of a checkpoint, and its family."""
+    file, raw = folder / "config.json", _raw_config(name, folder)
     kind = raw.get("model_type") if isinstance(raw, dict) else None
     if kind not in CONFIG_MAPPING_NAMES:
         if isinstance(raw, dict) and raw.get("auto_map"):
@@ -239,7 +298,7 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
         else:
             wanted = "which is no language model of a known family"
         raise ModelError(
-            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its own family or another checkpoint."
+            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its family or another checkpoint."
             if asked
             else f"The family of {name} is open: {found}, {wanted}. Name the family ({', '.join(sorted(_FAMILIES))})."
         )

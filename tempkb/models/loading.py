@@ -9,8 +9,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
+from tempkb.models.families import Family
 
-Family = Literal["masked", "seq2seq", "causal"]
 Dtype = Literal["float32", "bfloat16", "float64"]
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
 

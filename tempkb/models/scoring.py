@@ -7,7 +7,8 @@ from itertools import islice
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.batching import Limits, Reader, Readings
-from tempkb.models.loading import SHORT_DTYPES, Family, LoadedModel
+from tempkb.models.families import Family
+from tempkb.models.loading import SHORT_DTYPES, LoadedModel
 from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan, Planner
 from tempkb.models.scores import Score, Status

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
+from tempkb.errors import StoredDamageError
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.models.known import known_models
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.screens.console import console, grid, print_next, say
@@ -79,6 +81,7 @@ def _print_status(store: Store) -> None:
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    _print_models(store)
     _print_damage(store)
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
@@ -105,6 +108,18 @@ def _print_status(store: Store) -> None:
     missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def _print_models(store: Store) -> None:
+    """Print the language models of the home."""
+    try:
+        known = known_models(store.lake)
+    except StoredDamageError:
+        # Printed with all other damage.
+        return
+    if known:
+        rows = [(row["model"], row["family"], row["status"], row["checkpoint"]) for row in known]
+        console().print(grid(("model", "family", "status", "checkpoint"), rows, title="models"))
 
 
 def _print_damage(store: Store) -> None:
