@@ -398,7 +398,7 @@ main.add_command(model)
 def run() -> NoReturn:
     """Run the command that was typed, and end the process."""
     try:
-        main()
+        main(prog_name="tempkb")
     except SystemExit as exited:
         leave(exited.code)
     except BaseException:  # noqa: BLE001 - a defect, whose trace is printed as Python would

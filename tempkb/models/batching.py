@@ -216,7 +216,9 @@ class Reader:
 
     def _read_off(self, inputs: list[_Input], shape: _Shape, results: _Results, **arguments: Any) -> Any:
         """Ask the model, keep what is read off the inputs, and return what it gave."""
-        rows, positions, lines, targets, slots = [], [], [], [], []
+        rows: list[int] = []
+        positions: list[int] = []
+        lines, targets, slots = [], [], []
         for row, one in enumerate(inputs):
             line = {position: len(rows) + number for number, position in enumerate(one.positions)}
             width = shape.n_read or len(line)

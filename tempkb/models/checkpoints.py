@@ -298,7 +298,7 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
         else:
             wanted = "which is no language model of a known family"
         raise ModelError(
-            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its family or another checkpoint."
+            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its own family."
             if asked
             else f"The family of {name} is open: {found}, {wanted}. Name the family ({', '.join(sorted(_FAMILIES))})."
         )

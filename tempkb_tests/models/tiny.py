@@ -35,10 +35,10 @@ PROMPTS = (
 TEXTS = [prompt.statement for prompt in PROMPTS] * 3
 
 
-def byte_level(prefix: bool = False, roberta: bool = False) -> PreTrainedTokenizerFast:
+def byte_level(roberta: bool = False) -> PreTrainedTokenizerFast:
     """Byte-level BPE as in GPT-2, or in RoBERTa and BART with their special tokens around a text."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     special = ["<s>", "<pad>", "</s>", "<unk>"] if roberta else ["<|end|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -46,7 +46,7 @@ def byte_level(prefix: bool = False, roberta: bool = False) -> PreTrainedTokeniz
     if not roberta:
         return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", bos_token="<|end|>")
     tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True, special=True)])
-    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=prefix)
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     names = {"bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>", "sep_token": "</s>"}
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", mask_token="<mask>", **names
@@ -171,15 +171,15 @@ KINDS = {
 }
 
 
-def random_model(kind: Kind, tokenizer: PreTrainedTokenizerFast, seed: int = 1):
+def random_model(kind: Kind, tokenizer: PreTrainedTokenizerFast, context: int = CONTEXT):
     """A model of random weights, so large that its distributions are far from even."""
     architecture = getattr(transformers, kind.architecture)
     config = architecture.config_class(
         vocab_size=len(tokenizer),
-        max_position_embeddings=CONTEXT + 2 if kind.architecture.startswith("Roberta") else CONTEXT,
+        max_position_embeddings=context + 2 if kind.architecture.startswith("Roberta") else context,
         **{"initializer_range": 0.3, "initializer_factor": 1.0, "init_std": 0.3, **kind.config},
     )
-    torch.manual_seed(seed)
+    torch.manual_seed(1)
     module = architecture(config)
     with torch.no_grad():
         for name, weights in module.named_parameters():
