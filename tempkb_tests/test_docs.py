@@ -24,6 +24,7 @@ from tempkb.record import IDENTITY
 from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
+from tempkb.values import MODEL_LINES
 from tempkb_tests.docs import documents
 
 ROOT = Path(__file__).parents[1]
@@ -221,6 +222,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
         | set(get_args(Variant))
+        | set(MODEL_LINES)
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         # A check, a model of spaCy's, columns of views, fields of the released files.

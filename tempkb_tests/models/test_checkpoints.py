@@ -8,10 +8,11 @@ import shutil
 import pytest
 import torch
 import transformers
+from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from tempkb.errors import ModelError
-from tempkb.models.checkpoints import load, read_checkpoint
+from tempkb.models.checkpoints import load, read_checkpoint, read_digests
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, random_model, tiny, tokenizer_of
 
@@ -304,6 +305,40 @@ def test_without_network_the_message_says_what_would_be_fetched(monkeypatch, tmp
     assert "config.json, tokenizer files, and weights" in said
     with pytest.raises(ModelError, match="neither a folder of this machine nor an id of the hub"):
         read_checkpoint("/no/such folder")
+
+
+@pytest.mark.parametrize("library", ["httpx", "httpx2"])
+def test_without_network_a_checkpoint_in_the_cache_is_read_and_another_is_one_clear_error(library, saved, monkeypatch):
+    """The hub's client lets errors of its HTTP library through, which later versions of it have replaced."""
+    errors = pytest.importorskip(library)
+
+    def unreachable(*_, **__):
+        raise errors.ConnectError("Name or service not known")
+
+    def cached(name, local_files_only=False, **_):
+        if name != "tiny/gpt2":
+            raise LocalEntryNotFoundError("not in the cache")
+        assert local_files_only
+        return str(saved("gpt2"))
+
+    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", unreachable)
+    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", cached)
+    found = read_checkpoint("tiny/gpt2", may_fetch=True)
+    assert (found.architecture, found.hub_revision) == ("GPT2LMHeadModel", "gpt2")
+    with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)") as caught:
+        read_checkpoint("tiny/other", revision="v2", may_fetch=True)
+    assert "revision v2 of https://huggingface.co/tiny/other" in str(caught.value)
+    assert "put these files into a folder" in str(caught.value)
+
+
+def test_digests_can_be_read_without_loading_the_weights(own):
+    folder = own("roberta")
+    whole = read_checkpoint(str(folder))
+    (folder / "model.safetensors").write_bytes(b"no weights")
+    digests = read_digests(str(folder))
+    assert digests.weights_sha256 == hashlib.sha256(b"no weights").hexdigest() != whole.weights_sha256
+    assert digests.config_sha256 == whole.config_sha256
+    assert digests.tokenizer_sha256 == whole.tokenizer_sha256
 
 
 def test_a_folder_has_no_revision(saved):
