@@ -212,6 +212,12 @@ def with_a_broken_tokenizer(folder):
     return "has no fast tokenizer"
 
 
+def with_a_tokenizer_of_an_unknown_kind(folder):
+    text = (folder / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(text.replace('"type": "BPE"', '"type": "XYZ"'))
+    return "has no fast tokenizer: data did not match any variant"
+
+
 def with_a_tokenizer_of_another_model(folder):
     vocabulary = json.loads((folder / "tokenizer.json").read_text())
     vocabulary["added_tokens"].append({**vocabulary["added_tokens"][-1], "id": 421, "content": "<more>"})
@@ -240,6 +246,7 @@ def without_a_mask(folder):
         of_another_size,
         without_tokenizer,
         with_a_broken_tokenizer,
+        with_a_tokenizer_of_an_unknown_kind,
         with_a_tokenizer_of_another_model,
         without_a_mask,
     ],
