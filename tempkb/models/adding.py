@@ -1,5 +1,6 @@
 """Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST
 
 Row = dict[str, Any]
 _SHOWN = 12  # characters of a digest in a message
@@ -60,7 +62,10 @@ def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str]
     if request.knows_certainly_until is not None:
         row["knows_certainly_until"] = request.knows_certainly_until
         row["knows_possibly_until"] = request.knows_possibly_until
-    return _write(store, row, {"checkpoint": request.checkpoint, "hub_revision": found.hub_revision}, log)
+    current = store.lake.current(MODELS.name, request.name)
+    sides = current.side_rows(MANIFEST.name) if current is not None else []
+    made_with = json.loads(sides[0]["settings"]) if sides else {}
+    return _write(store, row, made_with | {"checkpoint": request.checkpoint}, log)
 
 
 def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | None]:

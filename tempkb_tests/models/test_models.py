@@ -11,6 +11,7 @@ from datetime import date
 import pyarrow as pa
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file
 
 from tempkb.api import open_store
@@ -469,6 +470,15 @@ def test_plain_tensors_in_a_file_of_pytorch_are_noted(home_folder, own):
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     model(home_folder, "add", "old", str(folder))
+    # With what it was loaded is known after its row was written again, too.
+    model(home_folder, "add", "old", str(folder), "--knows-until", "2020-01-01")
     query = "SELECT DISTINCT settings FROM manifest WHERE table_name = 'models'"
     (told,) = map(json.loads, run_tempkb(home_folder, "sql", query, "--json").stdout.splitlines())
-    assert json.loads(told["settings"])["weights_format"] == "bin"
+    settings = json.loads(told["settings"])
+    assert settings == {
+        "architecture": "RobertaForMaskedLM",
+        "checkpoint": str(folder),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "weights_format": "bin",
+    }
