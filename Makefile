@@ -30,8 +30,8 @@ demo: $(READY) ## write the demo world's dumps, build everything and four releas
 
 dev: $(READY_DEV) ## install what tests and checks need as well; make test does so by itself
 
-test: check ## ruff, mypy, then all tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=25
+test: check ## ruff, mypy, then all tests; three at once on two cores, since some wait for daemons
+	$(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
 
 check: $(READY_DEV) ## ruff and mypy
 	$(BIN)/ruff check tempkb tempkb_tests

@@ -35,6 +35,7 @@ DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
 RETIRE_JOB = "retire_dumps"
+MODELS_JOB = "add_models"
 _ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
@@ -75,10 +76,10 @@ _NEVER = timedelta(days=3650)
 def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
     """Make Dagster warn of a table that grows with every dump and has not grown for long.
 
-    Releases are frozen, so they never become too old. Tables that report on a run are written only if there is
-    something to report.
+    Releases are frozen and models are bound to their files, so they never become too old. Tables that report on a run
+    are written only if there is something to report.
     """
-    if table.family is Family.RELEASE or table.tells_of_a_run:
+    if table.family in (Family.RELEASE, Family.MODEL) or table.tells_of_a_run:
         return spec
     late = timedelta(days=_LATE[granularity])
     policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
@@ -86,7 +87,7 @@ def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg
 
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
-    """One job for each family of tables of dumps and windows; of releases one for each benchmark.
+    """One job for each family of tables of dumps, windows and models; of releases one for each benchmark.
 
     Args:
         tables: all that are declared.
@@ -100,6 +101,7 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
             "mentioned where.",
         ),
         Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
+        Family.MODEL: (MODELS_JOB, "Read the checkpoint of a language model, and bind its name to the files."),
     }
     made = [
         _job(name, [(table.name,) for table in tables if table.family is family], description)

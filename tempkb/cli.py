@@ -4,12 +4,13 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 import tempkb
-from tempkb.screens.failure import end, prepare_streams
+from tempkb.model_commands import model
+from tempkb.screens.failure import end, leave, prepare_streams
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -216,10 +217,11 @@ def publish() -> None:
 @click.option(
     "--dump", default="", metavar="ID", help="A dump: its files, and the tables made for it (pages, Wikidata's tables)."
 )
+@click.option("--model", default="", metavar="NAME", help="A language model; its checkpoint stays where it is.")
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-def rm(windows: str, release: str, dump: str, force: bool, yes: bool) -> None:
-    """Remove windows, a release or a dump.
+def rm(windows: str, release: str, dump: str, model: str, force: bool, yes: bool) -> None:
+    """Remove windows, a release, a dump or a language model.
 
     They are removed from the lake and from DuckDB. Lists first what would be
     removed, and asks for confirmation. The files of the lake are deleted by
@@ -231,10 +233,11 @@ def rm(windows: str, release: str, dump: str, force: bool, yes: bool) -> None:
       tempkb rm --window 2020-01-01..2021-01-01 --yes
       tempkb rm --release demo-years
       tempkb rm --dump simplewiki-20260101
+      tempkb rm --model t5-large
     """
     from tempkb.screens.removal import remove_what
 
-    remove_what(windows, release, dump, force=force, ask=not yes)
+    remove_what(windows, release, dump, model, force=force, ask=not yes)
 
 
 @main.command()
@@ -389,5 +392,20 @@ def release() -> None:
     """Make, extend and export releases of the benchmarks; what is built of a release never changes."""
 
 
+main.add_command(model)
+
+
+def run() -> NoReturn:
+    """Run the command that was typed, and end the process."""
+    try:
+        main(prog_name="tempkb")
+    except SystemExit as exited:
+        leave(exited.code)
+    except BaseException:  # noqa: BLE001 - a defect, whose trace is printed as Python would
+        sys.excepthook(*sys.exc_info())
+        leave(1)
+    leave(0)
+
+
 if __name__ == "__main__":
-    main()
+    run()

@@ -30,7 +30,7 @@ from dagster._serdes import ConfigurableClassData
 from dagster_shared.yaml_utils import load_yaml_from_path
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DatabaseError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import QueuePool
 
 # As Alembic makes it.
 _STAMPS = (
@@ -50,7 +50,12 @@ def open_instance(folder: str) -> DagsterInstance:
 
 
 class _Engines:
-    """An engine for each SQLite file, made at its first use; it holds no connection while none is in use."""
+    """An engine for each SQLite file, made at its first use; it keeps one connection open until it is disposed of.
+
+    Closing the last connection to a file writes its log back and waits for the disk, which took as long as all
+    statements. For the same reason commits do not wait for the disk where SQLite keeps a log: a power cut may lose
+    the last events, but leaves the file whole, and what was built is in the lake, not here.
+    """
 
     def __init__(self) -> None:
         self._made: dict[str, Engine] = {}
@@ -59,9 +64,21 @@ class _Engines:
     def of(self, url: str) -> Engine:
         with self._lock:
             if url not in self._made:
-                patience = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}
-                self._made[url] = sqlalchemy.create_engine(url, poolclass=NullPool, connect_args=patience)
+                how = {"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False}
+                engine = sqlalchemy.create_engine(url, poolclass=QueuePool, pool_size=1, connect_args=how)
+                sqlalchemy.event.listen(engine, "connect", _leave_the_disk_to_the_system)
+                self._made[url] = engine
             return self._made[url]
+
+    def dispose(self) -> None:
+        with self._lock:
+            for engine in self._made.values():
+                engine.dispose()
+            self._made.clear()
+
+
+def _leave_the_disk_to_the_system(connection: Any, _record: Any) -> None:
+    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 class _Connected:
@@ -78,6 +95,10 @@ class _Connected:
         """Give a connection with a transaction that ends with the block."""
         with self._engines.of(self._conn_string).begin() as connection:
             yield connection
+
+    def dispose(self) -> None:
+        """Close what is open."""
+        self._engines.dispose()
 
 
 class KeptRuns(_Connected, SqliteRunStorage):
@@ -104,6 +125,11 @@ class KeptEvents(sqlite_event_log.SqliteEventLogStorage):
                 self._initialized_dbs.add(shard)
             with engine.begin() as connection:
                 yield connection
+
+    def dispose(self) -> None:
+        """Close what is open."""
+        self._engines.dispose()
+        super().dispose()
 
     def _initdb(self, engine: Engine, for_index_shard: bool = False) -> None:
         # What is half made, or made by another process at this moment, is for Dagster to sort out.

@@ -21,6 +21,7 @@ from typing import Any
 from tempkb.benchmarks.register import releases_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
+from tempkb.models.tables import MODELS as MODELS_TABLE
 from tempkb.rooms import BENCHMARKS
 from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
@@ -124,6 +125,9 @@ def prepare_dagster(home: Home) -> None:
         TempkbError: the storage cannot be made.
     """
     cache = home.dagster / "cache"
+    # Hugging Face's cache, with gigabytes of models, stays the user's own.
+    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    os.environ.setdefault("HF_HOME", str(Path(user_cache) / "huggingface"))
     os.environ["DAGSTER_HOME"] = str(home.dagster)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     os.environ["TEMPKB_HOME"] = str(home.path)
@@ -194,11 +198,13 @@ def _ensure_whole(home: Home) -> None:
 
 
 def _make(home: Home, folder: Path) -> None:
-    """Make all three storages in a new folder, and tell Dagster which dumps and releases the home holds."""
-    from tempkb.partitions import DUMPS
+    """Make all three storages in a new folder, and tell Dagster which dumps, models and releases it holds."""
+    from tempkb.partitions import DUMPS, MODELS
 
     folder.mkdir(parents=True)
-    _finish(folder, {str(DUMPS.name): Lake(home.lake).partitions(DUMP_FILES.name), **_releases(home)})
+    lake = Lake(home.lake)
+    known = {str(DUMPS.name): lake.partitions(DUMP_FILES.name), str(MODELS.name): lake.partitions(MODELS_TABLE.name)}
+    _finish(folder, known | _releases(home))
 
 
 def _releases(home: Home) -> dict[str, list[str]]:
@@ -322,7 +328,7 @@ def _tell(home: Home, broken: dict[str, str], aside: Path | None) -> None:
     where = f"; the broken files lie in {aside}" if aside else ""
     sys.stderr.write(
         f"tempkb: broken files of Dagster's storage in {home.dagster} were made anew: {what}{where}. The tables of the "
-        "home are as they were, and Dagster knows its dumps and releases again; earlier runs may not be shown.\n"
+        "home are as they were, and Dagster knows its dumps, models and releases again. Earlier runs may be missing.\n"
     )
 
 

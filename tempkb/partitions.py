@@ -1,4 +1,4 @@
-"""Dagster's partitions: dumps come as they appear, windows follow the clock.
+"""Dagster's partitions: dumps and models come as they appear, windows follow the clock.
 
 Assets do not name their partitions: these follow from the family of the table that an asset writes.
 """
@@ -28,11 +28,14 @@ def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[st
         cron_schedule=_CRON[settings.granularity],
         timezone="UTC",
     )
-    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows}
+    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.MODEL: MODELS}
 
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 """One partition per dump that was registered; the key is its `dump_id`."""
+
+MODELS = dg.DynamicPartitionsDefinition(name="models")
+"""One partition per language model; the key is its name."""
 
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""

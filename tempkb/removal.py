@@ -1,4 +1,4 @@
-"""Removing windows, releases and dumps from a home. Independent of Dagster.
+"""Removing windows, releases, dumps and models from a home. Independent of Dagster.
 
 A partition is forgotten in the lake at once, and in DuckDB by the next
 publication; its files are deleted by `tempkb gc`. Texts are partitioned by quarter and
@@ -12,6 +12,7 @@ from tempkb.benchmarks.register import is_registered, lost_of_release, partition
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
+from tempkb.models.tables import MODELS
 from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -98,6 +99,22 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
         removal.notes.append("If it is the newest in the mirror, the sensor and tempkb fetch will fetch it again.")
     removal.notes.append("Windows that were built from it are kept; to build them from another dump: --rebuild.")
     return removal
+
+
+def of_model(store: Store, name: str) -> Removal:
+    """Find what was made for a language model.
+
+    Raises:
+        SettingsError: there is no such model.
+    """
+    found = _partitions(store, "model", lambda _table, key: key == name)
+    if not found:
+        there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
+        raise SettingsError(f"model {name!r}: no such model; there: {there}")
+    notes = ["Its checkpoint stays where it is. The name is free then, also for other files."]
+    if name in dict(store.home.settings.models):
+        notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
+    return Removal(found, notes=notes)
 
 
 def remove(store: Store, removal: Removal) -> int:

@@ -13,13 +13,14 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.dumps.room import ROOM as DUMPS
 from tempkb.mentions.room import ROOM as MENTIONS
+from tempkb.models.room import ROOM as MODELS
 from tempkb.revisions.room import ROOM as REVISIONS
 from tempkb.wikidata.room import ROOM as WIKIDATA
 
 BENCHMARKS = (TEMPEL, ECBD, TEMPLAMA, DYNAMIC_TEMPLAMA)
 """The benchmarks, in the order in which people meet them."""
 
-ROOMS = (DUMPS, REVISIONS, MENTIONS, WIKIDATA, FACT_QUERIES, *(one.room for one in BENCHMARKS))
+ROOMS = (DUMPS, REVISIONS, MENTIONS, WIKIDATA, FACT_QUERIES, *(one.room for one in BENCHMARKS), MODELS)
 
 TABLES = tuple(table for room in ROOMS for table in room.tables)
 """All tables that are declared, in the order of the data."""

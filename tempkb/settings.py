@@ -215,6 +215,13 @@ class Settings:
         "a number of rows, 0 or more",
         "Tables with more rows are views over the lake in the DuckDB file.",
     )
+    models: tuple[tuple[str, Mapping[str, str]], ...] = _setting(
+        (),
+        values.models,
+        "tables [models.NAME] of tempkb.toml with a line checkpoint and, if need be, revision, family and knows_until",
+        "Language models that `tempkb model add` adds; a folder is named from the home.",
+        "none",
+    )
     strict: bool = _setting(
         False,
         values.truth,

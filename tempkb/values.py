@@ -18,6 +18,15 @@ _TRUTHS = {
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
+MODEL_LINES: Mapping[str, str] = {
+    "checkpoint": "A folder, or an id on the Hugging Face hub.",
+    "revision": "Branch, tag or commit on the hub; by default its main branch.",
+    "family": "masked, seq2seq or causal; by default what the architecture says.",
+    "knows_until": "Day before which its training texts reach, as DATE, or as CERTAIN..POSSIBLE.",
+}
+"""What may be said of a model, with its meaning: lines of `[models.NAME]`, options of the command, fields of a run."""
+
+
 class OddValueError(ValueError):
     """A value is not allowed, for the reason that is its message."""
 
@@ -180,6 +189,18 @@ def words(pattern: str, why: str) -> Callable[[Any], tuple[str, ...]]:
         return found
 
     return read
+
+
+def models(value: Any) -> tuple[tuple[str, Mapping[str, str]], ...]:
+    """Read the tables `[models.NAME]` of TOML, as pairs of a name and its lines."""
+    if not isinstance(value, Mapping):
+        raise OddValueError("models are tables of tempkb.toml, not a variable")
+    for name, lines in value.items():
+        if not isinstance(lines, Mapping) or "checkpoint" not in lines:
+            raise OddValueError(f"[models.{name}] has no line checkpoint")
+        if odd := sorted(set(lines) - set(MODEL_LINES)):
+            raise OddValueError(f"[models.{name}] has a line {odd[0]}")
+    return tuple((name, {key: str(word) for key, word in lines.items()}) for name, lines in value.items())
 
 
 def _known(word: str) -> str:

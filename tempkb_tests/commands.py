@@ -134,7 +134,7 @@ def _run(module):
     code = 1
     try:
         if module == "tempkb.cli":
-            main(prog_name="tempkb")
+            run()
         else:
             runpy.run_module(module, run_name="__main__")
         code = 0
@@ -206,7 +206,7 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     import_libraries(folder)
     from tempkb import instance
-    from tempkb.cli import main
+    from tempkb.cli import run
 
     _share_storage(folder / "made")
     # What is here stays as long as the process; children need not go through it, which would copy its memory.

@@ -20,10 +20,13 @@ from tempkb.benchmarks.ecbd.variants import Variant
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
+from tempkb.models import causal, masked, seq2seq
+from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
 from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
+from tempkb.values import MODEL_LINES
 from tempkb_tests.docs import documents
 
 ROOT = Path(__file__).parents[1]
@@ -48,6 +51,7 @@ ROOMS_WITH_README = (
     "engine",
     "planning",
     "benchmarks",
+    "models",
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
@@ -220,6 +224,9 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
         | set(get_args(Variant))
+        | set(MODEL_LINES)
+        | {one.name for one in fields(Score)}
+        | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         # A check, a model of spaCy's, columns of views, fields of the released files.

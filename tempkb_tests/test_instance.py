@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import threading
+from pathlib import Path
 from unittest import mock
 
 import dagster as dg
@@ -312,3 +313,20 @@ def test_settings_of_dagster_count_whatever_signs_the_homes_path_has(home_folder
     with dagster_at(home) as one:
         assert one.compute_log_manager._base_dir == str(home.dagster / "compute_logs")
         assert not one.telemetry_enabled
+
+
+def test_connections_that_are_kept_lock_nobody_out_and_are_closed_at_the_end(home):
+    """What one instance has stored is there for another at once, which writes in turn, while both keep the files open."""
+    with dagster_at(home) as one, dg.DagsterInstance.from_config(str(home.dagster)) as other:
+        one.add_dynamic_partitions("dumps", ["testwiki-20230101"])
+        assert "testwiki-20230101" in other.get_dynamic_partitions("dumps")
+        other.add_dynamic_partitions("dumps", ["testwiki-20240101"])
+        assert "testwiki-20240101" in one.get_dynamic_partitions("dumps")
+        assert open_files(home.dagster), "kept"
+    assert open_files(home.dagster) == []
+
+
+def open_files(folder):
+    """The files below a folder that this process has open."""
+    found = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sorted(path for path in found if path.is_relative_to(folder))

@@ -20,6 +20,8 @@ HEAVY = {
     "msgspec",
     "pyarrow",
     "numpy",
+    "torch",
+    "transformers",
     # Reads dumps that are packed, which nobody does who only looks at what is there.
     "zstandard",
 }
@@ -33,6 +35,8 @@ COMMANDS = {
     "build --help": HEAVY | PAINTING | OF_TABLES,
     "release --help": HEAVY | PAINTING | OF_TABLES,
     "release tempel --help": HEAVY | PAINTING | OF_TABLES,
+    "model --help": HEAVY | PAINTING | OF_TABLES,
+    "model list": HEAVY | PAINTING,
     "tables": HEAVY | PAINTING | OF_TABLES,
     "status": HEAVY | PAINTING,
     "show/Harbour Clock/--cut/2021-10-01": HEAVY | PAINTING,

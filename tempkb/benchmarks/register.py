@@ -269,6 +269,8 @@ def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str,
 
 def to_build_again(table: Table, partition: str) -> str:
     """Return the command that builds a damaged partition again."""
+    if table.family is Family.MODEL:
+        return f"tempkb model add {partition} CHECKPOINT"
     if not is_of_releases(table):
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)

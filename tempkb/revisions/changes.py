@@ -13,7 +13,7 @@ from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REBUILD_CHANGES, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -56,7 +56,7 @@ def counts_of(version: Version, rows: pa.Table) -> dict[str, int]:
 
 
 def _rows(rebuilt: Rebuilt, pages: Sequence[Version]) -> Iterator[pa.Table]:
-    with in_memory() as memory:
+    with asking() as memory:
         for side, versions in (("old", rebuilt.old), ("new", rebuilt.new)):
             for table in (REVISION_LOG, STABLE_SNAPSHOTS):
                 version = versions.get(table.name)

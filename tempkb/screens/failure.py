@@ -1,8 +1,10 @@
 """Ends a command that fails: one message on standard error, and an exit code."""
 
+import atexit
 import io
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +21,8 @@ from tempkb.wording import counted
 
 # Exit codes of programs that a signal ended: 128 plus the number of SIGINT or SIGPIPE.
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
+# Python's own code for output that is lost at the end.
+_NOT_FLUSHED = 120
 _LINES = "\n"
 _DAGSTERS_INTERRUPT = "DagsterExecutionInterruptedError"
 
@@ -83,6 +87,23 @@ def end(error: BaseException) -> None:
     message = in_words(error)
     if message is not None:
         fail(message)
+
+
+def leave(code: str | int | None) -> NoReturn:
+    """End the process with an exit code, but do not take its modules apart.
+
+    That takes longer than some commands, and libraries complain about one another's remains. Threads and what is
+    registered for the end of the process are waited for, as Python does.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # what Python calls; joining alone would wait for idle pools
+    atexit._run_exitfuncs()
+    done = 1 if isinstance(code, str) else code or 0
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        done = done or _NOT_FLUSHED
+    os._exit(done)
 
 
 def _drop_output() -> None:

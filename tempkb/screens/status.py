@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
+from tempkb.errors import StoredDamageError
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.models.known import known_models
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.screens.console import console, grid, print_next, say
@@ -31,8 +33,13 @@ _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 
 def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
-    store, out = open_store(), console()
-    home, settings = store.home, store.home.settings
+    store = open_store()
+    with store.lake.one_look():
+        _print_status(store)
+
+
+def _print_status(store: Store) -> None:
+    out, home, settings = console(), store.home, store.home.settings
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
         f"namespaces {settings.namespaces}, lookback {counted(settings.lookback_days, 'day')}"
@@ -74,6 +81,7 @@ def print_status() -> None:
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    _print_models(store)
     _print_damage(store)
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
@@ -100,6 +108,18 @@ def print_status() -> None:
     missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def _print_models(store: Store) -> None:
+    """Print the language models of the home."""
+    try:
+        known = known_models(store.lake)
+    except StoredDamageError:
+        # Printed with all other damage.
+        return
+    if known:
+        rows = [(row["model"], row["family"], row["status"], row["checkpoint"]) for row in known]
+        console().print(grid(("model", "family", "status", "checkpoint"), rows, title="models"))
 
 
 def _print_damage(store: Store) -> None:
@@ -178,10 +198,9 @@ def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
     database = store.database
     try:
         with database.reading() as connection:
-            others = database.others(connection)
-            blocked = database.in_the_way(others)
-            obstacle = refusal(database.path, blocked) if blocked else ""
-            return database.pending(connection), others, obstacle
+            pending, others = database.compare(connection)
+        blocked = database.in_the_way(others)
+        return pending, others, refusal(database.path, blocked) if blocked else ""
     except NothingPublishedError:
         return database.pending(), [], ""
     except (LockTimeoutError, DatabaseFileError) as error:

@@ -7,20 +7,18 @@ rows, so that equal rows give equal bytes however they were batched.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tempkb
 from tempkb.errors import ContractError
 from tempkb.store.lake import Lake, Version, describe_file, write_side_file
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.parquet import parquet_writer
 from tempkb.store.quoting import file_names
 from tempkb.store.tables import EXCLUSIONS, MANIFEST, Rule, Table
 
 if TYPE_CHECKING:
-    import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -166,7 +164,8 @@ class Draft:
             return
         paths = file_names(self._files)
         counts = ", ".join(f"count(*) FILTER (WHERE {rule.broken_when})" for rule in self.table.rules)
-        found = _memory().execute(f"SELECT {counts} FROM read_parquet(?)", [paths]).fetchall()[0]
+        with asking() as memory:
+            found = memory.execute(f"SELECT {counts} FROM read_parquet(?)", [paths]).fetchall()[0]
         for rule, n in zip(self.table.rules, found, strict=True):
             if n:
                 raise self._broken(
@@ -176,7 +175,8 @@ class Draft:
     def _example(self, rule: Rule) -> str:
         keys = ", ".join(self.table.key)
         query = f"SELECT {keys} FROM read_parquet(?) WHERE {rule.broken_when} LIMIT 1"
-        example = _memory().execute(query, [file_names(self._files)]).fetchall()[0]
+        with asking() as memory:
+            example = memory.execute(query, [file_names(self._files)]).fetchall()[0]
         return ", ".join(f"{key} {value}" for key, value in zip(self.table.key, example, strict=True))
 
     def _write_exclusions(self, exclusions: Iterable[Exclusion]) -> Path:
@@ -211,12 +211,6 @@ class Draft:
 
     def _broken(self, what: str) -> ContractError:
         return ContractError(f"table {self.table.name!r}, partition {self.partition}: {what}. Nothing was written.")
-
-
-@cache
-def _memory() -> "duckdb.DuckDBPyConnection":
-    """Return one connection for all drafts, since opening one costs more than checking a partition."""
-    return in_memory(threads=1)
 
 
 def _ascending(keys: "pa.Table") -> "pa.ChunkedArray":

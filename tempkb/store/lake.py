@@ -226,6 +226,16 @@ class Lake:
         self._swap_lock = self.root / ".swap"
         # The version of each pointer when it was last read, and the pointer's bytes.
         self._pointers: dict[tuple[str, str], tuple[bytes, Version]] = {}
+        self._seen: dict[tuple[str, str], tuple[Version | None, Fault | None]] | None = None
+
+    @contextlib.contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Examine each partition once inside the block, which only reads, so that the parts of a screen agree."""
+        self._seen = {}
+        try:
+            yield
+        finally:
+            self._seen = None
 
     def current(self, table: str, partition: str) -> Version | None:
         """Return the current version; None if the partition was never built, was removed, or is damaged."""
@@ -238,6 +248,13 @@ class Lake:
         Compares the pointer's own checksum and the sizes of all files, and reads the notes of damage. A pointer
         that is missing though nobody removed the partition is a fault, too.
         """
+        if self._seen is None:
+            return self._examine(table, partition)
+        if (table, partition) not in self._seen:
+            self._seen[table, partition] = self._examine(table, partition)
+        return self._seen[table, partition]
+
+    def _examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         folder = self._folder(table, partition)
         while True:
             try:

@@ -16,26 +16,20 @@ if TYPE_CHECKING:
 _QUIET = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 
 
-def in_memory(threads: int | None = None) -> "duckdb.DuckDBPyConnection":
-    """Open an in-memory DuckDB, in UTC and without progress bars.
-
-    Args:
-        threads: number of threads; None: DuckDB's default.
-    """
+def in_memory() -> "duckdb.DuckDBPyConnection":
+    """Open an in-memory DuckDB, in UTC and without progress bars."""
     import duckdb
 
     connection = duckdb.connect()
     connection.execute(_QUIET)
-    if threads is not None:
-        connection.execute(f"SET threads = {threads}")
     return connection
 
 
 def asking() -> "duckdb.DuckDBPyConnection":
-    """Open a connection for one or two queries, in a fortieth of the time of `in_memory`.
+    """Open a connection that only reads files, in a fortieth of the time of `in_memory`.
 
-    All of a process share one DuckDB. Temporary views and registered tables belong to one connection; functions and
-    settings would be shared by all, so callers that need those use `in_memory`.
+    All of a process share one DuckDB. Temporary views and registered tables belong to one connection; tables,
+    functions and settings would be shared by all, so callers that need those use `in_memory` or `spilling_to`.
     """
     connection = _shared().cursor()
     connection.execute(_QUIET)

@@ -31,6 +31,8 @@ class Family(Enum):
     """A window of the home, read from a history or derived from such tables."""
     RELEASE = "release"
     """A release of a benchmark."""
+    MODEL = "model"
+    """A language model."""
     SIDE = "side"
     """Written beside each version of any table; never built by itself."""
 

@@ -6,7 +6,7 @@ with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
 Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
-`... commands` only the commands that read.
+`... commands` only the commands that read, `... scoring` only the scorers of models.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
@@ -21,7 +21,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, commands, facts, merging
+from tempkb_tests.bench import chain, cloze, commands, facts, merging, scoring
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -33,6 +33,9 @@ def main() -> None:
         os.environ["BENCH_PEAK"] = str(folder / "peak")
         if "cloze" in sys.argv:
             cloze.measure_all(folder)
+            return
+        if "scoring" in sys.argv:
+            scoring.measure_all()
             return
         if "commands" in sys.argv:
             commands.measure_all(folder)
@@ -67,6 +70,7 @@ def main() -> None:
         facts.measure_all(folder)
         cloze.measure_all(folder)
         commands.measure_all(folder)
+        scoring.measure_all()
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:

@@ -273,3 +273,48 @@ def test_windows_that_fail_for_different_reasons_have_a_line_each(home_folder, c
         "failed: mentions of 2 windows (2021-04-01 to 2021-07-01) was not built: found none",
         "2 failures; 0 of 4 windows are built.",
     ]
+
+
+LEAVING = """
+import atexit, sys, threading, time
+from tempkb.screens.failure import leave
+atexit.register(print, "registered", flush=True)
+threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
+sys.stdout.write("the end of a line that nobody has flushed\\n")
+leave({code!r})
+"""
+
+
+@pytest.mark.parametrize(("code", "found"), [(None, 0), (0, 0), (3, 3), ("a message", 1)])
+def test_a_command_that_leaves_waits_for_threads_and_does_what_is_registered(code, found):
+    done = subprocess.run([sys.executable, "-c", LEAVING.format(code=code)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (found, "")
+    assert done.stdout.splitlines() == ["the end of a line that nobody has flushed", "a thread", "registered"]
+
+
+def test_output_that_is_lost_at_the_very_end_is_no_success():
+    code = "import sys; from tempkb.screens.failure import leave; sys.stdout.write('a line'); leave(0)"
+    with Path("/dev/full").open("wb") as full:
+        buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, env=buffered)
+    assert (done.returncode, done.stderr) == (120, b""), "Python's own code for it"
+
+
+CYCLE = """
+import duckdb
+from tempkb.cli import run
+
+def length(text: str) -> int:
+    return len(text)
+
+kept = duckdb.connect()
+kept.create_function("length_of", length)
+"""
+
+
+def test_what_libraries_hold_of_one_another_at_the_end_is_not_complained_about():
+    """DuckDB complains if an object of its own outlives it, such as a connection with a function of ours."""
+    plain = subprocess.run([sys.executable, "-c", CYCLE], capture_output=True, text=True, timeout=60)
+    assert "leaked" in plain.stderr, "the complaint that a plain end brings"
+    ours = subprocess.run([sys.executable, "-c", f"{CYCLE}run()", "--version"], capture_output=True, text=True)
+    assert (ours.returncode, ours.stderr) == (0, "")

@@ -169,3 +169,14 @@ def test_since_goes_by_the_copy_of_a_lost_pointer(store):
     pointer(store).unlink()
     assert len(verify_lake(store.lake, ["towns"], date(2000, 1, 1)).faults) == 1
     assert verify_lake(store.lake, ["towns"], date(2100, 1, 1)).faults == []
+
+
+def test_one_look_shows_a_partition_as_it_was_at_the_first_and_the_next_sees_what_came_since(home_folder):
+    store = again()
+    write(store, people=1)
+    with store.lake.one_look():
+        seen = store.lake.current("towns", "north")
+        write(again(), people=2)
+        assert store.lake.current("towns", "north") == seen
+        assert store.lake.versions("towns") == [seen]
+    assert store.lake.current("towns", "north") == again().lake.current("towns", "north") != seen

@@ -20,7 +20,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.errors import ContractError, SettingsError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -91,7 +91,7 @@ def count_tokens(store: Store, release: Release, tokenizer: Path) -> Version:
     if not read.get_vocab_size():
         raise SettingsError(f"tokenizer {tokenizer}: its vocabulary is empty; expected a tokenizer.json with tokens")
     name = tokenizer.stem if tokenizer.stem != "tokenizer" else tokenizer.resolve().parent.name
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "spells", spells.paths())
         answers = connection.execute(
             "SELECT object_id, any_value(object_label), any_value(dump_id) FROM spells GROUP BY ALL ORDER BY object_id"

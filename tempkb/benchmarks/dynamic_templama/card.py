@@ -3,7 +3,7 @@
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.register import partitions_of_release
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 
 _CHANGES = """
@@ -32,7 +32,7 @@ def changes_in_words(store: Store, release: Release) -> str:
     partitions = partitions_of_release(store.lake, DYNAMIC_TEMPLAMA_CHANGES, release.name)
     if not partitions:
         return ""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "changes", store.lake.files(DYNAMIC_TEMPLAMA_CHANGES.name, partitions))
         counted = connection.execute(
             "SELECT change, coalesce(role, ''), count(*) FROM changes GROUP BY ALL ORDER BY ALL"

@@ -45,7 +45,7 @@ from tempkb.benchmarks.methods import (
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.store.glance import glance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 
 _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
@@ -86,7 +86,7 @@ def _shows_of_changes(store: Store, release: Release, versions: Versions) -> Sho
 
 def _counts(versions: Sequence[Version], dates: Sequence[str]) -> tuple[list[str], dict[str, list[int]]]:
     """The windows with changes, and the number of answers in each, by change."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
         counted = connection.execute(
             f"""
@@ -102,7 +102,7 @@ def _counts(versions: Sequence[Version], dates: Sequence[str]) -> tuple[list[str
 
 def _sample(store: Store, release: str, versions: Sequence[Version]) -> pa.Table:
     """Ten changes, with names."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "changes", [path for one in versions for path in one.paths()])
         view_files(connection, "spells", store.lake.files(FACT_SPELLS.name, [release]))
         view_files(connection, "subjects", store.lake.files(FACT_SUBJECTS.name, [release]))

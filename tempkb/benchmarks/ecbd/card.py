@@ -5,7 +5,7 @@ from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES, TABLES
 from tempkb.benchmarks.ecbd.views import CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
 from tempkb.store.materialise import markdown
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
@@ -47,7 +47,7 @@ revision of every sentence are given, so that its authors can be found. Dates, c
 def card_of(store: Store, release: Release) -> Card:
     """Return the card of a release that is built."""
     (row,) = plain_rows(store.read(ECBD_RELEASES.name, release=release.name))
-    with in_memory() as connection:
+    with asking() as connection:
         for table in TABLES:
             view_files(connection, table.name, store.lake.files(table.name, [release.name]))
         n_items, n_entities, n_popular = connection.execute(

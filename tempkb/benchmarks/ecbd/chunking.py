@@ -7,7 +7,9 @@ adjectives. A warning, a column and a check report that it was used.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from tempkb.benchmarks.ecbd.cutting import Token, is_cut
@@ -108,14 +110,15 @@ def load_pipeline(model: str, language: str) -> Any:
     Raises:
         SettingsError: it has no parser, or is for a language without rules for noun phrases.
     """
+    absent = f"the spaCy model {model!r} is not installed; install it with: python -m spacy download {model}"
+    if not _may_be_there(model):
+        raise _MissingModelError(absent)
     import spacy
 
     try:
         pipeline = spacy.load(model, exclude=["ner", "lemmatizer", "textcat"])
     except OSError:
-        raise _MissingModelError(
-            f"the spaCy model {model!r} is not installed; install it with: python -m spacy download {model}"
-        ) from None
+        raise _MissingModelError(absent) from None
     if "parser" not in pipeline.pipe_names or pipeline.vocab.get_noun_chunks is None:
         raise SettingsError(
             f"spacy_model {model!r}: has no parser (its parts: {', '.join(pipeline.pipe_names) or 'none'}) or no "
@@ -124,6 +127,17 @@ def load_pipeline(model: str, language: str) -> Any:
     if pipeline.lang != language:
         raise _OtherLanguageError(f"spacy_model {model!r}: reads {pipeline.lang!r}, and the wiki is in {language!r}")
     return pipeline
+
+
+def _may_be_there(model: str) -> bool:
+    """Is there a package, folder or blank pipeline of that name? Importing spaCy, and torch with it, takes seconds."""
+    if model.startswith("blank:") or Path(model).exists():
+        return True
+    try:
+        distribution(model)
+    except (PackageNotFoundError, ValueError):
+        return False
+    return True
 
 
 def spacy_splitter(model: str, language: str) -> Splitter:

@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.spans import NP, RANDOM
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TABLES
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
@@ -37,7 +37,7 @@ def write_files(store: Store, release: Release, out: ExportFolder, _options: Map
 
 def _years(items: Version) -> list[str]:
     """The years of origin, and `popular` if there are popular entities."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "items", items.paths())
         return [
             year for (year,) in connection.execute(f"SELECT DISTINCT {_YEAR} AS y FROM items ORDER BY y").fetchall()
@@ -49,7 +49,7 @@ _YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPUL
 
 def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) -> Iterator[Row]:
     """Items with the number of their sentence within the entity, and of their span within sentence and kind."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "items", built[ECBD_CLOZE.name].paths())
         view_files(connection, "entities", built[ECBD_ENTITIES.name].paths())
         reader = connection.sql(

@@ -34,7 +34,7 @@ from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.glance import glance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
@@ -91,7 +91,7 @@ def _chunker(version: Version) -> str:
 
 def _items(version: Version) -> pa.Table:
     """Ten items for the UI."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "items", version.paths())
         return connection.sql(
             """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.plots import plot_bars
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 
 _NO_ORIGIN = "popular"
 
@@ -46,7 +46,7 @@ def items_by_window(items: Version) -> tuple[list[str], dict[str, list[int]]]:
 
 
 def _counts(version: Version, query: str) -> dict[tuple[str, str], int]:
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "counted", version.paths())
         return {(place, what): n for place, what, n in connection.execute(query).fetchall()}
 

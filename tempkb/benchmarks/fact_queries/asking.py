@@ -7,12 +7,12 @@ from tempkb.benchmarks.methods import Picture, Rows, Shown
 from tempkb.benchmarks.plots import plot_lines
 from tempkb.store.glance import glance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 
 
 def shown_of_queries(versions: Sequence[Version]) -> dict[str, Shown]:
     """Return the metadata of a release's queries: counts by relation and window, and ten queries."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "queries", [path for one in versions for path in one.paths()])
         counted = connection.execute(
             "SELECT relation, date, count(*) FROM queries WHERE template_no = 1 GROUP BY ALL ORDER BY ALL"

@@ -6,7 +6,7 @@ from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.register import partitions_of_release
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -57,7 +57,7 @@ def card_of(
     def card(store: Store, release: Release) -> Card:
         (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
         partitions = partitions_of_release(store.lake, queries, release.name)
-        with in_memory() as connection:
+        with asking() as connection:
             view_files(connection, "queries", store.lake.files(queries.name, partitions))
             counted = connection.execute(
                 "SELECT relation, count(DISTINCT subject_id), count(*) FROM queries GROUP BY relation ORDER BY relation"

@@ -10,7 +10,7 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.errors import ContractError
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, view_files
+from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -36,7 +36,7 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
 
 def _query_rows(store: Store, release: Release, queries: Sequence[Version], split: str) -> Iterator[dict[str, Any]]:
     """The rows of a split by relation, subject and date; for TempLAMA with the `most_*` fields."""
-    with in_memory() as connection:
+    with asking() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
         popular: dict[str, int] = {}
         if release.benchmark == TEMPLAMA:

@@ -39,7 +39,7 @@ from tempkb.mentions.tables import MENTION_PRIORS, MENTIONS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import in_memory, spilling_to
+from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import read_parquet
 from tempkb.store.quoting import file_names, literal
 from tempkb.store.store import Store
@@ -383,7 +383,7 @@ class _Builder:
     def _redirects(self, cuts: Sequence[date]) -> list[int]:
         """The pages that were redirects at any of the cuts; the paper's code drops them at all cuts."""
         files = [path for cut in cuts for path in self._need(STABLE_SNAPSHOTS, cut).paths()]
-        with in_memory() as connection:
+        with asking() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT page_id FROM read_parquet($files) WHERE redirect_title IS NOT NULL ORDER BY page_id",
                 {"files": file_names(files)},
@@ -469,7 +469,7 @@ def _batches(rows: Iterator[dict[str, object]], table: Table) -> Iterator[pa.Tab
 
 
 def _dump_ids(snapshots: Sequence[Version]) -> list[str]:
-    with in_memory() as connection:
+    with asking() as connection:
         files = file_names(path for one in snapshots for path in one.paths())
         query = "SELECT DISTINCT dump_id FROM read_parquet($files) ORDER BY dump_id"
         return [dump for (dump,) in connection.execute(query, {"files": files}).fetchall()]

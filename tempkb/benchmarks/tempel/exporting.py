@@ -14,7 +14,7 @@ from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import SettingsError, SourceError
 from tempkb.mentions.building import require_all_texts
 from tempkb.mentions.tables import PAGE_TEXTS
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 
@@ -78,7 +78,7 @@ def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[
 def _mentions(store: Store, release: str, cut: date, subset: str, pieces: Pieces | None) -> Iterator[dict[str, Any]]:
     """Rows of a cut and subset in the released field names."""
     files = file_names(store.lake.files(TEMPEL_MENTIONS.name, [partition_of(release, cut)]))
-    with in_memory() as connection:
+    with asking() as connection:
         query = """
             SELECT * EXCLUDE (release, cut, wiki, dump_id), wiki, dump_id FROM read_parquet($files)
             WHERE subset = $subset ORDER BY target_page_id, anchor_page_id, start_char
@@ -105,7 +105,7 @@ def _entities(store: Store, release: str, cut: date) -> Iterator[dict[str, Any]]
     """The candidates of a cut with their complete texts."""
     files = file_names(store.lake.files(TEMPEL_ENTITIES.name, [partition_of(release, cut)]))
     texts = file_names(store.lake.files(PAGE_TEXTS.name))
-    with in_memory() as connection:
+    with asking() as connection:
         query = """
             SELECT e.page_id AS target_page_id, e.entity_id AS target_qid, replace(e.title, ' ', '_') AS target_title,
                    e.revision_id AS target_revision_id, e.revision_timestamp AS target_revision_date,

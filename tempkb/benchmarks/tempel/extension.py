@@ -16,7 +16,7 @@ from tempkb.benchmarks.tempel.planning import Plan, Split, Surface, count_usable
 from tempkb.benchmarks.tempel.quotas import equalise, fill_to
 from tempkb.benchmarks.tempel.surfaces import nearby_subsets
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
-from tempkb.store.memory import in_memory
+from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names, literal
 
 
@@ -115,7 +115,7 @@ def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str
     ]
     columns = list(zip(*quotas, strict=True)) or [(), (), ()]
     kinds = {"target_page_id": pa.int64(), "subset": pa.string(), "n": pa.int64()}
-    with in_memory() as connection:
+    with asking() as connection:
         arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
         connection.register("quota", pa.table(dict(zip(kinds, arrays, strict=True))))
         rows = connection.sql(
@@ -134,7 +134,7 @@ def balanced_mentions(files: Sequence[Path], plan: Plan, cut: date, release: str
 
 def renamed(files: Sequence[Path], release: str) -> pa.Table:
     """Return the candidates of a release at a cut under another release's name."""
-    with in_memory() as connection:
+    with asking() as connection:
         query = f"SELECT * REPLACE ({literal(release)} AS release) FROM read_parquet($files) ORDER BY page_id"
         return connection.sql(query, params={"files": file_names(files)}).to_arrow_table()
 

@@ -1,0 +1,100 @@
+"""The commands of `tempkb model`: add, list, show and remove language models. All else is imported by each command."""
+
+import click
+
+
+@click.group()
+def model() -> None:
+    """Add, list, show and remove language models; a model's name is bound to its files for good."""
+
+
+@model.command()
+@click.argument("name", default="")
+@click.argument("checkpoint", default="")
+@click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    metavar="NAME",
+    help="Add the models of a paper: timelms, ecbd or cbqa. May be repeated.",
+)
+@click.option("--revision", default="", help="Branch, tag or commit on the hub; by default its main branch.")
+@click.option(
+    "--family", default="", metavar="FAMILY", help="masked, seq2seq or causal; by default what the architecture says."
+)
+@click.option(
+    "--knows-until",
+    default="",
+    metavar="DATE[..DATE]",
+    help="Day before which its training texts reach; with two days, certainly and possibly.",
+)
+def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, family: str, knows_until: str) -> None:
+    """Add the model NAME from CHECKPOINT, a folder or an id of the Hugging Face hub.
+
+    Without CHECKPOINT it is the one that tempkb.toml of the home has in [models.NAME],
+    and without NAME all models there. Files on the hub are fetched unless they are in
+    the cache. Code of a checkpoint is never run. A checkpoint that cannot be used is
+    listed with the reason; adding it again tries again.
+
+    \b
+    Examples:
+      tempkb model add t5-large google-t5/t5-large --knows-until 2019-04-01..2019-05-01
+      tempkb model add mine ./checkpoints/mine --family masked
+      tempkb model add --preset timelms
+    """
+    typed = {"checkpoint": checkpoint, "revision": revision, "family": family, "knows_until": knows_until}
+    words = {key: word for key, word in typed.items() if word}
+    if presets and (name or words):
+        raise click.UsageError("--preset names all that is to be added; leave out the name and the other options")
+    if words and not name:
+        raise click.UsageError("options are for one model; give its name")
+    from tempkb.model_runs import add
+    from tempkb.models.requests import preset, requested
+    from tempkb.screens.failure import fail_all, warn
+    from tempkb.screens.models import print_models
+    from tempkb.settings import load_home
+
+    wanted = preset(presets) if presets else requested(load_home(), name, words)
+    summary = add(wanted)
+    for note in summary.notes:
+        warn(note)
+    print_models(wanted)
+    if summary.failures:
+        fail_all(summary.failures)
+
+
+@model.command("list")
+def list_models() -> None:
+    """List the models of the home."""
+    from tempkb.screens.models import print_models
+
+    print_models()
+
+
+@model.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show all that is known about the model NAME.
+
+    \b
+    Example:
+      tempkb model show t5-large
+    """
+    from tempkb.screens.models import print_model
+
+    print_model(name)
+
+
+@model.command()
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+def rm(name: str, yes: bool) -> None:
+    """Remove the model NAME from the home; its checkpoint stays where it is.
+
+    \b
+    Example:
+      tempkb model rm t5-large --yes
+    """
+    from tempkb.screens.removal import remove_what
+
+    remove_what(model=name, force=False, ask=not yes)

@@ -1,0 +1,123 @@
+"""Adding models: a checkpoint is read once, and its row binds the model's name to the digests of its files."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.errors import ModelError, SettingsError
+from tempkb.models.known import known_model
+from tempkb.models.requests import ModelRequest
+from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST
+
+Row = dict[str, Any]
+_SHOWN = 12  # characters of a digest in a message
+
+
+def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -> tuple[Version, ModelError | None]:
+    """Read a checkpoint and write its model's row; a model that is there already is only compared.
+
+    Args:
+        store: where the row goes.
+        request: what is to be added.
+        log: takes a sentence about what was done.
+
+    Returns:
+        the partition; and what is wrong with the checkpoint, which the row then gives as its reason.
+
+    Raises:
+        ModelError: the model was added before, and the checkpoint that is named now cannot be read.
+        SettingsError: the name is bound to other files.
+    """
+    held = known_model(store.lake, request.name)
+    if held is not None and held["status"] == READY:
+        return _compare(store, request, held, log), None
+    row, made_with, refused = _read(request)
+    with store.lake.partition_lock(MODELS.name, request.name):
+        now = known_model(store.lake, request.name)
+        if now is not None and now["status"] == READY:
+            # Another process has added it while this one was reading.
+            return _compare(store, request, now, log), None
+        return _write(store, row, made_with, log), refused
+
+
+def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str], None]) -> Version:
+    """Compare a checkpoint with the model that has its name, and note where it is now and what it knows."""
+    from tempkb.models.checkpoints import read_digests
+
+    found = read_digests(request.checkpoint, request.revision, may_fetch=True)
+    differing = [name for name in DIGESTS if held[name] != getattr(found, name)]
+    if request.family not in (None, held["family"]):
+        raise _bound(request, [f"family {held['family']}, found {request.family}"])
+    if differing:
+        raise _bound(
+            request, [f"{name} {_short(held[name])}, found {_short(getattr(found, name))}" for name in differing]
+        )
+    row = {**held, "checkpoint": request.checkpoint, "hub_revision": found.hub_revision}
+    if request.knows_certainly_until is not None:
+        row["knows_certainly_until"] = request.knows_certainly_until
+        row["knows_possibly_until"] = request.knows_possibly_until
+    current = store.lake.current(MODELS.name, request.name)
+    sides = current.side_rows(MANIFEST.name) if current is not None else []
+    made_with = json.loads(sides[0]["settings"]) if sides else {}
+    return _write(store, row, made_with | {"checkpoint": request.checkpoint}, log)
+
+
+def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | None]:
+    """The row of a model that was not added before, what it was made with, and what is wrong with its checkpoint."""
+    # Torch and transformers take seconds to import, which runs that add no model do without.
+    import torch
+    import transformers
+
+    from tempkb.models.checkpoints import read_checkpoint
+
+    row: Row = dict.fromkeys(MODELS.column_names()) | {
+        "model": request.name,
+        "checkpoint": request.checkpoint,
+        "family": request.family,
+        "knows_certainly_until": request.knows_certainly_until,
+        "knows_possibly_until": request.knows_possibly_until,
+    }
+    made_with: Row = {"torch": torch.__version__, "transformers": transformers.__version__}
+    try:
+        found = read_checkpoint(request.checkpoint, request.revision, request.family, may_fetch=True)
+    except ModelError as error:
+        return row | {"status": NOT_LOADED, "reason": str(error)}, made_with, error
+    known = {name: getattr(found, name) for name in (*DIGESTS, "hub_revision")}
+    row |= known | {
+        "family": found.family,
+        "n_parameters": found.n_parameters,
+        "context_tokens": found.context_tokens,
+        "status": READY,
+    }
+    about = {"architecture": found.architecture, "weights_format": found.weights_format}
+    return row, made_with | about | {"checkpoint": request.checkpoint}, None
+
+
+def _write(store: Store, row: Row, made_with: Mapping[str, Any], log: Callable[[str], None]) -> Version:
+    """Write a row, unless it is there already."""
+    name = row["model"]
+    current = store.lake.current(MODELS.name, name)
+    if current is not None and known_model(store.lake, name) == row:
+        log(f"Model {name} is there already, with the same files; nothing to do.")
+        return current
+    inputs = {column.removesuffix("_sha256"): row[column] for column in DIGESTS if row[column] is not None}
+    rows = [pa.Table.from_pylist([row], MODELS.schema)]
+    return store.write(MODELS, name, rows, Provenance(inputs, made_with))
+
+
+def _bound(request: ModelRequest, found: list[str]) -> SettingsError:
+    return SettingsError(
+        f"model {request.name!r}: expected the files to which the name is bound ({'; '.join(found)} in "
+        f"{request.checkpoint}). A name keeps its files for good, because scores refer to it. Add these files under "
+        f"another name, or remove the model first: tempkb model rm {request.name}"
+    )
+
+
+def _short(digest: str | None) -> str:
+    return digest[:_SHOWN] if digest else "none"

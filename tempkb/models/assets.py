@@ -1,0 +1,56 @@
+"""The asset that writes the table of models, one model a run."""
+
+import dagster as dg
+
+from tempkb.errors import ModelError, SettingsError
+from tempkb.models.adding import add_model
+from tempkb.models.known import known_model
+from tempkb.models.requests import Words, lines_of, request_of
+from tempkb.store.assets import sample_of
+from tempkb.store.materialise import facts_of
+from tempkb.store.store import Store
+from tempkb.values import MODEL_LINES
+
+
+@dg.asset(
+    config_schema={
+        name: dg.Field(str, is_required=False, default_value="", description=meaning)
+        for name, meaning in MODEL_LINES.items()
+    }
+)
+def models(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """Language models, each bound for good to the digests of its files.
+
+    A run for a new partition names the checkpoint in its configuration, unless `tempkb.toml` of the home has lines for
+    it. A run for a model that is there compares its files with their digests. A checkpoint that cannot be used leaves a
+    row with the reason, and the run fails.
+
+    One row per model; key `model`.
+    """
+    name = context.partition_key
+    options = context.op_execution_context.op_config
+    typed = {key: str(value) for key, value in options.items() if value}
+    try:
+        version, refused = add_model(store, request_of(name, _words(store, name, typed)), context.log.info)
+        publication = store.publish()
+        if refused is not None:
+            raise refused
+    except ModelError as error:
+        raise ModelError(f"model {name!r}: {error}") from None
+    return dg.MaterializeResult(metadata={**facts_of(version, publication), "sample": sample_of(version)})
+
+
+def _words(store: Store, name: str, typed: Words) -> Words:
+    """What a run asks for: as its configuration says, else as `tempkb.toml` or the model's row has it."""
+    if "checkpoint" in typed:
+        return typed
+    row, lines = known_model(store.lake, name), lines_of(store.home)
+    if name in lines:
+        return {**lines[name], **typed}
+    if row is None:
+        raise SettingsError(
+            f"model {name!r}: found no checkpoint in the run's configuration, and no lines [models.{name}] in "
+            "tempkb.toml of the home; expected a folder or an id of the Hugging Face hub as checkpoint"
+        )
+    before = {"checkpoint": row["checkpoint"], "revision": row["hub_revision"], "family": row["family"]}
+    return {**{key: value for key, value in before.items() if value}, **typed}

@@ -1,0 +1,45 @@
+"""What the table of models promises: that a name still means the files that were added under it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tempkb.errors import ModelError
+from tempkb.models.known import known_models
+from tempkb.models.tables import DIGESTS, MODELS, READY
+from tempkb.store.promises import Promise, Subject
+from tempkb.store.store import Store
+
+
+def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
+    """Models whose files are not those that were added, with what was found; None if no model is ready."""
+    ready = [
+        row
+        for row in known_models(store.lake)
+        if row["status"] == READY and (subject.partitions is None or row["model"] in subject.partitions)
+    ]
+    return [(row["model"], found) for row in ready for found in _differences(row)] if ready else None
+
+
+def _differences(row: dict[str, Any]) -> Iterator[str]:
+    from tempkb.models.checkpoints import read_digests
+
+    try:
+        found = read_digests(row["checkpoint"], row["hub_revision"])
+    except ModelError as error:
+        yield str(error)
+        return
+    for name in DIGESTS:
+        if row[name] != getattr(found, name):
+            yield f"{name} is {getattr(found, name)}, expected {row[name]}"
+
+
+PROMISES = (
+    Promise(
+        "files_are_those_that_were_added",
+        "The files of a model that is ready have the digests to which its name is bound.",
+        MODELS,
+        tables={"models": MODELS},
+        finds=_changed,
+        shown=lambda row: f"{row[0]}: {row[1]}",
+    ),
+)

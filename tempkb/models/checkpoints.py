@@ -1,0 +1,445 @@
+"""Reads checkpoints: what they are, by which digests they are known, and whether they are models that can be scored.
+
+A checkpoint is a folder or an id of the Hugging Face hub. Nothing of it is ever run as code: models and tokenizers are
+those of transformers, and weights are safetensors, or PyTorch files read as plain tensors.
+"""
+
+import hashlib
+import importlib.util
+import json
+import pickle
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import transformers
+from huggingface_hub import HfApi, constants, snapshot_download
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+)
+from safetensors import SafetensorError, safe_open
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+from tempkb.errors import ModelError
+from tempkb.models.families import Family
+from tempkb.models.loading import Dtype, LoadedModel, loaded
+from tempkb.models.scoring import TEMPLATES, planner_of
+
+WeightsFormat = Literal["safetensors", "bin"]
+
+# Classes of transformers that make models of a family, by the type that a config names, and those classes' door. Of
+# models that could be of two families (BART also fills masks), the first is meant.
+_FAMILIES: dict[Family, tuple[Any, Any]] = {
+    "seq2seq": (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForSeq2SeqLM),
+    "masked": (modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, transformers.AutoModelForMaskedLM),
+    "causal": (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForCausalLM),
+}
+# Names that older checkpoints give their architecture.
+_OLD_ARCHITECTURES: dict[str, Family] = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
+
+_WEIGHTS: dict[WeightsFormat, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
+_TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
+# Each of these sets of files is a vocabulary. Without any, transformers would make an empty tokenizer, and say nothing.
+_VOCABULARIES = (
+    ("tokenizer.json",),
+    ("vocab.json", "merges.txt"),
+    ("vocab.txt",),
+    ("spiece.model",),
+    ("sentencepiece.bpe.model",),
+    ("tokenizer.model",),
+)
+# The hub's client passes on errors of its HTTP library: httpx, or in later versions httpx2.
+_TRANSPORT_ERRORS = tuple(
+    importlib.import_module(library).HTTPError for library in ("httpx", "httpx2") if importlib.util.find_spec(library)
+)
+_UNLIMITED = 1_000_000_000  # tokenizers without a limit say a number of thirty digits
+
+
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """The files of a checkpoint.
+
+    Attributes:
+        name: the folder or hub id that was asked for.
+        folder: where its files are.
+        hub_revision: the commit on the hub; None for a folder.
+        weights_format: `safetensors`, or `bin` for PyTorch's own format.
+        weights_sha256: digest of the file with the weights; of several, that of their names and digests.
+        config_sha256: digest of config.json.
+        tokenizer_sha256: that of the names and digests of the tokenizer's files.
+        chat_template_sha256: digest of the chat template; None if it has none.
+    """
+
+    name: str
+    folder: Path
+    hub_revision: str | None
+    weights_format: WeightsFormat
+    weights_sha256: str
+    config_sha256: str
+    tokenizer_sha256: str
+    chat_template_sha256: str | None
+
+
+@dataclass(frozen=True)
+class Checkpoint(CheckpointFiles):
+    """A checkpoint that was read and loaded once.
+
+    Attributes:
+        family: what kind of model it is.
+        architecture: the class of transformers that it becomes.
+        n_parameters: how many numbers it has, those that are used twice counted once.
+        context_tokens: how many tokens it reads, special ones included; None if nothing limits them.
+    """
+
+    family: Family
+    architecture: str
+    n_parameters: int
+    context_tokens: int | None
+
+
+def read_checkpoint(
+    name: str, revision: str | None = None, family: Family | None = None, may_fetch: bool = False
+) -> Checkpoint:
+    """Load a checkpoint once, to see that it can be, and return what is to be known about it.
+
+    Args:
+        name: a folder, or an id of the hub such as `google-t5/t5-large`.
+        revision: branch, tag or commit on the hub; its main branch by default.
+        family: what kind of model it has to be; by default what its architecture says.
+        may_fetch: whether files may be fetched from the hub; otherwise they must be in this machine's cache.
+
+    Raises:
+        ModelError: it is not there, or is not a model that can be scored, for the reason in the message.
+    """
+    folder, commit = _find(name, revision, may_fetch)
+    config, found = _config(name, folder, family)
+    tokenizer = _tokenizer(name, folder)
+    files, weights_format = _weight_files(name, folder)
+    for file in files:
+        _check_weights(name, file, weights_format)
+    module = _module(name, folder, config, found, weights_format)
+    _check_vocabulary(name, module, tokenizer)
+    context_tokens = _context_tokens(config, module, tokenizer)
+    planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
+    return Checkpoint(
+        **vars(_described(name, folder, commit, tokenizer)),
+        family=found,
+        architecture=type(module).__name__,
+        n_parameters=sum(weights.numel() for weights in module.parameters()),
+        context_tokens=context_tokens,
+    )
+
+
+def read_digests(name: str, revision: str | None = None, may_fetch: bool = False) -> CheckpointFiles:
+    """Return the digests of a checkpoint's files without loading its weights.
+
+    The arguments are those of `read_checkpoint`.
+
+    Raises:
+        ModelError: it is not there, or lacks files.
+    """
+    folder, commit = _find(name, revision, may_fetch)
+    _raw_config(name, folder)
+    return _described(name, folder, commit, _tokenizer(name, folder))
+
+
+def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
+    files, weights_format = _weight_files(name, folder)
+    template = tokenizer.chat_template
+    return CheckpointFiles(
+        name,
+        folder,
+        commit,
+        weights_format,
+        _digest(files[0]) if len(files) == 1 else _digest_of_all(files),
+        _digest(folder / "config.json"),
+        _digest_of_all(folder / file for file in _TOKENIZER_FILES if (folder / file).is_file()),
+        hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None,
+    )
+
+
+def load(checkpoint: Checkpoint, device: str = "cpu", dtype: Dtype = "float32") -> LoadedModel:
+    """Load a checkpoint, ready to be asked.
+
+    Raises:
+        ModelError: its files are not as they were when it was read, so that it cannot be loaded any more.
+    """
+    config, _ = _config(checkpoint.name, checkpoint.folder, checkpoint.family)
+    module = _module(checkpoint.name, checkpoint.folder, config, checkpoint.family, checkpoint.weights_format)
+    tokenizer = _tokenizer(checkpoint.name, checkpoint.folder)
+    return loaded(checkpoint.family, module, tokenizer, device, dtype, checkpoint.context_tokens)
+
+
+def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str | None]:
+    """The folder of a checkpoint, and its commit on the hub."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise ModelError(f"{name} is a folder, which has no revision {revision!r}. Leave the revision out.")
+        return folder, None
+    try:
+        found = Path(_snapshot(name, revision, may_fetch))
+    except HFValidationError as error:
+        raise ModelError(
+            f"{name!r} is neither a folder of this machine nor an id of the hub; expected one of them, such as "
+            "google-t5/t5-large."
+        ) from error
+    except LocalEntryNotFoundError as error:
+        raise _absent(name, revision, "fetching was not allowed") from error
+    except (HfHubHTTPError, OSError, *_TRANSPORT_ERRORS) as error:
+        raise _absent(name, revision, _first_line(error)) from error
+    return found, found.name
+
+
+def _absent(name: str, revision: str | None, why: str) -> ModelError:
+    """The error for a checkpoint that is not on this machine, and cannot be fetched for a reason."""
+    return ModelError(
+        f"{name!r} is neither a folder of this machine nor in its cache {constants.HF_HUB_CACHE}, and could not be "
+        f"fetched ({why}). What would be fetched: revision {revision or 'main'} of {constants.ENDPOINT}/{name}, its "
+        "config.json, tokenizer files, and weights as safetensors, else as pytorch_model.bin. Check name, revision and "
+        "network; or put these files into a folder, and name that instead."
+    )
+
+
+def _snapshot(name: str, revision: str | None, may_fetch: bool) -> str:
+    """The folder in the cache with the files of a checkpoint, which are fetched if that is allowed."""
+    if may_fetch:
+        try:
+            return _fetched(name, revision)
+        except (OfflineModeIsEnabled, *_TRANSPORT_ERRORS) as error:
+            try:
+                return str(snapshot_download(name, revision=revision, local_files_only=True))
+            except LocalEntryNotFoundError:
+                raise error from None
+    return str(snapshot_download(name, revision=revision, local_files_only=True))
+
+
+def _fetched(name: str, revision: str | None) -> str:
+    names = {one.rfilename for one in HfApi().model_info(name, revision=revision).siblings or ()}
+    has_safe = any(file.endswith(".safetensors") and "/" not in file for file in names)
+    weights = "*.safetensors*" if has_safe else "pytorch_model*.bin*"
+    wanted = ["config.json", *_TOKENIZER_FILES, "chat_template.jinja", "generation_config.json", weights]
+    return str(snapshot_download(name, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*"]))
+
+
+def _raw_config(name: str, folder: Path) -> Any:
+    """What config.json of a checkpoint holds."""
+    file = folder / "config.json"
+    if not file.is_file():
+        raise ModelError(
+            f"{name} has no config.json; expected one in {folder}. Name the folder of a complete checkpoint."
+        )
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except ValueError as error:
+        raise ModelError(f"{file} is not JSON ({error}). Fetch or save the checkpoint again.") from error
+
+
+def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family]:
+    """The config of a checkpoint, and its family."""
+    file, raw = folder / "config.json", _raw_config(name, folder)
+    kind = raw.get("model_type") if isinstance(raw, dict) else None
+    if kind not in CONFIG_MAPPING_NAMES:
+        if isinstance(raw, dict) and raw.get("auto_map"):
+            raise ModelError(
+                f"{name} wants to run code of its own (auto_map in {file}), which is never done. Expected an "
+                f"architecture that transformers {transformers.__version__} has itself; found model_type {kind!r}."
+            )
+        raise ModelError(
+            f"{name} has the unknown architecture {kind!r} (model_type in {file}); expected one that transformers "
+            f"{transformers.__version__} knows. A newer version may know it."
+        )
+    try:
+        with _quiet_transformers():
+            config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}. Found in {file}.") from error
+    return config, _family(name, config, family)
+
+
+def _family(name: str, config: Any, asked: Family | None) -> Family:
+    """The family of a model by its architecture, or the one that was asked for if its architecture leaves it open."""
+    possible = [family for family, (names, _) in _FAMILIES.items() if config.model_type in names]
+    architectures = config.architectures or []
+    told = next(
+        (
+            family
+            for family in possible
+            for architecture in architectures
+            if architecture == _FAMILIES[family][0][config.model_type] or _OLD_ARCHITECTURES.get(architecture) == family
+        ),
+        None,
+    )
+    family = asked or told
+    if family is None or family not in possible or (told is not None and told != family):
+        found = f"found {', '.join(architectures) or 'no architecture'} of type {config.model_type}"
+        if told:
+            wanted = f"which is a {told} model"
+        elif possible:
+            wanted = f"of which {' or '.join(sorted(possible))} models can be made, if the checkpoint has their head"
+        else:
+            wanted = "which is no language model of a known family"
+        raise ModelError(
+            f"{name} is not a model of the family {asked}: {found}, {wanted}. Name its own family."
+            if asked
+            else f"The family of {name} is open: {found}, {wanted}. Name the family ({', '.join(sorted(_FAMILIES))})."
+        )
+    return family
+
+
+def _tokenizer(name: str, folder: Path) -> Any:
+    if not any(all((folder / file).is_file() for file in files) for files in _VOCABULARIES):
+        raise ModelError(
+            f"{name} has no tokenizer; expected {', or '.join(' with '.join(files) for files in _VOCABULARIES)} "
+            f"in {folder}."
+        )
+    try:
+        with _quiet_transformers():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+    # The library tokenizers raises plain Exceptions; whatever is raised here means that there is no tokenizer.
+    except Exception as error:
+        raise ModelError(
+            f"{name} has no fast tokenizer: {_first_line(error)}. Expected a tokenizer.json in {folder}, or files that "
+            "transformers can turn into one."
+        ) from error
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"{name} has no fast tokenizer: found {type(tokenizer).__name__}, which does not say which characters a "
+            f"token stands for. Expected a tokenizer.json in {folder}."
+        )
+    return tokenizer
+
+
+def _weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
+    """The files with the weights, safetensors before PyTorch's own."""
+    for weights_format, whole in _WEIGHTS.items():
+        if (folder / whole).is_file():
+            return [folder / whole], weights_format
+        index = folder / f"{whole}.index.json"
+        if index.is_file():
+            try:
+                parts = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
+            except (ValueError, KeyError, AttributeError) as error:
+                raise ModelError(f"{index} does not say where the weights are. Fetch the checkpoint again.") from error
+            files = [folder / part for part in parts]
+            for file in files:
+                if Path(file.name) != file.relative_to(folder) or not file.is_file():
+                    raise ModelError(f"{name} lacks {file.name}, which {index} names. Fetch the checkpoint again.")
+            return files, weights_format
+    raise ModelError(
+        f"{name} has no weights; expected {' or '.join(_WEIGHTS.values())} (or their parts with an index) in {folder}."
+    )
+
+
+def _check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
+    """See that a file with weights is whole and holds nothing but weights."""
+    try:
+        if weights_format == "safetensors":
+            with safe_open(file, framework="pt") as tensors:
+                tensors.keys()
+        else:
+            torch.load(file, map_location="meta", weights_only=True)
+    except SafetensorError as error:
+        raise ModelError(f"{file} of {name} is cut or damaged: {_first_line(error)}. Fetch it again.") from error
+    except pickle.UnpicklingError as error:
+        raise ModelError(
+            f"{file} of {name} holds more than weights, possibly code, and is not read. Expected nothing but tensors. "
+            "Save the model as safetensors."
+        ) from error
+    except (RuntimeError, EOFError, OSError) as error:
+        raise ModelError(f"{file} of {name} is cut or damaged: {_first_line(error)}. Fetch it again.") from error
+
+
+def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat) -> Any:
+    try:
+        with _quiet_transformers():
+            module, report = _FAMILIES[family][1].from_pretrained(
+                folder,
+                config=config,
+                trust_remote_code=False,
+                local_files_only=True,
+                use_safetensors=weights_format == "safetensors",
+                weights_only=True,
+                output_loading_info=True,
+            )
+    except (RuntimeError, ValueError, KeyError, OSError) as error:
+        raise ModelError(f"The weights of {name} do not fit its config: {_first_line(error)}.") from error
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"{name} lacks {len(missing)} weights of a {family} model of type {config.model_type}, such as "
+            f"{missing[0]}; they would be random numbers. Name a checkpoint that has this head, or its own family."
+        )
+    return module
+
+
+def _check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
+    known = module.get_input_embeddings().weight.shape[0]
+    most = max(tokenizer.get_vocab().values(), default=0)
+    if most >= known:
+        raise ModelError(
+            f"{name} knows {known} tokens, but its tokenizer gives numbers up to {most}; expected the tokenizer that "
+            "the model was trained with. Fetch the checkpoint again."
+        )
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Within this block transformers says nothing: what matters of it becomes an error of ours."""
+    logging = transformers.utils.logging
+    verbosity, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if has_bars:
+            logging.enable_progress_bar()
+
+
+def _context_tokens(config: Any, module: Any, tokenizer: Any) -> int | None:
+    """How many tokens a model reads: by its positions, and by its tokenizer."""
+    most = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    for name, part in module.named_modules():
+        is_counted_from_padding = isinstance(part, torch.nn.Embedding) and part.padding_idx is not None
+        if name.endswith("position_embeddings") and is_counted_from_padding and most is not None:
+            most -= part.padding_idx + 1  # RoBERTa's first position comes after that of padding
+            break
+    limits = [limit for limit in (most, tokenizer.model_max_length) if limit is not None and limit < _UNLIMITED]
+    return min(limits, default=None)
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _digest_of_all(files: Iterable[Path]) -> str:
+    """Digest of files by their names and digests."""
+    lines = "".join(f"{file.name} {_digest(file)}\n" for file in sorted(files))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

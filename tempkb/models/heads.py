@@ -1,0 +1,62 @@
+"""The vocabulary head of a model, at chosen positions only, and log-probabilities from what it gives."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from tempkb.models.loading import LoadedModel
+
+_LINES_AT_ONCE = 256  # distributions over the vocabulary that are normalised at once, which bounds the memory
+
+
+@contextmanager
+def only_at(model: LoadedModel, rows: torch.Tensor, positions: torch.Tensor) -> Iterator[None]:
+    """Within this block the model's head sees only the given positions of the given rows, one line each.
+
+    A head works on each position by itself, and is often dearer than the rest of the model. Its input is cut down on
+    the way there, so that whatever an architecture does between its last layer and its logits stays as it is: T5's
+    scaling with tied embeddings, BART's bias, caps on logits.
+    """
+
+    def choose(module: Any, arguments: Any, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return (output[0][rows, positions][None], *output[1:])
+        name = next(iter(output))
+        output[name] = output[name][rows, positions][None]
+        return output
+
+    stack = model.module.get_decoder() if model.family == "seq2seq" else model.module.base_model
+    handle = stack.register_forward_hook(choose)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def log_probs(
+    logits: torch.Tensor, lines: torch.Tensor, targets: torch.Tensor, has_ranks: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the natural logarithm of each target's probability, and its rank (0 if not asked for).
+
+    Args:
+        logits: one line of the vocabulary's size a position that was read.
+        lines: of each target, its line, ascending.
+        targets: tokens.
+        has_ranks: whether ranks are wanted: 1 + how many tokens are likelier.
+    """
+    found = torch.empty(len(lines), dtype=torch.float64)
+    ranks = torch.zeros(len(lines), dtype=torch.int64)
+    for start in range(0, len(logits), _LINES_AT_ONCE):
+        here = ((lines >= start) & (lines < start + _LINES_AT_ONCE)).nonzero().flatten()
+        part = logits[start : start + _LINES_AT_ONCE]
+        part = part.float() if part.dtype in (torch.bfloat16, torch.float16) else part
+        part = part.log_softmax(-1)
+        at, wanted = lines[here] - start, targets[here]
+        values = part[at, wanted]
+        found[here.cpu()] = values.to(device="cpu", dtype=torch.float64)
+        if has_ranks:
+            ranks[here.cpu()] = 1 + (part[at] > values[:, None]).sum(-1).cpu()
+    return found.numpy(), ranks.numpy()

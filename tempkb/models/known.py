@@ -1,0 +1,24 @@
+"""The models that a home knows, read from the lake without Arrow, which commands that only read do without."""
+
+from typing import Any
+
+from tempkb.models.tables import MODELS
+from tempkb.store.lake import Lake
+from tempkb.store.memory import asking
+from tempkb.store.quoting import identifier, parquet
+
+
+def known_models(lake: Lake) -> list[dict[str, Any]]:
+    """Return the rows of `models`, sorted by name."""
+    files = lake.files(MODELS.name)
+    if not files:
+        return []
+    columns = ", ".join(map(identifier, MODELS.column_names()))
+    with asking() as memory:
+        rows = memory.execute(f"SELECT {columns} FROM {parquet(files)} ORDER BY model").fetchall()
+    return [dict(zip(MODELS.column_names(), row, strict=True)) for row in rows]
+
+
+def known_model(lake: Lake, name: str) -> dict[str, Any] | None:
+    """Return the row of a model; None if there is none of that name."""
+    return next((row for row in known_models(lake) if row["model"] == name), None)

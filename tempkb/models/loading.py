@@ -1,0 +1,87 @@
+"""A model in memory, ready to be asked: module, tokenizer, device and number type."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from tempkb.models.alignment import Tokens, tokenize
+from tempkb.models.families import Family
+
+Dtype = Literal["float32", "bfloat16", "float64"]
+SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model that can be asked.
+
+    Attributes:
+        family: what kind of model it is.
+        module: the model of transformers, in evaluation mode.
+        tokenizer: its fast tokenizer.
+        device: where it computes, such as `cpu` or `cuda:0`.
+        dtype: in which numbers; log-probabilities are computed in float32 at least.
+        context_tokens: how many tokens it reads, special ones included; None for any number.
+    """
+
+    family: Family
+    module: Any
+    tokenizer: Any
+    device: torch.device
+    dtype: Dtype
+    context_tokens: int | None
+
+    @property
+    def pad_id(self) -> int:
+        """A token that fills up rows; what it is has no influence, since it is hidden from the others."""
+        for found in (self.tokenizer.pad_token_id, self.module.config.pad_token_id, self.tokenizer.eos_token_id):
+            if found is not None:
+                return int(found)
+        return 0
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Within this block the model computes without gradients, and in its number type throughout.
+
+        Architectures compute some of their steps in float32 whatever their weights are: norms of T5 and Llama, the
+        attention of GPT-Neo. A model in float64 is there to compare with, so it takes no such step.
+        """
+        with torch.inference_mode():
+            if self.dtype != "float64":
+                yield
+                return
+            with _Float64():
+                yield
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokenize texts."""
+        return tokenize(self.tokenizer, texts)
+
+
+def loaded(
+    family: Family,
+    module: Any,
+    tokenizer: Any,
+    device: str = "cpu",
+    dtype: Dtype = "float32",
+    context_tokens: int | None = None,
+) -> LoadedModel:
+    """Put a module on a device in a number type, ready to be asked."""
+    place = torch.device(device)
+    module = module.to(device=place, dtype=getattr(torch, dtype)).eval().requires_grad_(False)
+    return LoadedModel(family, module, tokenizer, place, dtype, context_tokens)
+
+
+class _Float64(TorchFunctionMode):
+    """Reads float64 where a model asks for float32."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.float:
+            func = torch.Tensor.double
+        args = [torch.float64 if one is torch.float32 else one for one in args]
+        kwargs = {name: torch.float64 if one is torch.float32 else one for name, one in (kwargs or {}).items()}
+        return func(*args, **kwargs)

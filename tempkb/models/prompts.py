@@ -1,0 +1,42 @@
+"""A prompt: a statement with one part whose log-probability is asked for. Pure."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from tempkb.errors import ContractError
+
+FORMAT = 1  # of prompt ids; a change gives every prompt a new id
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A statement in three parts: left + target + right, with nothing added between them.
+
+    Attributes:
+        left: the text before the target, with the blank that separates them.
+        target: the part that is scored; it has at least one character that is not blank.
+        right: the text after the target, to the end of its sentence.
+    """
+
+    left: str
+    target: str
+    right: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.target.strip():
+            raise ContractError(
+                f"The prompt {self.statement!r} has the target {self.target!r}; expected at least one character that "
+                "is not blank. Leave out items without an answer before making prompts."
+            )
+
+    @property
+    def statement(self) -> str:
+        """The whole text."""
+        return f"{self.left}{self.target}{self.right}"
+
+    @property
+    def prompt_id(self) -> str:
+        """32 hex digits that depend on the three parts alone, so that equal prompts of two releases have one id."""
+        parts = json.dumps([FORMAT, self.left, self.target, self.right], separators=(",", ":"))
+        return hashlib.sha256(parts.encode("ascii")).hexdigest()[:32]

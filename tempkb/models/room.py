@@ -1,0 +1,6 @@
+"""Declares the room of language models."""
+
+from tempkb.models.tables import TABLES
+from tempkb.room import Room
+
+ROOM = Room("models", TABLES, (), ("tempkb.models.assets",), ("tempkb.models.checking",))

@@ -1,0 +1,129 @@
+"""Scorers: prompts in, scores out, in the same order. This is the door of the room; see its README."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from tempkb.errors import ModelError, SettingsError
+from tempkb.models import causal, masked, seq2seq
+from tempkb.models.batching import Limits, Reader, Readings
+from tempkb.models.families import Family
+from tempkb.models.loading import SHORT_DTYPES, LoadedModel
+from tempkb.models.prompts import Prompt
+from tempkb.models.rows import Plan, Planner
+from tempkb.models.scores import Score, Status
+
+VERSION = 1  # of what scorers compute; scores of another version are other scores
+SHARD = 1024  # prompts of a stream that are planned and scored together
+TEMPLATES: dict[Family, tuple[str, ...]] = {
+    "masked": masked.TEMPLATES,
+    "seq2seq": seq2seq.TEMPLATES,
+    "causal": causal.TEMPLATES,
+}
+SENTINELS = ("<extra_id_0>", "<extra_id_1>")
+
+
+class Scorer:
+    """Scores prompts with one model and template.
+
+    Attributes:
+        name: family, template, version and number type, such as `causal.span-1.bf16`: equal names of one model mean
+            equal scores, up to rounding.
+    """
+
+    def __init__(self, model: LoadedModel, template: str | None = None, limits: Limits | None = None) -> None:
+        """Make a scorer.
+
+        Args:
+            model: what is asked.
+            template: one of `TEMPLATES` of the model's family; its first by default.
+            limits: how much is computed at once.
+
+        Raises:
+            SettingsError: the family has no such template.
+            ModelError: the tokenizer lacks a token that the template needs.
+        """
+        known = TEMPLATES[model.family]
+        template = known[0] if template is None else template
+        if template not in known:
+            raise SettingsError(
+                f"Scorers of {model.family} models have no template {template!r}; expected one of {', '.join(known)}."
+            )
+        self.name = f"{model.family}.{template}-{VERSION}.{SHORT_DTYPES[model.dtype]}"
+        self._model = model
+        self._planner = planner_of(model, template)
+        self._reader = Reader(model, limits, has_ranks=template == "probing")
+
+    @property
+    def batch_tokens(self) -> int:
+        """Padded tokens of a batch; fewer than at first if memory ran out."""
+        return self._reader.batch_tokens
+
+    def score(self, prompts: Sequence[Prompt]) -> list[Score]:
+        """Return the scores of prompts, in their order. The memory grows with their number, unlike that of `stream`."""
+        tokenized = self._model.tokenize([self._planner.text(prompt) for prompt in prompts])
+        plans = [self._planner.plan(prompt, tokens) for prompt, tokens in zip(prompts, tokenized, strict=True)]
+        readings = iter(self._reader.read([row for plan in plans if isinstance(plan, Plan) for row in plan.rows]))
+        return [
+            _score(plan, [next(readings) for _ in plan.rows]) if isinstance(plan, Plan) else Score(plan)
+            for plan in plans
+        ]
+
+    def stream(self, prompts: Iterable[Prompt], shard: int = SHARD) -> Iterator[Score]:
+        """Yield the scores of any number of prompts, in their order, with the memory of one shard."""
+        rest = iter(prompts)
+        while part := list(islice(rest, shard)):
+            yield from self.score(part)
+
+
+def planner_of(model: LoadedModel, template: str) -> Planner:
+    """Return what turns prompts into rows for a model.
+
+    Raises:
+        ModelError: the tokenizer lacks a token that the template needs.
+    """
+    config, tokenizer, most = model.module.config, model.tokenizer, model.context_tokens
+    if model.family == "causal":
+        first = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        return causal.CausalPlanner(template, first, most)
+    mask = tokenizer.mask_token_id
+    if model.family == "masked":
+        if mask is None:
+            raise ModelError(f"The tokenizer of {config.name_or_path!r} has no mask token, which masked models need.")
+        return masked.MaskedPlanner(template, mask, most)
+    start = config.decoder_start_token_id
+    if start is None:
+        raise ModelError(
+            f"The config of {config.name_or_path!r} has no decoder_start_token_id, which sequence-to-sequence models "
+            "need."
+        )
+    vocabulary = tokenizer.get_vocab()
+    if all(sentinel in vocabulary for sentinel in SENTINELS):
+        first, last = (vocabulary[sentinel] for sentinel in SENTINELS)
+        return seq2seq.SentinelPlanner(template, start, (first, last), most)
+    if mask is None:
+        raise ModelError(
+            f"The tokenizer of {config.name_or_path!r} has neither {' and '.join(SENTINELS)} nor a mask token; "
+            "expected one of them, as in T5 and BART. Other sequence-to-sequence models cannot be scored."
+        )
+    return seq2seq.InfillingPlanner(template, start, mask, most)
+
+
+def _score(plan: Plan, readings: list[Readings]) -> Score:
+    tokens = tuple(token for row in plan.rows for token in row.targets)
+    values = tuple(value for one in readings for value in one.log_probs)
+    ranks = [rank for one in readings for rank in one.ranks if rank]
+    counted = values[plan.n_before : len(values) if plan.counts_after else len(values) - plan.n_after]
+    is_finite = all(map(math.isfinite, values))
+    status: Status = "scored" if is_finite else "not_finite"
+    return Score(
+        status,
+        math.fsum(counted) if is_finite else None,
+        len(counted),
+        plan.n_chars,
+        tokens,
+        values if is_finite else (),
+        plan.n_before,
+        plan.n_after,
+        ranks[0] if ranks and is_finite else None,
+    )

@@ -1,0 +1,66 @@
+"""The table of models: which language models a home knows, and by which files."""
+
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import DATE, INT64, STRING
+
+READY, NOT_LOADED = "ready", "not_loaded"
+NAME_PATTERN = "[a-z0-9][a-z0-9._]*(-[a-z0-9._]+)*"
+"""What a model's name looks like. Two hyphens in a row separate a model from a scorer in the names of partitions."""
+
+DIGESTS = ("weights_sha256", "config_sha256", "tokenizer_sha256", "chat_template_sha256")
+"""Columns of the digests to which a model's name is bound."""
+
+MODELS = Table(
+    name="models",
+    meaning="Language models, each bound for good to the digests of its files.",
+    columns=(
+        Column("model", STRING, "name of the model; scores refer to it"),
+        Column("checkpoint", STRING, "folder, or id on the Hugging Face hub, from which it was last read"),
+        Column("hub_revision", STRING, "commit on the hub; null for a folder"),
+        Column("weights_sha256", STRING, "SHA-256 of the weights; of several files, that of their names and digests"),
+        Column("config_sha256", STRING, "SHA-256 of config.json"),
+        Column("tokenizer_sha256", STRING, "SHA-256 of the names and digests of the tokenizer's files"),
+        Column("chat_template_sha256", STRING, "SHA-256 of the chat template; null if it has none"),
+        Column("family", STRING, "masked, seq2seq or causal; null if the model was not loaded and no family was named"),
+        Column("n_parameters", INT64, "number of parameters; those that are used twice are counted once"),
+        Column(
+            "context_tokens", INT64, "most tokens that it reads, special ones included; null if nothing limits them"
+        ),
+        Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
+        Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
+        Column("status", STRING, "ready, or not_loaded if the checkpoint could not be used"),
+        Column("reason", STRING, "why the checkpoint could not be used; null if the model is ready"),
+    ),
+    key=("model",),
+    family=Family.MODEL,
+    partitioned_by="model",
+    partition_columns=("model",),
+    rules=(
+        Rule(
+            "name_is_a_slug",
+            "a name has lower-case letters, digits, dots, underscores and single hyphens",
+            f"NOT regexp_full_match(model, '{NAME_PATTERN}')",
+        ),
+        Rule("known_status", "status is ready or not_loaded", "status NOT IN ('ready', 'not_loaded')"),
+        Rule(
+            "other_status_has_a_reason",
+            "a model that is not ready has a reason, and one that is ready has none",
+            "(status = 'ready') <> (reason IS NULL)",
+        ),
+        Rule(
+            "ready_model_is_known",
+            "a model that is ready has digests, a family and a number of parameters",
+            "status = 'ready' AND (weights_sha256 IS NULL OR config_sha256 IS NULL OR tokenizer_sha256 IS NULL "
+            "OR family IS NULL OR n_parameters IS NULL)",
+        ),
+        Rule("known_family", "family is masked, seq2seq or causal", "family NOT IN ('masked', 'seq2seq', 'causal')"),
+        Rule(
+            "dates_are_in_order",
+            "both dates are known or neither, and what is certain does not reach beyond what is possible",
+            "(knows_certainly_until IS NULL) <> (knows_possibly_until IS NULL) "
+            "OR knows_certainly_until > knows_possibly_until",
+        ),
+    ),
+)
+
+TABLES = (MODELS,)

@@ -1,0 +1,58 @@
+"""The screens of `tempkb model`: the models of a home, and one of them."""
+
+from collections.abc import Collection
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.errors import SettingsError
+from tempkb.models.known import known_model, known_models
+from tempkb.models.tables import MODELS
+from tempkb.screens.console import console, grid, print_next, say
+
+
+def print_models(names: Collection[str] | None = None) -> None:
+    """Print the models of the home, and why some of them cannot be used.
+
+    Args:
+        names: only these; None for all.
+    """
+    found = [row for row in known_models(open_store().lake) if names is None or row["model"] in names]
+    if not found:
+        say("No model was added." if names is not None else "The home has no models yet.")
+        if names is None:
+            print_next("model add t5-large google-t5/t5-large", "model add --preset timelms")
+        return
+    titles = ("model", "family", "parameters", "context", "knows until", "status", "checkpoint")
+    console().print(grid(titles, [_cells(row) for row in found]))
+    if names is None:
+        for row in found:
+            if row["reason"]:
+                say(f"{row['model']}: {row['reason']}")
+
+
+def print_model(name: str) -> None:
+    """Print all that is known about a model.
+
+    Raises:
+        SettingsError: there is no such model.
+    """
+    lake = open_store().lake
+    row = known_model(lake, name)
+    if row is None:
+        there = ", ".join(lake.partitions(MODELS.name)) or "none"
+        raise SettingsError(f"model {name!r}: no such model; there: {there}")
+    console().print(grid(("column", "value"), list(row.items())))
+
+
+def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
+    certainly, possibly = row["knows_certainly_until"], row["knows_possibly_until"]
+    until = certainly if certainly == possibly else f"{certainly}..{possibly}"
+    return (
+        row["model"],
+        row["family"],
+        row["n_parameters"],
+        row["context_tokens"],
+        until,
+        row["status"],
+        row["checkpoint"],
+    )

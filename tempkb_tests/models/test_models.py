@@ -1,0 +1,484 @@
+"""The table of models: what is added, what a name is bound to, and what becomes of checkpoints that cannot be used."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from datetime import date
+
+import pyarrow as pa
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+
+from tempkb.api import open_store
+from tempkb.errors import ContractError, SettingsError
+from tempkb.instance import dagster_at
+from tempkb.models.checking import PROMISES
+from tempkb.models.requests import preset, request_of
+from tempkb.models.tables import MODELS
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.promises import Subject
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.models.test_checkpoints import Bomb, config_with, sha256
+from tempkb_tests.models.tiny import CONTEXT, KINDS, random_model, tokenizer_of
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Saves a model of a kind, and gives its folder; a retrained one has other weights under the same config."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+
+    def save(name, is_retrained=False):
+        place = folder / f"{name}{'-retrained' if is_retrained else ''}"
+        if not place.exists():
+            module = random_model(KINDS[name], tokenizer_of(name))
+            if is_retrained:
+                next(module.parameters()).data.add_(1)
+            module.save_pretrained(place)
+            tokenizer_of(name).save_pretrained(place)
+        return place
+
+    return save
+
+
+@pytest.fixture
+def own(saved, tmp_path):
+    """A copy of a saved model that may be changed."""
+    return lambda name, called: shutil.copytree(saved(name), tmp_path / called)
+
+
+@pytest.fixture
+def offline(tmp_path):
+    """Variables under which the hub cannot be reached, and its cache is empty."""
+    return {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hub")}
+
+
+def model(home, *arguments, check=True, **variables):
+    return run_tempkb(home, "model", *arguments, check=check, **variables)
+
+
+def published(home):
+    """Rows of the DuckDB file by model."""
+    if not (home / "tempkb.duckdb").exists():
+        return {}
+    rows = run_tempkb(home, "sql", "SELECT * EXCLUDE lake_partition FROM models ORDER BY model", "--json").stdout
+    return {row["model"]: row for row in map(json.loads, rows.splitlines())}
+
+
+def version_of(home, name):
+    return (home / "lake" / "models" / name / "CURRENT").read_bytes()
+
+
+def test_a_model_is_a_row_with_its_digests_and_dates(home_folder, saved):
+    folder = saved("gpt2")
+    said = model(home_folder, "add", "tiny", str(folder), "--knows-until", "2020-03-01..2021-01-01").stdout
+    assert "2020-03-01..2021-01-01" in said
+    files = "".join(f"{name} {sha256(folder / name)}\n" for name in ("tokenizer.json", "tokenizer_config.json"))
+    hidden, vocabulary = 32, len(tokenizer_of("gpt2"))
+    layer = 4 * hidden + (3 * hidden * hidden + 3 * hidden) + (hidden * hidden + hidden)
+    layer += (4 * hidden * hidden + 4 * hidden) + (4 * hidden * hidden + hidden)
+    assert published(home_folder) == {
+        "tiny": {
+            "model": "tiny",
+            "checkpoint": str(folder),
+            "hub_revision": None,
+            "weights_sha256": sha256(folder / "model.safetensors"),
+            "config_sha256": sha256(folder / "config.json"),
+            "tokenizer_sha256": hashlib.sha256(files.encode()).hexdigest(),
+            "chat_template_sha256": None,
+            "family": "causal",
+            "n_parameters": (vocabulary + CONTEXT) * hidden + 2 * layer + 2 * hidden,
+            "context_tokens": CONTEXT,
+            "knows_certainly_until": "2020-03-01",
+            "knows_possibly_until": "2021-01-01",
+            "status": "ready",
+            "reason": None,
+        }
+    }
+    assert "tiny" in model(home_folder, "list").stdout
+    shown = model(home_folder, "show", "tiny").stdout
+    assert sha256(folder / "model.safetensors") in shown
+    status = run_tempkb(home_folder, "status").stdout
+    assert f"│ tiny  │ causal │ ready  │ {folder}" in status
+    assert "no such model; there: tiny" in model(home_folder, "show", "huge", check=False).stderr
+
+
+def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folder, saved, tmp_path):
+    folder, other = saved("roberta"), saved("roberta", is_retrained=True)
+    model(home_folder, "add", "tiny", str(folder), "--knows-until", "2020-01-01")
+    before = version_of(home_folder, "tiny")
+    model(home_folder, "add", "tiny", str(folder))
+    model(home_folder, "add", "tiny", str(folder), "--family", "masked")
+    assert version_of(home_folder, "tiny") == before
+
+    refused = model(home_folder, "add", "tiny", str(other), check=False)
+    assert refused.returncode == 1
+    found = (
+        f"weights_sha256 {sha256(folder / 'model.safetensors')[:12]}, found {sha256(other / 'model.safetensors')[:12]}"
+    )
+    assert found in refused.stderr
+    assert "config_sha256" not in refused.stderr, "the config is the same"
+    assert "tempkb model rm tiny" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    family = model(home_folder, "add", "tiny", str(folder), "--family", "causal", check=False)
+    assert family.returncode == 1
+    assert "family masked, found causal" in family.stderr
+    gone = model(home_folder, "add", "tiny", str(tmp_path / "nowhere"), check=False)
+    assert gone.returncode == 1
+    assert version_of(home_folder, "tiny") == before
+
+    # Where the files are, and what is known about the model, may change.
+    moved = shutil.copytree(folder, tmp_path / "moved")
+    model(home_folder, "add", "tiny", str(moved), "--knows-until", "2020-04-01")
+    row = published(home_folder)["tiny"]
+    assert row["checkpoint"] == str(moved)
+    assert (row["knows_certainly_until"], row["knows_possibly_until"]) == ("2020-04-01", "2020-04-01")
+
+    model(home_folder, "rm", "tiny", "--yes")
+    assert published(home_folder) == {}
+    assert "tiny" not in model(home_folder, "list").stdout
+    assert "no such model" in model(home_folder, "rm", "tiny", "--yes", check=False).stderr
+    model(home_folder, "add", "tiny", str(other))
+    assert published(home_folder)["tiny"]["weights_sha256"] == sha256(other / "model.safetensors")
+
+
+# Each of these spoils a checkpoint, and says a part of the reason.
+def without_a_config(folder):
+    (folder / "config.json").unlink()
+    return "has no config.json"
+
+
+def with_a_web_page_as_config(folder):
+    (folder / "config.json").write_text("<!DOCTYPE html><html><body>Sign in</body></html>")
+    return "is not JSON"
+
+
+def with_cut_weights(folder):
+    data = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(data[: len(data) // 2])
+    return "is cut or damaged"
+
+
+def with_code_in_its_weights(folder):
+    (folder / "model.safetensors").unlink()
+    torch.save({"weight": torch.zeros(2), "bomb": Bomb()}, folder / "pytorch_model.bin")
+    return "holds more than weights, possibly code"
+
+
+def with_code_of_its_own(folder):
+    config_with(folder, model_type="thoughtful", auto_map={"AutoModelForMaskedLM": "modeling.Thoughtful"})
+    (folder / "modeling.py").write_text("import os; os.system('touch bomb-went-off')")
+    return "wants to run code of its own"
+
+
+SPOILED = {
+    "a-page": with_a_web_page_as_config,
+    "b-empty": without_a_config,
+    "c-cut": with_cut_weights,
+    "d-bomb": with_code_in_its_weights,
+    "e-code": with_code_of_its_own,
+}
+
+
+def test_checkpoints_that_cannot_be_used_are_rows_with_reasons_and_others_are_added(
+    home_folder, own, saved, tmp_path, offline
+):
+    parts = {name: spoil(own("roberta", name)) for name, spoil in SPOILED.items()}
+    lines = [f'[models.{name}]\ncheckpoint = "{tmp_path / name}"' for name in SPOILED]
+    lines.append(f'[models.f-family]\ncheckpoint = "{saved("roberta")}"\nfamily = "causal"')
+    parts["f-family"] = "found RobertaForMaskedLM of type roberta, which is a masked model"
+    lines.append('[models.g-far]\ncheckpoint = "nobody/nothing"\nrevision = "v2"')
+    parts["g-far"] = "What would be fetched: revision v2 of https://huggingface.co/nobody/nothing"
+    # A folder is named from the home, and days need no quotes.
+    lines.append('[models.z-good]\ncheckpoint = "checkpoints/good"\nknows_until = 2020-01-01')
+    shutil.copytree(saved("roberta"), home_folder / "checkpoints" / "good")
+    (home_folder / "tempkb.toml").write_text("\n".join(lines))
+
+    done = run_tempkb(home_folder, "model", "add", check=False, cwd=tmp_path, **offline)
+    assert done.returncode == 1
+    rows = published(home_folder)
+    assert {name: row["status"] for name, row in rows.items()} == dict.fromkeys(parts, "not_loaded") | {
+        "z-good": "ready"
+    }
+    assert (rows["z-good"]["checkpoint"], rows["z-good"]["knows_certainly_until"]) == (
+        str(home_folder / "checkpoints" / "good"),
+        "2020-01-01",
+    )
+    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    for (name, part), line in zip(parts.items(), failed, strict=True):
+        assert part in rows[name]["reason"]
+        assert line == f"failed: model {name!r}: {rows[name]['reason']}"
+        assert rows[name]["weights_sha256"] is None
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "bomb-went-off").exists()
+    assert rows["a-page"]["reason"] in model(home_folder, "list").stdout
+
+    # Mended, it is added by the lines of the home.
+    shutil.copy(saved("roberta") / "config.json", tmp_path / "a-page")
+    model(home_folder, "add", "a-page")
+    assert published(home_folder)["a-page"]["status"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("two--hyphens", "x/y"), "found a name that is not allowed"),
+        (("a/b", "x/y"), "found a name that is not allowed"),
+        (("Big", "x/y"), "found a name that is not allowed"),
+        (("tiny",), "found no checkpoint and no lines [models.tiny]"),
+        ((), "found neither a name nor lines [models.NAME]"),
+        (("tiny", "x/y", "--family", "decoder"), "expected one of masked, seq2seq, causal"),
+        (("tiny", "x/y", "--knows-until", "2020"), "found '2020' as the days until which it knows"),
+        (("tiny", "x/y", "--knows-until", "2021-01-01..2020-01-01"), "an earlier day that is certain"),
+        (("--preset", "papers"), "no such preset; expected one of timelms, ecbd, cbqa"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line_and_writes_nothing(home_folder, arguments, part):
+    done = model(home_folder, "add", *arguments, check=False)
+    assert done.returncode == 1
+    assert part in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (home_folder / "lake").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "part"),
+    [
+        ("[models.tiny]\nrevision = 'v2'", "[models.tiny] has no line checkpoint"),
+        ("[models.tiny]\ncheckpoint = 'x/y'\ndtype = 'f32'", "[models.tiny] has a line dtype"),
+        ("models = 'x/y'", "models are tables of tempkb.toml"),
+    ],
+)
+def test_odd_lines_of_the_home_are_named(home_folder, lines, part):
+    home_folder.mkdir()
+    (home_folder / "tempkb.toml").write_text(lines)
+    with pytest.raises(SettingsError) as caught:
+        load_home()
+    assert part in str(caught.value)
+
+
+def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offline):
+    done = model(home_folder, "add", "--preset", "timelms", check=False, **offline)
+    assert done.returncode == 1
+    rows = published(home_folder)
+    # The quarters of the paper's Figure 4, and the name of each model on the hub.
+    assert {name: (row["checkpoint"], row["knows_certainly_until"]) for name, row in rows.items()} == {
+        "timelm-2019-q4": ("cardiffnlp/twitter-roberta-base-2019-90m", "2020-01-01"),
+        "timelm-2020-q1": ("cardiffnlp/twitter-roberta-base-mar2020", "2020-04-01"),
+        "timelm-2020-q2": ("cardiffnlp/twitter-roberta-base-jun2020", "2020-07-01"),
+        "timelm-2020-q3": ("cardiffnlp/twitter-roberta-base-sep2020", "2020-10-01"),
+        "timelm-2020-q4": ("cardiffnlp/twitter-roberta-base-dec2020", "2021-01-01"),
+        "timelm-2021-q1": ("cardiffnlp/twitter-roberta-base-mar2021", "2021-04-01"),
+        "timelm-2021-q2": ("cardiffnlp/twitter-roberta-base-jun2021", "2021-07-01"),
+        "timelm-2021-q3": ("cardiffnlp/twitter-roberta-base-sep2021", "2021-10-01"),
+        "timelm-2021-q4": ("cardiffnlp/twitter-roberta-base-dec2021", "2022-01-01"),
+        "timelm-2022-q1": ("cardiffnlp/twitter-roberta-base-mar2022", "2022-04-01"),
+        "timelm-2022-q2": ("cardiffnlp/twitter-roberta-base-jun2022", "2022-07-01"),
+    }
+    for row in rows.values():
+        assert (row["status"], row["family"]) == ("not_loaded", "masked")
+        assert f"revision main of https://huggingface.co/{row['checkpoint']}" in row["reason"]
+        assert "put these files into a folder, and name that instead" in row["reason"]
+    assert done.stderr.count("failed: model 'timelm-") == 11
+
+
+def test_presets_are_requests_that_can_be_meant():
+    found = {name: request_of(name, words) for name, words in preset(["timelms", "ecbd", "cbqa"]).items()}
+    assert len(found) == 11 + 3 + 3
+    assert {found[name].checkpoint for name in ("t5-large", "bart-large", "gpt-neo-1.3b", "t5-large-ssm")} == {
+        "google-t5/t5-large",
+        "facebook/bart-large",
+        "EleutherAI/gpt-neo-1.3B",
+        "google/t5-large-ssm",
+    }
+    neo = found["gpt-neo-1.3b"]
+    assert (neo.family, neo.knows_certainly_until) == ("causal", date(2020, 3, 1))
+
+
+KILLED = """
+import os, sys
+from tempkb.store.store import Store
+Store.publish = lambda self: os._exit(9)
+from tempkb.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_a_kill_between_row_and_publication_is_made_good_by_the_same_command(home_folder, saved):
+    arguments = ["model", "add", "tiny", str(saved("roberta"))]
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
+    assert done.returncode == 9
+    before = version_of(home_folder, "tiny")
+    assert not (home_folder / "tempkb.duckdb").exists()
+    run_tempkb(home_folder, *arguments)
+    assert version_of(home_folder, "tiny") == before
+    assert published(home_folder)["tiny"]["status"] == "ready"
+
+
+def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
+    model(home_folder, "add", "tiny", str(saved("roberta")))
+    row = published(home_folder)["tiny"]
+    (file,) = (home_folder / "lake" / "models" / "tiny").glob("*/*.parquet")
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    run_tempkb(home_folder, "verify", check=False)
+    assert "tempkb model add tiny CHECKPOINT" in run_tempkb(home_folder, "status").stdout
+    model(home_folder, "add", "tiny", str(saved("roberta")))
+    assert published(home_folder)["tiny"] == row
+
+
+def test_the_check_finds_files_that_were_changed_and_files_that_are_gone(home_folder, own):
+    folder = own("roberta", "tiny")
+    model(home_folder, "add", "tiny", str(folder))
+    (promise,) = PROMISES
+    store, subject = open_store(), Subject(["tiny"])
+    assert promise.judged(store, subject).facts == {"broken": 0, "examples": ["none"]}
+    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
+    verdict = promise.judged(store, subject)
+    assert not verdict.passed
+    assert f"tiny: config_sha256 is {sha256(folder / 'config.json')}" in verdict.facts["examples"][0]
+    assert promise.judged(store, Subject(["other"])).passed
+    shutil.rmtree(folder)
+    gone = promise.judged(store, Subject(None))
+    assert not gone.passed
+    assert "neither a folder of this machine" in gone.facts["examples"][0]
+
+
+ROW = {
+    **dict.fromkeys(MODELS.column_names()),
+    "model": "tiny",
+    "checkpoint": "x/y",
+    "weights_sha256": "0",
+    "config_sha256": "1",
+    "tokenizer_sha256": "2",
+    "family": "masked",
+    "n_parameters": 1,
+    "status": "ready",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"model": "two--hyphens"}, "name_is_a_slug"),
+        ({"status": "good"}, "known_status"),
+        ({"status": "not_loaded"}, "other_status_has_a_reason"),
+        ({"reason": "none"}, "other_status_has_a_reason"),
+        ({"weights_sha256": None}, "ready_model_is_known"),
+        ({"family": "decoder"}, "known_family"),
+        ({"knows_certainly_until": date(2020, 1, 1)}, "dates_are_in_order"),
+        (
+            {"knows_certainly_until": date(2021, 1, 1), "knows_possibly_until": date(2020, 1, 1)},
+            "dates_are_in_order",
+        ),
+    ],
+)
+def test_rows_keep_the_rules_of_their_table(home_folder, changes, rule):
+    store, row = open_store(), ROW | changes
+    store.write(MODELS, "tiny", [pa.Table.from_pylist([ROW], MODELS.schema)], Provenance())
+    with pytest.raises(ContractError, match=rule):
+        store.write(MODELS, row["model"], [pa.Table.from_pylist([row], MODELS.schema)], Provenance())
+
+
+IN_THE_UI = """
+import json, sys
+from tempkb.automation import MODELS_JOB
+from tempkb.definitions import defs
+from tempkb.failures import innermost
+from tempkb.instance import dagster_at
+from tempkb.settings import load_home
+told = []
+with dagster_at(load_home()) as instance:
+    for name, config in json.loads(sys.argv[1]):
+        instance.add_dynamic_partitions("models", [name])
+        given = {"ops": {"models": {"config": config}}} if config else {}
+        done = defs.resolve_job_def(MODELS_JOB).execute_in_process(
+            instance=instance, partition_key=name, run_config=given, raise_on_error=False)
+        errors = [innermost(one.step_failure_data.error) for one in done.all_events if one.is_step_failure]
+        passed = [one.passed for one in done.get_asset_check_evaluations()]
+        told.append([done.success, errors, passed])
+print(json.dumps(told))
+"""
+
+
+def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, saved):
+    named = {"checkpoint": str(saved("roberta")), "knows_until": "2020-01-01"}
+    runs = [("tiny", named), ("tiny", {}), ("nobody", {}), ("tiny", {"checkpoint": str(saved("gpt2"))})]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_UI, json.dumps(runs)], capture_output=True, text=True, check=True
+    )
+    first, again, nameless, other = json.loads(done.stdout.splitlines()[-1])
+    assert first == [True, [], [True]]
+    assert again == [True, [], [True]]
+    assert nameless[0] is other[0] is False
+    assert "found no checkpoint in the run's configuration" in nameless[1][0]
+    assert "expected the files to which the name is bound" in other[1][0]
+    assert published(home_folder)["tiny"]["knows_certainly_until"] == "2020-01-01"
+
+
+def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, offline):
+    model(home_folder, "add", "tiny", str(saved("roberta")))
+    model(home_folder, "add", "far", "nobody/nothing", check=False, **offline)
+
+    def known():
+        with dagster_at(load_home()) as instance:
+            return sorted(instance.get_dynamic_partitions("models"))
+
+    assert known() == ["far", "tiny"]
+    run_tempkb(home_folder, "rm", "--model", "far", "--yes")
+    assert known() == ["tiny"]
+    shutil.rmtree(home_folder / "dagster")
+    assert known() == ["tiny"], "a storage that is made anew knows it again"
+
+
+LOADED = """
+import os, sys
+from tempkb.cli import main
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+main(sys.argv[1:], standalone_mode=False)
+sys.stderr.write("\\n".join(sys.modules))
+"""
+
+
+@pytest.mark.parametrize("arguments", [("model", "list"), ("model", "show", "tiny"), ("model", "--help"), ("status",)])
+def test_commands_that_read_models_load_nothing_heavy(home_folder, arguments):
+    open_store().write(MODELS, "tiny", [pa.Table.from_pylist([ROW], MODELS.schema)], Provenance())
+    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    loaded = done.stderr.split()
+    assert "tempkb.model_commands" in loaded
+    assert {"torch", "transformers", "huggingface_hub", "dagster", "pyarrow", "numpy"} & set(loaded) == set()
+
+
+def test_the_hubs_cache_stays_the_users_own(home_folder, monkeypatch, tmp_path):
+    """Libraries that Dagster's steps use keep their caches in the home, but not gigabytes of models."""
+    monkeypatch.delenv("HF_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for _ in range(2):
+        with dagster_at(load_home()):
+            assert os.environ["XDG_CACHE_HOME"].startswith(str(home_folder))
+            assert os.environ["HF_HOME"] == str(tmp_path / "cache" / "huggingface")
+
+
+def test_plain_tensors_in_a_file_of_pytorch_are_noted(home_folder, own):
+    folder = own("roberta", "old")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    model(home_folder, "add", "old", str(folder))
+    # With what it was loaded is known after its row was written again, too.
+    model(home_folder, "add", "old", str(folder), "--knows-until", "2020-01-01")
+    query = "SELECT DISTINCT settings FROM manifest WHERE table_name = 'models'"
+    (told,) = map(json.loads, run_tempkb(home_folder, "sql", query, "--json").stdout.splitlines())
+    settings = json.loads(told["settings"])
+    assert settings == {
+        "architecture": "RobertaForMaskedLM",
+        "checkpoint": str(folder),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "weights_format": "bin",
+    }

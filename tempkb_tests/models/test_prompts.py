@@ -1,0 +1,31 @@
+"""Prompts and their ids."""
+
+import hashlib
+
+import pytest
+
+from tempkb.errors import ContractError
+from tempkb.models.prompts import Prompt
+
+
+def test_the_id_is_the_digest_of_the_parts_as_canonical_json():
+    written_by_hand = b'[1,"Ada lives in ","Z\\u00fcrich","."]'
+    assert Prompt("Ada lives in ", "Zürich", ".").prompt_id == hashlib.sha256(written_by_hand).hexdigest()[:32]
+    assert Prompt("Ada lives in ", "Zürich", ".").prompt_id == "066c238b64b94f60f0e3503092d60755"
+
+
+def test_the_id_depends_on_where_the_target_is():
+    same_statement = [
+        Prompt("a b", " c", ""),
+        Prompt("a ", "b", " c"),
+        Prompt("a", " b", " c"),
+        Prompt("", "a", " b c"),
+    ]
+    assert len({prompt.statement for prompt in same_statement}) == 1
+    assert len({prompt.prompt_id for prompt in same_statement}) == 4
+
+
+@pytest.mark.parametrize("target", ["", " ", "\n\u00a0"])
+def test_a_target_without_a_sign_is_refused(target):
+    with pytest.raises(ContractError, match="at least one character that is not blank"):
+        Prompt("Ada lives in ", target, ".")
