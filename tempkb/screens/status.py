@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
@@ -34,11 +34,13 @@ _CLEANED = {PAGE_TEXTS.name, PAGE_LINKS.name, MENTIONS.name}
 def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store = open_store()
+    # Read before the look, which shows the damage that is met here.
+    models = _models(store)
     with store.lake.one_look():
-        _print_status(store)
+        _print_status(store, models)
 
 
-def _print_status(store: Store) -> None:
+def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
     out, home, settings = console(), store.home, store.home.settings
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
@@ -81,7 +83,7 @@ def _print_status(store: Store) -> None:
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
-    _print_models(store)
+    _print_models(models)
     _print_damage(store)
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
@@ -110,16 +112,18 @@ def _print_status(store: Store) -> None:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
 
 
-def _print_models(store: Store) -> None:
-    """Print the language models of the home."""
+def _models(store: Store) -> list[tuple[Any, ...]]:
+    """The language models of the home; none if the table is damaged, which is then printed with all other damage."""
     try:
         known = known_models(store.lake)
     except StoredDamageError:
-        # Printed with all other damage.
-        return
-    if known:
-        rows = [(row["model"], row["family"], row["status"], row["checkpoint"]) for row in known]
-        console().print(grid(("model", "family", "status", "checkpoint"), rows, title="models"))
+        return []
+    return [(row["model"], row["family"], row["status"], row["checkpoint"]) for row in known]
+
+
+def _print_models(models: Sequence[tuple[Any, ...]]) -> None:
+    if models:
+        console().print(grid(("model", "family", "status", "checkpoint"), models, title="models"))
 
 
 def _print_damage(store: Store) -> None:
