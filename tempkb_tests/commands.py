@@ -9,7 +9,6 @@ is imported by each command itself.
 reads orders from standard input, a JSON object a line, and answers each with an exit code.
 """
 
-import atexit
 import gc
 import importlib
 import json
@@ -20,7 +19,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import traceback
 from functools import cache
 from pathlib import Path
@@ -127,27 +125,19 @@ def _become(order):
 
 
 def _run(module):
-    """Run a module and end the process, as it ends by itself.
-
-    All is done that a process does at its end, but for taking its modules apart, which costs more than most commands.
-    """
+    """Run a module and end the process, as a command of tempkb ends."""
+    if module == "tempkb.cli":
+        run()
     code = 1
     try:
-        if module == "tempkb.cli":
-            run()
-        else:
-            runpy.run_module(module, run_name="__main__")
+        runpy.run_module(module, run_name="__main__")
         code = 0
     except SystemExit as end:
-        code = end.code or 0
+        code = end.code
     finally:
         if sys.exc_info()[0] is not None:
             traceback.print_exc()
-        threading._shutdown()
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        leave(code)
 
 
 def import_libraries(aside):
@@ -207,6 +197,7 @@ if __name__ == "__main__":
     import_libraries(folder)
     from tempkb import instance
     from tempkb.cli import run
+    from tempkb.screens.failure import leave
 
     _share_storage(folder / "made")
     # What is here stays as long as the process; children need not go through it, which would copy its memory.
