@@ -17,6 +17,7 @@ ROOT = PACKAGE.parent
 RANKS = {
     "errors": 0,
     "record": 0.5,
+    "prompts": 0.5,
     "values": 0.5,
     "settings": 1,
     "room": 2.6,
@@ -80,6 +81,7 @@ SHARED_BY_BENCHMARKS = {
     "methods",
     "plots",
     "promises",
+    "prompting",
     "register",
     "releases",
     "samples",

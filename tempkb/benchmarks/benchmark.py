@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tempkb.benchmarks.prompting import Prompting
 from tempkb.errors import DesignError
 from tempkb.room import Room
 from tempkb.store.tables import Table
@@ -102,6 +103,7 @@ class Benchmark:
         export_options: options of `tempkb release export` for its releases.
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
+        prompting: how models are asked about its items; None if they are not.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Benchmark:
     export_options: tuple[Option, ...] = ()
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    prompting: Prompting | None = None
 
     @property
     def command(self) -> str:

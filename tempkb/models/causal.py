@@ -12,9 +12,9 @@ The beginning is what the tokenizer puts before a text; where that is nothing an
 from dataclasses import dataclass
 
 from tempkb.models.alignment import Tokens
-from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.prompts import Prompt
 
 TEMPLATES = ("span", "span_end", "sentence")
 

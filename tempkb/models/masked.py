@@ -14,9 +14,9 @@ log p(t_j | the statement with some tokens masked). The templates differ in what
 from dataclasses import dataclass
 
 from tempkb.models.alignment import Tokens, TokenSpan
-from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.prompts import Prompt
 
 TEMPLATES = ("answer_l2r", "within_word_l2r", "original", "sentence", "sentence_within_word_l2r", "probing")
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tempkb.models.alignment import Tokens, TokenSpan, token_span
-from tempkb.models.prompts import Prompt
 from tempkb.models.scores import Status
+from tempkb.prompts import Prompt
 
 
 @dataclass(frozen=True, slots=True)

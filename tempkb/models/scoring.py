@@ -9,9 +9,9 @@ from tempkb.models import causal, masked, seq2seq
 from tempkb.models.batching import Limits, Reader, Readings
 from tempkb.models.families import Family
 from tempkb.models.loading import SHORT_DTYPES, LoadedModel
-from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan, Planner
 from tempkb.models.scores import Score, Status
+from tempkb.prompts import Prompt
 
 VERSION = 1  # of what scorers compute; scores of another version are other scores
 SHARD = 1024  # prompts of a stream that are planned and scored together

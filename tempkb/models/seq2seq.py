@@ -14,9 +14,9 @@ The tokens of contexts and target are those of the statement as a whole, as in t
 from dataclasses import dataclass
 
 from tempkb.models.alignment import Tokens, TokenSpan
-from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan, Row, target_span
 from tempkb.models.scores import Status
+from tempkb.prompts import Prompt
 
 TEMPLATES = ("span", "span_end")
 

@@ -8,8 +8,8 @@ import torch
 from tempkb.errors import ModelMemoryError, SettingsError
 from tempkb.models.batching import Limits
 from tempkb.models.loading import loaded
-from tempkb.models.prompts import Prompt
 from tempkb.models.scoring import Scorer
+from tempkb.prompts import Prompt
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, random_model, tiny, tokenizer_of
 
 FAMILIES = ("roberta", "bert_uncased", "t5", "bart", "gpt2", "gpt_neo", "llama")

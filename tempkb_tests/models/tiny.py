@@ -9,7 +9,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from transformers import PreTrainedTokenizerFast
 
 from tempkb.models.loading import LoadedModel, loaded
-from tempkb.models.prompts import Prompt
+from tempkb.prompts import Prompt
 
 LONG = "word after word after word, " * 3
 PROMPTS = (

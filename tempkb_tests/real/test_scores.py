@@ -19,9 +19,9 @@ import torch
 
 from tempkb.benchmarks.ecbd.records import probe_record, read_records
 from tempkb.models.loading import loaded
-from tempkb.models.prompts import Prompt
 from tempkb.models.rows import Plan
 from tempkb.models.scoring import Scorer, planner_of
+from tempkb.prompts import Prompt
 from tempkb_tests.bench.scoring import minicons_scorer
 from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from tempkb.errors import ContractError
-from tempkb.models.prompts import Prompt
+from tempkb.prompts import Prompt
 
 
 def test_the_id_is_the_digest_of_the_parts_as_canonical_json():

@@ -1,0 +1,108 @@
+"""What models are asked about the items of a benchmark: the table of prompts, and how each family of models answers.
+
+A benchmark makes prompts from its items with pure functions; scorers (`tempkb/models`) know prompts and no benchmark.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import DATE, STRING
+
+ROLES = ("current", "previous", "control", "candidate")
+
+
+@dataclass(frozen=True)
+class Prompting:
+    """How models are asked about a benchmark's items.
+
+    Attributes:
+        table: the benchmark's table of prompts, made by `prompts_table`.
+        variants: all variants of its prompts, those that are scored by default first.
+        n_default: how many of them are scored by default.
+        templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
+        without_left: the template, by family, for prompts without a left context; such prompts have no score where a
+            family is missing.
+    """
+
+    table: Table
+    variants: tuple[str, ...]
+    n_default: int
+    templates: Mapping[str, str]
+    without_left: Mapping[str, str]
+
+
+def prompts_table(
+    benchmark: str,
+    title: str,
+    release: Column,
+    item: str,
+    target: str,
+    variants: Mapping[str, str],
+    window: str,
+    cluster: str,
+    *,
+    partitioned_by: str = "release",
+    partition_columns: tuple[str, ...] = ("release",),
+) -> Table:
+    """Declare the table of a benchmark's prompts.
+
+    Args:
+        benchmark: its name; the table is `<benchmark>_prompts`.
+        title: its name for people.
+        release: its column `release`.
+        item: what `item_id` refers to.
+        target: what `target_id` refers to.
+        variants: meaning of each variant.
+        window: what `window_start` is of an item.
+        cluster: what `cluster_id` refers to.
+        partitioned_by: what one partition holds, in words.
+        partition_columns: columns with one value in a partition.
+    """
+    names = ", ".join(f"'{name}'" for name in variants)
+    roles = ", ".join(f"'{name}'" for name in ROLES)
+    meanings = "; ".join(f"{name}: {meaning}" for name, meaning in variants.items())
+    return Table(
+        name=f"{benchmark}_prompts",
+        meaning=f"The prompts of {title}: what models are asked about each item. `prompt_scores` has the answers.",
+        columns=(
+            release,
+            Column("window_start", DATE, window),
+            Column("item_id", STRING, item),
+            Column("target_id", STRING, target),
+            Column("variant", STRING, f"form of the prompt; {meanings}"),
+            Column("prompt_id", STRING, "hash of the three parts of the text; equal prompts of any release share it"),
+            Column("left_context", STRING, "text before the target, with the blank between them", is_bulk=True),
+            Column("target", STRING, "the text whose log-probability is asked for", is_bulk=True),
+            Column("right_context", STRING, "text after the target, to the end of its sentence", is_bulk=True),
+            Column(
+                "role",
+                STRING,
+                "current (right in the window), previous (was right in the window before), control (of another item) "
+                "or candidate (of a closed set)",
+            ),
+            Column(
+                "stands_for_id",
+                STRING,
+                "for a control: target_id of the prompt of the same item in whose place it is asked; null for others",
+            ),
+            Column("cluster_id", STRING, cluster),
+            Column("split", STRING, "split of the item; null if it belongs to none"),
+        ),
+        key=("item_id", "target_id", "variant"),
+        family=Family.RELEASE,
+        partitioned_by=partitioned_by,
+        partition_columns=partition_columns,
+        persist="view",
+        rules=(
+            Rule("known_variant", "the variant has a known value", f"variant NOT IN ({names})"),
+            Rule("known_role", "the role has a known value", f"role NOT IN ({roles})"),
+            Rule("has_a_target", "the target has a character that is not blank", "trim(target) = ''"),
+            Rule("is_an_id", "a prompt's id has 32 hex digits", "NOT regexp_full_match(prompt_id, '[0-9a-f]{32}')"),
+            Rule(
+                "control_stands_for_another",
+                "a control, and nothing else, stands for another target",
+                "(role = 'control') <> (stands_for_id IS NOT NULL)",
+            ),
+        ),
+    )
