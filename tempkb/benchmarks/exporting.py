@@ -20,7 +20,7 @@ def export_release(
 
     The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
     `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot, and `design.json`,
-    `README.md` and `SHA256SUMS`.
+    `README.md` and `SHA256SUMS`. Prompts are left out, because they follow from the other tables.
 
     Args:
         store: the store with the release.
@@ -38,8 +38,9 @@ def export_release(
     target = folder / release.name
     with export_folder(target) as out:
         methods.files(store, release, out, options or {})
+        prompts = benchmark.prompting.table.name if benchmark.prompting else ""
         for table, keys in methods.partitions(release).items():
-            for key in keys:
+            for key in keys if table != prompts else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
         out.write_text("README.md", render(store, release.name, methods.card(store, release)))

@@ -51,21 +51,23 @@ def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
     return Sample(description, {"releases": f"SELECT * REPLACE ({study}) FROM rows"}, frozenset(chosen))
 
 
-def subjects_of(*names: str) -> Callable[[Lake, Table, str], Sample | None]:
-    """Return a function that chooses subjects of a release by a hash of their ids, or None if all are checked.
+def chosen_by(column: str, thing: str, *names: str) -> Callable[[Lake, Table, str], Sample | None]:
+    """Return a function that chooses things of a release by a hash of their ids, or None if all are checked.
 
     Args:
-        names: views of the promise's query that have a column `subject_id`.
+        column: the column with the ids.
+        thing: what the ids are of, in words.
+        names: views of the promise's query that have the column.
     """
 
-    def some_subjects(lake: Lake, table: Table, release: str) -> Sample | None:
+    def some_things(lake: Lake, table: Table, release: str) -> Sample | None:
         one_in = _n_rows(lake, table, partitions_of_release(lake, table, release)) // LARGE
         if one_in < 2:
             return None
-        narrowed = f"SELECT * FROM rows WHERE hash(subject_id) % {one_in} = {_chance(release) % one_in}"
-        return Sample(f"one subject in {one_in}, chosen by hash", dict.fromkeys(names, narrowed))
+        narrowed = f"SELECT * FROM rows WHERE hash({column}) % {one_in} = {_chance(release) % one_in}"
+        return Sample(f"one {thing} in {one_in}, chosen by hash", dict.fromkeys(names, narrowed))
 
-    return some_subjects
+    return some_things
 
 
 def _n_rows(lake: Lake, table: Table, keys: list[str]) -> int:

@@ -6,7 +6,7 @@ They recompute changes from answers, dates and windows, independently of the cod
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_QUERIES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.promises import Promise
-from tempkb.benchmarks.samples import stretch_of_windows, subjects_of
+from tempkb.benchmarks.samples import chosen_by, stretch_of_windows
 
 _STEP = """CASE q.granularity WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
            WHEN 'quarter' THEN INTERVAL 3 MONTH ELSE INTERVAL 1 YEAR END"""
@@ -190,6 +190,6 @@ OF_CHANGES = (
         DYNAMIC_TEMPLAMA_CHANGES,
         NOT_NEAREST,
         {"changes": DYNAMIC_TEMPLAMA_CHANGES, "spells": FACT_SPELLS, "releases": FACT_RELEASES},
-        sample=subjects_of("changes", "spells"),
+        sample=chosen_by("subject_id", "subject", "changes", "spells"),
     ),
 )

@@ -1,14 +1,16 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
 from tempkb.benchmarks.benchmark import Benchmark, Option
-from tempkb.benchmarks.ecbd.tables import TABLES
+from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
+from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.ecbd.views import VIEWS
+from tempkb.benchmarks.prompting import Prompting
 from tempkb.room import Room
 
 ECBD = Benchmark(
     name="ecbd",
     title="ECBD",
-    room=Room("ecbd", TABLES, VIEWS),
+    room=Room("ecbd", (*TABLES, ECBD_PROMPTS), VIEWS),
     methods="tempkb.benchmarks.ecbd.methods",
     meaning="Build an ECBD release: cloze sentences about entities that originated from A up to but not including B.",
     study=Option("windows", "Dates of origin, such as 2017-01-01..2022-01-01.", metavar="A..B"),
@@ -26,5 +28,14 @@ ECBD = Benchmark(
         "ecbd 2017-01-01..2022-01-01 --cut 2022-01-01 --preset paper --popular 2000",
         "ecbd 2022-01-01..2024-01-01 --set min_words=300 --set noun_chunker=spacy",
         "ecbd 2017-01-01..2022-01-01 --dump-id none --popular creak/train.json",
+    ),
+    prompting=Prompting(
+        ECBD_PROMPTS,
+        tuple(VARIANTS),
+        # The forms of the papers' tables; the others belong to tests of sensitivity.
+        n_default=4,
+        # The papers' perplexity is of the span alone, without anything that ends it.
+        templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
+        without_left={"masked": "answer_l2r", "seq2seq": "span"},
     ),
 )

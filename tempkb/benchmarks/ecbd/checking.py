@@ -3,8 +3,10 @@
 They measure sentences independently of the code that finds mentions and chooses spans.
 """
 
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, ECBD_SENTENCES
 from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.prompt_steps import ids_of_texts
+from tempkb.benchmarks.samples import chosen_by
 from tempkb.mentions.tables import PAGE_TEXTS
 
 # A character beside a word. RE2 has no look-behind, so edges of words are found by the characters beside them.
@@ -218,4 +220,47 @@ PROMISES = (
         {"releases": ECBD_RELEASES},
         is_warning=True,
     ),
+)
+
+NOT_ASKED = """
+    SELECT coalesce(c.release, p.release), coalesce(c.cloze_id, p.item_id)
+    FROM cloze AS c FULL JOIN (FROM prompts WHERE variant = 'original') AS p
+    ON p.release = c.release AND p.item_id = c.cloze_id
+    WHERE c.cloze_id IS NULL OR p.item_id IS NULL
+"""
+# The texts of all variants but two, from the item. An article before the mention and the noun phrase around it are left
+# out by rules that SQL does not repeat; those variants are compared up to the entity.
+_MASKED = "concat(left_context, '<extra_id_0>', right_context)"
+_FILLED = "concat(left_context, target, right_context)"
+OTHER_TEXTS = f"""
+    SELECT release, cloze_id, variant FROM (
+        SELECT c.*, p.* EXCLUDE (release, split, window_start)
+        FROM cloze AS c JOIN prompts AS p ON p.release = c.release AND p.item_id = c.cloze_id
+    )
+    WHERE target <> answer OR CASE variant
+        WHEN 'original' THEN {_MASKED} <> masked_sentence
+        WHEN 'definition' THEN {_MASKED} <> concat(definition, ' ', masked_sentence)
+        WHEN 'random_definition' THEN {_MASKED} IS DISTINCT FROM concat(random_definition, ' ', masked_sentence)
+        WHEN 'no_ent_released' THEN lower({_FILLED}) <> lower(concat(
+            substring(sentence, 1, mention_start_char), 'the entity', substring(sentence, mention_end_char + 1)))
+        ELSE NOT contains(lower({_FILLED}), 'the entity') END
+"""
+_OF_ITEMS = {"cloze": ECBD_CLOZE, "prompts": ECBD_PROMPTS}
+OF_PROMPTS = (
+    Promise(
+        "every_item_is_asked",
+        "Every item, and nothing else, has a prompt of the variant original.",
+        ECBD_PROMPTS,
+        NOT_ASKED,
+        _OF_ITEMS,
+    ),
+    Promise(
+        "prompts_have_the_texts_of_their_items",
+        "The text of a prompt is that of its item: as it is, behind a definition, or without the entity.",
+        ECBD_PROMPTS,
+        OTHER_TEXTS,
+        _OF_ITEMS,
+        sample=chosen_by("item_id", "item", "prompts"),
+    ),
+    ids_of_texts(ECBD_PROMPTS),
 )

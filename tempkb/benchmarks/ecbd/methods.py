@@ -8,13 +8,21 @@ import pyarrow as pa
 
 from tempkb.benchmarks.ecbd.building import write_release
 from tempkb.benchmarks.ecbd.card import card_of
-from tempkb.benchmarks.ecbd.checking import PROMISES
+from tempkb.benchmarks.ecbd.checking import OF_PROMPTS, PROMISES
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.design import Design, make_design
 from tempkb.benchmarks.ecbd.exporting import write_files
 from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
+from tempkb.benchmarks.ecbd.prompts import write_prompts
 from tempkb.benchmarks.ecbd.releases import Release, read_entry
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.ecbd.tables import (
+    ECBD_CLOZE,
+    ECBD_ENTITIES,
+    ECBD_PROMPTS,
+    ECBD_RELEASES,
+    ECBD_SENTENCES,
+    TABLES,
+)
 from tempkb.benchmarks.methods import (
     Built,
     Closing,
@@ -29,6 +37,7 @@ from tempkb.benchmarks.methods import (
     Step,
     Versions,
 )
+from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_cut, newest_wikidata
 from tempkb.mentions.tables import ENTITY_POPULARITY, MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -58,13 +67,19 @@ def _design(store: Store, options: Options) -> Design:
 
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
-    return {table.name: [release.name] for table in TABLES}
+    return {table.name: [release.name] for table in (*TABLES, ECBD_PROMPTS)}
 
 
 def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     warnings: list[str] = []
     write_release(store, release, log, warnings.append)
     return Built(warnings)
+
+
+def _run_prompts(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    version = write_prompts(store, release)
+    log(f"{release.name}: {version.rows:,} prompts")
+    return Built()
 
 
 def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
@@ -152,12 +167,26 @@ _STEP = Step(
     PROMISES,
     _shows,
 )
+_PROMPTS_STEP = Step(
+    ECBD_PROMPTS.name,
+    (
+        Made(
+            ECBD_PROMPTS,
+            "The prompts of a release: each item in each of its variants. Variants that an item does not have are "
+            "counted in `exclusions`. Key `item_id, target_id, variant`.",
+            (ECBD_CLOZE, ECBD_RELEASES),
+        ),
+    ),
+    _run_prompts,
+    OF_PROMPTS,
+    shows_of_prompts(ECBD_PROMPTS),
+)
 
 METHODS = Methods(
     design=_design,
     read_entry=read_entry,
     partitions=_partitions,
-    steps=(_STEP,),
+    steps=(_STEP, _PROMPTS_STEP),
     files=write_files,
     card=card_of,
     closing=_closing,

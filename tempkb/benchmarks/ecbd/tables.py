@@ -1,5 +1,7 @@
 """Declares the tables of ECBD: releases, entities by date of origin, sentences about them, and cloze items."""
 
+from tempkb.benchmarks.ecbd.variants import VARIANTS
+from tempkb.benchmarks.prompting import prompts_table
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, INSTANT, INT32, INT64, STRING, list_of, struct_of
@@ -229,4 +231,16 @@ ECBD_CLOZE = Table(
     ),
 )
 
+ECBD_PROMPTS = prompts_table(
+    "ecbd",
+    "ECBD",
+    RELEASE,
+    item="cloze_id of the item",
+    target="answer, since an item has one answer",
+    variants=VARIANTS,
+    window="first day on which the entity may have begun; null if not known",
+    cluster="the item's entity (QID), or the number of its page if it has none",
+)
+
 TABLES = (ECBD_ENTITIES, ECBD_SENTENCES, ECBD_CLOZE, ECBD_RELEASES)
+"""The tables that are written together; prompts are made from them afterwards."""

@@ -1,44 +1,28 @@
 """Makes the text of an item in its variants (ECBD, section 3). Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Literal
 
 from tempkb.benchmarks.ecbd.sentences import MASK, Place
+from tempkb.prompts import Prompt
 
 Variant = Literal["original", "no_ent", "no_ent_released", "no_ent_chunk", "definition", "random_definition"]
-VARIANTS: tuple[Variant, ...] = (
-    "original",
-    "no_ent",
-    "no_ent_released",
-    "no_ent_chunk",
-    "definition",
-    "random_definition",
-)
+VARIANTS: Mapping[Variant, str] = {
+    "original": "the sentence",
+    "no_ent": "the sentence with 'the entity' in place of the mention and of an article before it",
+    "definition": "the sentence after the first sentence of the entity's article",
+    "random_definition": "the sentence after the first sentence of another entity's article",
+    "no_ent_released": "the sentence with 'the entity' in place of the mention alone, as in the released code",
+    "no_ent_chunk": "the sentence with 'the entity' in place of the noun phrase around the mention",
+}
+"""The meaning of each variant; those of the papers' tables come first."""
 _ARTICLES = ("the ", "a ", "an ")
 _OPENING = "\"'\u201c\u2018\u00ab("
 
 
-@dataclass(frozen=True)
-class Prompt:
-    """A text with one span to fill.
-
-    Attributes:
-        left, answer, right: the text, in three parts.
-    """
-
-    left: str
-    answer: str
-    right: str
-
-    @property
-    def masked(self) -> str:
-        """The text with a mask in place of the answer."""
-        return f"{self.left}{MASK}{self.right}"
-
-    @property
-    def filled(self) -> str:
-        """The text with the answer at [len(left), len(left) + len(answer))."""
-        return f"{self.left}{self.answer}{self.right}"
+def masked(prompt: Prompt) -> str:
+    """Return the text of a prompt with a mask in place of the answer, as in `ecbd_cloze.masked_sentence`."""
+    return f"{prompt.left}{MASK}{prompt.right}"
 
 
 def prompt_of(
@@ -87,7 +71,7 @@ def _around(sentence: str, answer: Place) -> Prompt:
 
 def _behind(definition: str, sentence: str, answer: Place) -> Prompt:
     plain = _around(sentence, answer)
-    return Prompt(f"{definition} {plain.left}", plain.answer, plain.right)
+    return Prompt(f"{definition} {plain.left}", plain.target, plain.right)
 
 
 def _without(sentence: str, gone: Place, answer: Place) -> Prompt:

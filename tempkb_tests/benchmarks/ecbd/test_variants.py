@@ -8,7 +8,7 @@ from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.random_definitions import Item, choose_definitions
 from tempkb.benchmarks.ecbd.sentences import Place
 from tempkb.benchmarks.ecbd.splits import split_entities
-from tempkb.benchmarks.ecbd.variants import VARIANTS, prompt_of
+from tempkb.benchmarks.ecbd.variants import VARIANTS, masked, prompt_of
 
 
 def place(sentence: str, text: str) -> Place:
@@ -17,7 +17,7 @@ def place(sentence: str, text: str) -> Place:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "mention", "variant", "masked"),
+    ("sentence", "mention", "variant", "text"),
     [
         ("Ida cost us a roof.", "Ida", "original", "Ida cost us <extra_id_0>."),
         ("Ida cost us a roof.", "Ida", "no_ent", "The entity cost us <extra_id_0>."),
@@ -37,18 +37,18 @@ def place(sentence: str, text: str) -> Place:
         ("Ida cost us a roof.", "Ida", "random_definition", "Rye is a grain. Ida cost us <extra_id_0>."),
     ],
 )
-def test_the_forms_of_an_item(sentence, mention, variant, masked):
+def test_the_forms_of_an_item(sentence, mention, variant, text):
     answer = place(sentence, "a roof")
     prompt = prompt_of(variant, sentence, place(sentence, mention), answer, "Ida is a storm.", "Rye is a grain.")
-    assert prompt.masked == masked
-    assert prompt.filled == masked.replace("<extra_id_0>", "a roof")
-    assert prompt.filled[len(prompt.left) :].startswith("a roof")
+    assert masked(prompt) == text
+    assert prompt.statement == text.replace("<extra_id_0>", "a roof")
+    assert prompt.statement[len(prompt.left) :].startswith("a roof")
 
 
 def test_an_article_that_is_part_of_the_answer_stays():
     sentence = "It is said to be a Ida."
     prompt = prompt_of("no_ent", sentence, place(sentence, "Ida"), place(sentence, "be a"))
-    assert (prompt.masked, prompt.answer) == ("It is said to <extra_id_0> the entity.", "be a")
+    assert (masked(prompt), prompt.target) == ("It is said to <extra_id_0> the entity.", "be a")
 
 
 some_words = st.lists(
@@ -66,15 +66,15 @@ def test_no_form_changes_the_answer(before, behind, data):
     end = data.draw(st.sampled_from([at for at in ends if at <= mention.start or start > mention.start]))
     for variant in ("original", "no_ent", "no_ent_released", "definition", "random_definition"):
         prompt = prompt_of(variant, sentence, mention, Place(start, end), "Ida is.", "Rye is.")
-        assert prompt.answer == sentence[start:end]
-        assert prompt.filled[len(prompt.left) :].startswith(prompt.answer)
+        assert prompt.target == sentence[start:end]
+        assert prompt.statement[len(prompt.left) :].startswith(prompt.target)
 
 
 def test_the_noun_phrase_around_the_mention_goes_as_a_whole_or_not_at_all():
     sentence = "The old Ida model cost us a roof."
     mention, chunk = place(sentence, "Ida"), place(sentence, "The old Ida model")
     prompt = prompt_of("no_ent_chunk", sentence, mention, place(sentence, "a roof"), mention_chunk=chunk)
-    assert prompt.masked == "The entity cost us <extra_id_0>."
+    assert masked(prompt) == "The entity cost us <extra_id_0>."
     assert prompt_of("no_ent_chunk", sentence, mention, place(sentence, "model"), mention_chunk=chunk) is None
     assert prompt_of("no_ent_chunk", sentence, mention, place(sentence, "a roof")) is None
 
