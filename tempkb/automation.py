@@ -35,7 +35,7 @@ DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
 RETIRE_JOB = "retire_dumps"
-MODELS_JOB = "add_models"
+MODELS_JOB = "score_models"
 _ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
@@ -101,7 +101,10 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
             "mentioned where.",
         ),
         Family.ENTITIES: (WIKIDATA_JOB, "Read a dump of Wikidata's entities, once; write what was true when."),
-        Family.MODEL: (MODELS_JOB, "Read the checkpoint of a language model, and bind its name to the files."),
+        Family.MODEL: (
+            MODELS_JOB,
+            "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
+        ),
     }
     made = [
         _job(name, [(table.name,) for table in tables if table.family is family], description)

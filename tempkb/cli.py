@@ -10,6 +10,7 @@ import click
 
 import tempkb
 from tempkb.model_commands import model
+from tempkb.score_commands import score
 from tempkb.screens.failure import end, leave, prepare_streams
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
@@ -393,6 +394,7 @@ def release() -> None:
 
 
 main.add_command(model)
+main.add_command(score)
 
 
 def run() -> NoReturn:

@@ -16,6 +16,7 @@ from tempkb.models.tables import MODELS
 from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.scores.tables import model_of
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -102,12 +103,12 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
 
 
 def of_model(store: Store, name: str) -> Removal:
-    """Find what was made for a language model.
+    """Find what was made for a language model: its row, and its scores.
 
     Raises:
         SettingsError: there is no such model.
     """
-    found = _partitions(store, "model", lambda _table, key: key == name)
+    found = _partitions(store, "model", lambda _table, key: model_of(key) == name)
     if not found:
         there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")

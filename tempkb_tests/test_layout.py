@@ -37,8 +37,11 @@ RANKS = {
     "mentions": 6,
     "benchmarks": 7,
     "models": 8,
+    "scores": 8.05,
     "rooms": 8.1,
     "api": 8.2,
+    "scores.checking": 8.3,
+    "scores.assets": 8.4,
     "planning": 8.5,
     "removal": 8.6,
     "dagster_storage": 8.65,
@@ -53,6 +56,7 @@ RANKS = {
     "screens": 12,
     "release_commands": 12.5,
     "model_commands": 12.5,
+    "score_commands": 12.5,
     "cli": 13,
 }
 MAY_IMPORT_DAGSTER = {
@@ -133,6 +137,7 @@ ASSETS = {
     "ecbd_cloze": "ecbd",
     "ecbd_releases": "ecbd",
     "models": "models",
+    "prompt_scores": "scores",
 }
 
 

@@ -1,4 +1,4 @@
-"""Draws counts over windows for the metadata of a run, as lines or as stacked bars."""
+"""Draws counts and means over windows for the metadata of a run, as lines or as stacked bars."""
 
 import base64
 import io
@@ -24,6 +24,17 @@ def plot_bars(title: str, dates: Sequence[str], series: Mapping[str, Sequence[in
     return _picture(title, dates, lambda axes: _draw_bars(axes, series))
 
 
+def plot_means(title: str, dates: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> str:
+    """Return a Markdown image of means over windows, a line per series; a window without a mean has no mark."""
+    return _picture(title, dates, lambda axes: _draw_means(axes, series), bottom=None)
+
+
+def _draw_means(axes: Any, series: Mapping[str, Sequence[float | None]]) -> None:
+    for name, means in series.items():
+        known = [(at, mean) for at, mean in enumerate(means) if mean is not None]
+        axes.plot([at for at, _ in known], [mean for _, mean in known], marker="o", markersize=3, label=name)
+
+
 def _draw_lines(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
     for name, counts in series.items():
         axes.plot(range(len(counts)), counts, marker="o", markersize=3, label=name)
@@ -36,7 +47,7 @@ def _draw_bars(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
         below = [low + count for low, count in zip(below, counts, strict=True)]
 
 
-def _picture(title: str, dates: Sequence[str], draw: Any) -> str:
+def _picture(title: str, dates: Sequence[str], draw: Any, bottom: float | None = 0) -> str:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -45,7 +56,7 @@ def _picture(title: str, dates: Sequence[str], draw: Any) -> str:
     figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
     draw(axes)
     axes.set_title(title, fontsize=10)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=bottom)
     # The axis has room for about twenty dates.
     step = max(1, len(dates) // 20)
     axes.set_xticks(range(0, len(dates), step), dates[::step], rotation=45, fontsize=7)

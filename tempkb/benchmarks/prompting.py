@@ -4,7 +4,7 @@ A benchmark makes prompts from its items with pure functions; scorers (`tempkb/m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import DATE, STRING
@@ -29,7 +29,12 @@ class Prompting:
     variants: tuple[str, ...]
     n_default: int
     templates: Mapping[str, str]
-    without_left: Mapping[str, str]
+    without_left: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def defaults(self) -> tuple[str, ...]:
+        """The variants that are scored by default."""
+        return self.variants[: self.n_default]
 
 
 def prompts_table(

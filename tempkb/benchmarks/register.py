@@ -270,7 +270,8 @@ def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str,
 def to_build_again(table: Table, partition: str) -> str:
     """Return the command that builds a damaged partition again."""
     if table.family is Family.MODEL:
-        return f"tempkb model add {partition} CHECKPOINT"
+        name = partition.partition("--")[0]
+        return f"tempkb model add {name} CHECKPOINT" if table.partitioned_by == "model" else f"tempkb score {name}"
     if not is_of_releases(table):
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)

@@ -37,22 +37,23 @@ def on_terminal() -> Iterator[None]:
 
 
 class Meter:
-    """Shows the progress of work with a known number of bytes, with rate and time left.
+    """Shows the progress of work of a known size, with rate and time left.
 
     In a terminal it draws a bar; elsewhere it passes a line to `log` every
     fifteen seconds, so that captured output stays readable.
 
     Args:
         title: what the work is.
-        total: bytes in all.
+        total: bytes in all, or the number of things.
         log: receives a line.
+        unit: what the things are, such as "prompts"; empty for bytes.
     """
 
-    def __init__(self, title: str, total: float, log: Callable[[str], None]) -> None:
-        self._title, self._total, self._log = title, max(total, 1.0), log
+    def __init__(self, title: str, total: float, log: Callable[[str], None], unit: str = "") -> None:
+        self._title, self._total, self._log, self._unit = title, max(total, 1.0), log, unit
         self._done = 0.0
         self._began = self._logged_at = time.monotonic()
-        self._bar = _bar_on(_terminal) if _terminal is not None else None
+        self._bar = _bar_on(_terminal, unit) if _terminal is not None else None
 
     def __enter__(self) -> "Meter":
         if self._bar is not None:
@@ -67,7 +68,7 @@ class Meter:
             self._bar.stop()
 
     def at(self, done: float) -> None:
-        """Report how many bytes are done in all."""
+        """Report how much is done in all."""
         self._done = done
         if self._bar is not None:
             self._bar.update(self._task, completed=done)
@@ -81,22 +82,43 @@ class Meter:
         """The progress as a sentence."""
         rate = self._done / max(time.monotonic() - self._began, 1e-9)
         left = (self._total - self._done) / rate if rate else float("inf")
-        return (
-            f"{self._title}: {self._done / self._total:.0%} of {self._total / 1e6:.1f} MB, "
-            f"{rate / 1e6:.1f} MB/s, about {left:.0f} s left"
+        size, speed = (
+            (f"{self._total:,.0f} {self._unit}", f"{rate:,.0f} {self._unit}/s")
+            if self._unit
+            else (f"{self._total / 1e6:.1f} MB", f"{rate / 1e6:.1f} MB/s")
         )
+        return f"{self._title}: {self._done / self._total:.0%} of {size}, {speed}, about {left:.0f} s left"
 
 
-def _bar_on(terminal: TextIO) -> "Progress":
+def _bar_on(terminal: TextIO, unit: str) -> "Progress":
     # Imported here because workers never draw and need not spend time on it.
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.text import Text
 
+    class Speed(ProgressColumn):
+        """Things per second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{unit}, {task.speed or 0:,.0f}/s")
+
+    amounts: tuple[ProgressColumn, ...] = (DownloadColumn(), TransferSpeedColumn())
+    if unit:
+        amounts = (MofNCompleteColumn(), Speed())
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        *amounts,
         TextColumn("left"),
         TimeRemainingColumn(),
     )

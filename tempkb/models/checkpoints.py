@@ -29,8 +29,9 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
 from tempkb.models.families import Family
-from tempkb.models.loading import Dtype, LoadedModel, loaded
-from tempkb.models.scoring import TEMPLATES, planner_of
+from tempkb.models.loading import LoadedModel, loaded
+from tempkb.models.scorers import TEMPLATES, Dtype
+from tempkb.models.scoring import planner_of
 
 WeightsFormat = Literal["safetensors", "bin"]
 
@@ -182,10 +183,26 @@ def load(checkpoint: Checkpoint, device: str = "cpu", dtype: Dtype = "float32") 
     Raises:
         ModelError: its files are not as they were when it was read, so that it cannot be loaded any more.
     """
-    config, _ = _config(checkpoint.name, checkpoint.folder, checkpoint.family)
-    module = _module(checkpoint.name, checkpoint.folder, config, checkpoint.family, checkpoint.weights_format)
-    tokenizer = _tokenizer(checkpoint.name, checkpoint.folder)
-    return loaded(checkpoint.family, module, tokenizer, device, dtype, checkpoint.context_tokens)
+    return load_files(checkpoint, checkpoint.family, checkpoint.context_tokens, device, dtype)
+
+
+def load_files(
+    files: CheckpointFiles,
+    family: Family,
+    context_tokens: int | None,
+    device: str = "cpu",
+    dtype: Dtype = "float32",
+) -> LoadedModel:
+    """Load a checkpoint of which family and context are known, ready to be asked.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    config, _ = _config(files.name, files.folder, family)
+    for file in _weight_files(files.name, files.folder)[0]:
+        _check_weights(files.name, file, files.weights_format)
+    module = _module(files.name, files.folder, config, family, files.weights_format)
+    return loaded(family, module, _tokenizer(files.name, files.folder), device, dtype, context_tokens)
 
 
 def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str | None]:

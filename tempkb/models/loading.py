@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
 from tempkb.models.families import Family
-
-Dtype = Literal["float32", "bfloat16", "float64"]
-SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
+from tempkb.models.scorers import Dtype
 
 
 @dataclass(frozen=True)

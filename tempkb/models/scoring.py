@@ -4,22 +4,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from tempkb.errors import ModelError, SettingsError
+from tempkb.errors import ModelError
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.batching import Limits, Reader, Readings
-from tempkb.models.families import Family
-from tempkb.models.loading import SHORT_DTYPES, LoadedModel
+from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Planner
+from tempkb.models.scorers import TEMPLATES, require_template, scorer_name
 from tempkb.models.scores import Score, Status
 from tempkb.prompts import Prompt
 
-VERSION = 1  # of what scorers compute; scores of another version are other scores
 SHARD = 1024  # prompts of a stream that are planned and scored together
-TEMPLATES: dict[Family, tuple[str, ...]] = {
-    "masked": masked.TEMPLATES,
-    "seq2seq": seq2seq.TEMPLATES,
-    "causal": causal.TEMPLATES,
-}
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")
 
 
@@ -43,13 +37,9 @@ class Scorer:
             SettingsError: the family has no such template.
             ModelError: the tokenizer lacks a token that the template needs.
         """
-        known = TEMPLATES[model.family]
-        template = known[0] if template is None else template
-        if template not in known:
-            raise SettingsError(
-                f"Scorers of {model.family} models have no template {template!r}; expected one of {', '.join(known)}."
-            )
-        self.name = f"{model.family}.{template}-{VERSION}.{SHORT_DTYPES[model.dtype]}"
+        template = TEMPLATES[model.family][0] if template is None else template
+        require_template(model.family, template)
+        self.name = scorer_name(model.family, template, model.dtype)
         self._model = model
         self._planner = planner_of(model, template)
         self._reader = Reader(model, limits, has_ranks=template == "probing")

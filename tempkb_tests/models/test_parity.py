@@ -5,7 +5,8 @@ import math
 import pytest
 
 from tempkb.models.batching import Limits
-from tempkb.models.scoring import TEMPLATES, Scorer
+from tempkb.models.scorers import TEMPLATES
+from tempkb.models.scoring import Scorer
 from tempkb_tests.models import oracle
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, tiny
 

@@ -1,0 +1,38 @@
+"""Names of scorers: family, template, version, number type. Without torch, since choosing prompts needs names only."""
+
+from typing import Literal
+
+from tempkb.errors import SettingsError
+from tempkb.models import causal, masked, seq2seq
+from tempkb.models.families import Family
+
+Dtype = Literal["float32", "bfloat16", "float64"]
+SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
+VERSION = 1  # of what scorers compute; scores of another version are other scores
+TEMPLATES: dict[Family, tuple[str, ...]] = {
+    "masked": masked.TEMPLATES,
+    "seq2seq": seq2seq.TEMPLATES,
+    "causal": causal.TEMPLATES,
+}
+
+
+def require_template(family: Family, template: str) -> None:
+    """Make sure that a family has a template.
+
+    Raises:
+        SettingsError: it has none of that name.
+    """
+    known = TEMPLATES[family]
+    if template not in known:
+        raise SettingsError(
+            f"Scorers of {family} models have no template {template!r}; expected one of {', '.join(known)}."
+        )
+
+
+def scorer_name(family: Family, template: str, dtype: Dtype) -> str:
+    """Return the name of a scorer; equal names of one model mean equal scores, up to rounding.
+
+    >>> scorer_name("causal", "span", "bfloat16")
+    'causal.span-1.bf16'
+    """
+    return f"{family}.{template}-{VERSION}.{SHORT_DTYPES[dtype]}"

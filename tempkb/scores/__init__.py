@@ -1,0 +1,1 @@
+"""Scores: what language models give for the prompts of releases; kept for good."""

@@ -1,0 +1,71 @@
+"""The asset that scores the prompts of releases with language models, one model a run."""
+
+from typing import Any
+
+import dagster as dg
+
+from tempkb.models.tables import MODELS
+from tempkb.rooms import BENCHMARKS
+from tempkb.scores.checking import ASKED
+from tempkb.scores.requests import SCORE_LINES, request_of
+from tempkb.scores.scoring import Scored, score_model
+from tempkb.scores.showing import picture, sample
+from tempkb.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.store.assets import table_of
+from tempkb.store.materialise import facts_of_windows
+from tempkb.store.store import Store
+
+_PROMPTS = [one.prompting.table for one in BENCHMARKS if one.prompting is not None]
+
+
+@dg.asset(
+    # Which releases are scored is said by the run's configuration, so Dagster is told that it may be any.
+    deps=[MODELS.name, *(dg.AssetDep(one.name, partition_mapping=dg.AllPartitionMapping()) for one in _PROMPTS)],
+    config_schema={
+        name: dg.Field(str, is_required=False, default_value="", description=meaning)
+        for name, meaning in SCORE_LINES.items()
+    },
+)
+def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """Log-probabilities of prompts, by model and scorer. Each prompt is scored once, whatever releases have it.
+
+    A run scores what has no score yet of the prompts of all releases, or of those that its configuration names. A run
+    that was killed is continued by the next one.
+
+    One row per prompt and scorer of a model; key `prompt_id`.
+    """
+    name = context.partition_key
+    options = context.op_execution_context.op_config
+    words = {key: str(value) for key, value in options.items() if value}
+    done = score_model(store, BENCHMARKS, name, request_of(words), context.log.info)
+    if not done:
+        context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")
+    publication = store.publish()
+    keys = [partition_of(name, one.scorer) for one in done]
+    facts = facts_of_windows(store.lake.versions(PROMPT_SCORES.name, keys), publication)
+    del facts["windows"]
+    return dg.MaterializeResult(
+        metadata={**facts, ASKED: dg.MetadataValue.json(words), **_counts(done), **_shown(store, name, done)}
+    )
+
+
+def _counts(done: list[Scored]) -> dict[str, Any]:
+    return {
+        f"{one.scorer}/{what}": n
+        for one in done
+        for what, n in {"prompts": one.n_prompts, "new": one.n_new, **one.by_status}.items()
+    }
+
+
+def _shown(store: Store, name: str, done: list[Scored]) -> dict[str, Any]:
+    """A sample and a picture of each release, by its first scorer."""
+    shown: dict[str, Any] = {}
+    for one in done:
+        for source in one.sources:
+            if f"{source.release}/sample" not in shown:
+                partition = partition_of(name, one.scorer)
+                shown[f"{source.release}/sample"] = table_of(sample(store, partition, source), cell=200)
+                shown[f"{source.release}/scores by window and role"] = dg.MetadataValue.md(
+                    picture(store, partition, source)
+                )
+    return shown
