@@ -21,6 +21,7 @@ import click
 @click.option("--device", default="", help="By default a GPU if there is one, else cpu.")
 @click.option("--dtype", default="", help="float32 (default), bfloat16 or float64.")
 @click.option("--batch-tokens", default="", metavar="N", help="Tokens computed at once; by default what is fast.")
+@click.option("--threads", default="", metavar="N", help="Threads of a CPU; by default one for small models.")
 @click.option("--fixed-shapes", is_flag=True, help="Equal bytes on one machine in any company; slower.")
 def score(
     names: tuple[str, ...],

@@ -206,7 +206,7 @@ def _of_table(table: Table) -> Iterator[str]:
 
 
 def _of_view(view: View) -> Iterator[str]:
-    needs = ", ".join(f"`{name}`" for name in view.needs)
+    needs = ", ".join(f"`{name}`" for name in (*view.needs, *view.optional))
     yield from (f"### {view.name}", "", view.meaning, "", f"A view over {needs}.", "")
 
 

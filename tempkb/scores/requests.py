@@ -20,6 +20,7 @@ SCORE_LINES: Mapping[str, str] = {
     "device": "Where to compute, such as cpu or cuda:1; by default a GPU if there is one.",
     "dtype": "float32, bfloat16 or float64; by default float32.",
     "batch_tokens": "Tokens that are computed at once; by default what is fast on the device.",
+    "threads": "Threads of a CPU; by default one for small models, which more would slow down.",
     "fixed_shapes": "true for equal bytes on one machine in any company; slower.",
 }
 """What may be said of scoring, with its meaning: options of the command, and fields of a run."""
@@ -41,6 +42,7 @@ class ScoreRequest:
         device: where to compute; empty for a GPU if there is one.
         dtype: in which numbers.
         batch_tokens: tokens that are computed at once; None for what is fast on the device.
+        threads: of a CPU; None for what is fast for the model.
         has_fixed_shapes: whether shapes of computations depend on single prompts alone.
     """
 
@@ -53,6 +55,7 @@ class ScoreRequest:
     device: str = ""
     dtype: Dtype = "float32"
     batch_tokens: int | None = None
+    threads: int | None = None
     has_fixed_shapes: bool = False
 
 
@@ -76,6 +79,7 @@ def request_of(words: Words) -> ScoreRequest:
         said.get("device", ""),
         _dtype(said.get("dtype", "float32")),
         _number("batch_tokens", said),
+        _number("threads", said),
         _truth("fixed_shapes", said),
     )
 

@@ -9,7 +9,8 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ Log = Callable[[str], None]
 Row = Mapping[str, Any]
 
 _ADDED_EVERY = 600.0  # seconds
+_SMALL = 10_000_000  # parameters, below which threads wait for one another longer than they compute
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ class _Run:
             request.dtype,
             request.device,
             request.batch_tokens,
+            self._threads,
             request.has_fixed_shapes,
             [self._row[column] for column in DIGESTS],
         ]
@@ -177,7 +180,7 @@ class _Run:
         unfinished = shards.unfinished()
         n, done, added_at = shards.n_prompts, 0, time.monotonic()
         name = self._row["model"]
-        with Meter(f"scoring with {name} ({scorer})", n, self._log, unit="prompts") as meter:
+        with self._on_threads(), Meter(f"scoring with {name} ({scorer})", n, self._log, unit="prompts") as meter:
             for number, ids, prompts in unfinished:
                 scores = []
                 for score in asker.stream(prompts):
@@ -188,6 +191,17 @@ class _Run:
                 if time.monotonic() - added_at > _ADDED_EVERY:
                     self._add(shards, partition, one)
                     added_at = time.monotonic()
+
+    @contextmanager
+    def _on_threads(self) -> Iterator[None]:
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(self._threads or before)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
     def _add(self, shards: Shards, partition: str, one: Wanted | None) -> None:
         """Add finished shards to the table; without what was wanted, those of an earlier run for other prompts."""
@@ -218,6 +232,11 @@ class _Run:
                 raise ModelError(f"model {name!r}: {error}") from None
         return self._model
 
+    @property
+    def _threads(self) -> int | None:
+        """Threads of a CPU; None for as many as torch takes."""
+        return self._request.threads or (1 if self._row["n_parameters"] < _SMALL else None)
+
     def _device(self) -> str:
         """Where to compute.
 
@@ -244,7 +263,7 @@ class _Run:
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "device": self._device(),
-            "threads": torch.get_num_threads(),
+            "threads": self._threads or torch.get_num_threads(),
             "batch_tokens": self._request.batch_tokens,
             "fixed_shapes": self._request.has_fixed_shapes,
         }

@@ -14,5 +14,5 @@ def print_tables() -> None:
         form = table.form(n_rows, store.home.settings.duckdb_max_rows)
         rows.append((table.name, n_rows, len(versions), table.partitioned_by, form, table.meaning))
     console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
-    views = [(view.name, ", ".join(view.needs), view.meaning) for view in store.views.values()]
+    views = [(view.name, ", ".join((*view.needs, *view.optional)), view.meaning) for view in store.views.values()]
     console().print(grid(("view", "over", "meaning"), views))

@@ -414,12 +414,15 @@ class Database:
         for view in self._views:
             if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
-            declared = "\n".join([view.meaning, view.query, *(" ".join(forms[name]) for name in view.needs)])
+            absent = [self._tables[name] for name in view.optional if name not in forms]
+            used = [name for name in (*view.needs, *view.optional) if name in forms]
+            query = view.query_without(absent)
+            declared = "\n".join([view.meaning, query, *(" ".join(forms[name]) for name in used)])
             form = ("question", hashlib.sha256(declared.encode()).hexdigest()[:16])
             if forms.get(view.name) == form:
                 continue
             with _transaction(connection):
-                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {view.query}")
+                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {query}")
                 connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
                 connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])

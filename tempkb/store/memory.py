@@ -80,10 +80,9 @@ def has_columns_of(path: Path, table: Table) -> bool:
 
     DuckDB looks at the file, because importing Arrow takes longer than all else that `tempkb status` does.
     """
-    declared = ", ".join(f"CAST(NULL AS {column.sql_type}) AS {identifier(column.name)}" for column in table.columns)
     with asking() as memory:
         found, expected = (
             [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {query}").fetchall()]
-            for query in (f"FROM {parquet([path])}", f"SELECT {declared}")
+            for query in (f"FROM {parquet([path])}", table.empty_query)
         )
     return found == expected

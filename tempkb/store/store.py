@@ -229,7 +229,7 @@ class Store:
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
     def _view_needs(self, memory: "duckdb.DuckDBPyConnection", view: View) -> None:
-        for name in view.needs:
+        for name in (*view.needs, *view.optional):
             if name in self.views:
                 self._view_needs(memory, self.views[name])
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {self.views[name].query}")

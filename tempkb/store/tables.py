@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tempkb.errors import ContractError
+from tempkb.store.quoting import identifier
 from tempkb.store.types import INT64, STRING, ColumnType
 
 if TYPE_CHECKING:
@@ -119,6 +120,12 @@ class Table:
         """Is the table with so many rows a `table` or a `view` in DuckDB, which takes at most `max_rows` of one?"""
         return "view" if self.persist == "view" or n_rows > max_rows else "table"
 
+    @property
+    def empty_query(self) -> str:
+        """SQL that returns no rows, with the table's columns."""
+        columns = ", ".join(f"CAST(NULL AS {one.sql_type}) AS {identifier(one.name)}" for one in self.columns)
+        return f"SELECT {columns} LIMIT 0"
+
     def column_names(self) -> list[str]:
         """Names of the columns in file order."""
         return [column.name for column in self.columns]
@@ -156,12 +163,21 @@ class View:
         meaning: one sentence for people.
         query: SQL over the tables by their names.
         needs: those tables; the view exists once all of them do.
+        optional: further tables, which count as empty while they do not exist.
     """
 
     name: str
     meaning: str
     query: str
     needs: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def query_without(self, absent: "Sequence[Table]") -> str:
+        """Return the query for a database that lacks some of the optional tables."""
+        if not absent:
+            return self.query
+        empty = ", ".join(f"{identifier(table.name)} AS ({table.empty_query})" for table in absent)
+        return f"WITH {empty} SELECT * FROM ({self.query})"
 
 
 EXCLUSIONS = Table(
