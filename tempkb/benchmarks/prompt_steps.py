@@ -71,7 +71,7 @@ def shows_of_prompts(prompts: Table) -> Callable[[Store, Any, Versions], Shows]:
 
 
 def _prepare_ids(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.create_function("id_of", _id_of, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR")  # type: ignore[list-item]
+    connection.create_function("id_of", _id_of, ["VARCHAR", "VARCHAR", "VARCHAR"], "VARCHAR")
 
 
 def _id_of(left: str, target: str, right: str) -> str:

@@ -23,7 +23,7 @@ from tempkb.store.tables import Family, Table
 COMMAND, STEP = "command", "step"
 LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a program is at work
 _BUILT, _HELD = "built", "held"
-_OF_WINDOW = re.compile(r"\.\d{4}-\d\d-\d\d")
+_OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
 
 

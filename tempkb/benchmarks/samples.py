@@ -38,7 +38,8 @@ def stretch_of_windows(lake: Lake, table: Table, release: str) -> Sample | None:
     The window before the first one is included, because the changes of a window follow from the answers of the window
     before. The view `releases` is narrowed, so that queries can use `study_from` and `study_to` as usual.
     """
-    keys = sorted(partitions_of_release(lake, table, release))
+    # Prompts about the future are in a partition of their own, which is behind all windows.
+    keys = sorted(key for key in partitions_of_release(lake, table, release) if not key.endswith(".future"))
     n_judged = max(1, LARGE * len(keys) // max(_n_rows(lake, table, keys), 1))
     if n_judged >= len(keys):
         return None

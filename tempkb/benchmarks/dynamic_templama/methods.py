@@ -13,6 +13,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
     ARRIVALS,
     DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries.card import card_of
@@ -21,11 +22,13 @@ from tempkb.benchmarks.fact_queries.exporting import write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
+    prompts_step,
     queries_step,
     shared_partitions,
     spells_step,
     window_partitions,
 )
+from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import (
@@ -54,8 +57,12 @@ _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
     windows = window_partitions(release)
     # The first window has no changes, because there is no window before it.
-    own = {DYNAMIC_TEMPLAMA_QUERIES.name: windows, DYNAMIC_TEMPLAMA_CHANGES.name: windows[1:]}
-    return {**shared_partitions(release), **own}
+    return {
+        **shared_partitions(release),
+        DYNAMIC_TEMPLAMA_QUERIES.name: windows,
+        DYNAMIC_TEMPLAMA_CHANGES.name: windows[1:],
+        DYNAMIC_TEMPLAMA_PROMPTS.name: windows,
+    }
 
 
 def _build_changes(store: Store, release: Release, log: Log, _options: Options) -> Built:
@@ -145,6 +152,9 @@ _CHANGES_STEP = Step(
     OF_CHANGES,
     _shows_of_changes,
 )
+_PROMPTS_STEP = prompts_step(
+    Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES), (DYNAMIC_TEMPLAMA_CHANGES,)
+)
 _TOKENS_STEP = Step(
     ANSWER_TOKENS.name,
     (
@@ -161,7 +171,12 @@ METHODS = Methods(
     design=design_of(DYNAMIC),
     read_entry=read_entry,
     partitions=_partitions,
-    steps=(spells_step(DYNAMIC), queries_step(DYNAMIC_TEMPLAMA_QUERIES, "DynamicTempLAMA"), _CHANGES_STEP),
+    steps=(
+        spells_step(DYNAMIC),
+        queries_step(DYNAMIC_TEMPLAMA_QUERIES, "DynamicTempLAMA"),
+        _CHANGES_STEP,
+        _PROMPTS_STEP,
+    ),
     files=write_files(DYNAMIC_TEMPLAMA_QUERIES),
     card=card_of("DynamicTempLAMA", DYNAMIC_TEMPLAMA_QUERIES, changes_in_words),
     closing=_closing,

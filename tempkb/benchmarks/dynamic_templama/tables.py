@@ -1,5 +1,6 @@
 """Declares the tables of DynamicTempLAMA: queries by window, changes between windows, and tokens of answers."""
 
+from tempkb.benchmarks.fact_queries.prompts import VARIANTS
 from tempkb.benchmarks.fact_queries.tables import (
     GRANULARITY,
     OBJECT,
@@ -9,6 +10,7 @@ from tempkb.benchmarks.fact_queries.tables import (
     RELEASE,
     SUBJECT,
     WINDOW,
+    fact_prompts_table,
 )
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -112,4 +114,6 @@ ANSWER_TOKENS = Table(
     partition_columns=("release",),
 )
 
-TABLES = (DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_CHANGES, ANSWER_TOKENS)
+DYNAMIC_TEMPLAMA_PROMPTS = fact_prompts_table("dynamic_templama", "DynamicTempLAMA", VARIANTS)
+
+TABLES = (DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_CHANGES, DYNAMIC_TEMPLAMA_PROMPTS, ANSWER_TOKENS)

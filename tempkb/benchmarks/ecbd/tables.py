@@ -237,7 +237,7 @@ ECBD_PROMPTS = prompts_table(
     RELEASE,
     item="cloze_id of the item",
     target="answer, since an item has one answer",
-    variants=VARIANTS,
+    variants={str(variant): meaning for variant, meaning in VARIANTS.items()},
     window="first day on which the entity may have begun; null if not known",
     cluster="the item's entity (QID), or the number of its page if it has none",
 )

@@ -154,6 +154,7 @@ class Design:
             "first": self.first.isoformat(),
             "end": self.end.isoformat(),
             "shares": list(self.shares),
+            "templates": [one.to_json() for one in self.templates],
         }
 
     def days(self) -> tuple[date, date]:

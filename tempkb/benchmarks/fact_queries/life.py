@@ -8,11 +8,15 @@ from tempkb.benchmarks.fact_queries.asking import shown_of_queries
 from tempkb.benchmarks.fact_queries.building import build_queries, build_spells
 from tempkb.benchmarks.fact_queries.checking import PROMISES, promises_of_queries
 from tempkb.benchmarks.fact_queries.design import Design, make_design
+from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts
+from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.selection import NO_STATEMENT, NO_WORDING
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Built, Closing, Grid, Log, Made, Options, Shows, Step, Versions
+from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.store.parquet import read_parquet
 from tempkb.store.plain import plain_rows
@@ -96,6 +100,43 @@ def queries_step(table: Table, title: str) -> Step:
     meaning = f"The queries of {title}: one for each subject, relation and window, with all answers. Key `query_id`."
     return Step(
         table.name, (Made(table, meaning, (FACT_SPELLS, FACT_SUBJECTS)),), build, promises_of_queries(table), shows
+    )
+
+
+def prompts_step(
+    tables: Tables,
+    sources: tuple[Table, ...],
+    promises: tuple[Promise, ...] = (),
+    further: Callable[[Store, Release], None] | None = None,
+) -> Step:
+    """Return the step that writes the prompts of every window of a release, which is its last one.
+
+    Args:
+        tables: the benchmark's tables.
+        sources: tables from which the prompts are made, besides subjects, spells and queries. They include what the
+            step before writes, so that this one is the last: with several last steps, one would continue after another
+            has withdrawn the release.
+        promises: further promises of the prompts.
+        further: writes prompts that belong to no window.
+    """
+    prompts = tables.prompts
+
+    def build(store: Store, release: Release, log: Log, _options: Options) -> Built:
+        build_prompts(store, release, tables, log)
+        if further is not None:
+            further(store, release)
+        return Built()
+
+    meaning = (
+        "The prompts of a release: for each query its answers, the answers that left, and controls, in each variant. "
+        "What cannot be asked is counted in `exclusions`. Key `item_id, target_id, variant`."
+    )
+    return Step(
+        prompts.name,
+        (Made(prompts, meaning, (tables.queries, FACT_SPELLS, FACT_SUBJECTS, *sources)),),
+        build,
+        (*promises_of_prompts(tables.queries, prompts), *promises),
+        shows_of_prompts(prompts),
     )
 
 

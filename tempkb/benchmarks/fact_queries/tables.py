@@ -1,5 +1,8 @@
 """Declares the tables that both benchmarks of facts share: releases, subjects and spells; and columns of queries."""
 
+from collections.abc import Mapping
+
+from tempkb.benchmarks.prompting import prompts_table
 from tempkb.dumps.tables import DUMP_ID, WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, INT16, INT32, INT64, STRING, list_of, struct_of
@@ -134,3 +137,26 @@ QUERY_RULES = (
 )
 
 TABLES = (FACT_RELEASES, FACT_SUBJECTS, FACT_SPELLS)
+
+
+def fact_prompts_table(benchmark: str, title: str, variants: Mapping[str, str], further_items: str = "") -> Table:
+    """Declare the table of the prompts of a benchmark of facts.
+
+    Args:
+        benchmark: its name.
+        title: its name for people.
+        variants: meaning of each variant.
+        further_items: what else `item_id` may be, in words.
+    """
+    return prompts_table(
+        benchmark,
+        title,
+        RELEASE,
+        item=f"query_id of the query{further_items}",
+        target="Wikidata item (QID) of the object that is asked for",
+        variants=variants,
+        window="first day of the window",
+        cluster="the query's subject",
+        partitioned_by="release and window",
+        partition_columns=("release", "window_start"),
+    )

@@ -4,14 +4,19 @@ import csv
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from tempkb.errors import DesignError
 
 SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
+ENDING_WITH_OBJECT = "dynamic_improved"
+"""Our set of templates whose wordings have the object at their end."""
 _COLUMNS = ("relation", "language", "wording")
+_OPTIONAL = ("name", "subject_noun")
+# A part of a wording behind which a sentence begins; opening marks may follow.
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?\u2026\u3002]\s+)[\s\"'\u201c\u2018\u00ab\u201e\u00bf\u00a1(]*\Z")
 
 
 @dataclass(frozen=True, order=True)
@@ -23,12 +28,15 @@ class Template:
         language: code of the language of the wording and of the names in it.
         wording: a sentence with `<subject>`, once or more, and `<object>`, once.
         name: name of the relation for people; may be empty.
+        subject_noun: what replaces the subject in prompts that do not name it, such as "this player"; empty for the
+            noun of our own set with this wording, if there is one.
     """
 
     relation: str
     language: str
     wording: str
     name: str = ""
+    subject_noun: str = ""
 
     def __post_init__(self) -> None:
         """Check the template.
@@ -47,6 +55,11 @@ class Template:
             raise DesignError(f"{shown}: has no {SUBJECT}; expected one or more")
         if BLANK in self.wording:
             raise DesignError(f"{shown}: contains {BLANK}, which replaces {OBJECT} in queries; write only {OBJECT}")
+        if any(mark in self.subject_noun for mark in (SUBJECT, OBJECT, BLANK)):
+            raise DesignError(
+                f"{shown}: the subject_noun is {self.subject_noun!r}; expected words such as this player, without "
+                f"{SUBJECT}, {OBJECT} and {BLANK}"
+            )
 
     def ask(self, subject: str) -> str:
         """Return the query about a subject: with its name, and with `_X_` for the object.
@@ -55,6 +68,38 @@ class Template:
         'Ada plays for _X_.'
         """
         return subject.join(self.wording.replace(OBJECT, BLANK).split(SUBJECT))
+
+    def ask_without_subject(self) -> str | None:
+        """Return the query with a noun in place of the subject's name; None if no noun is known.
+
+        >>> Template("P54", "en", "<subject> plays for <object>.", subject_noun="this player").ask_without_subject()
+        'This player plays for _X_.'
+        """
+        noun = self.subject_noun or _nouns().get((self.relation, self.language, self.wording))
+        if not noun:
+            return None
+        first, *others = self.wording.replace(OBJECT, BLANK).split(SUBJECT)
+        text = first
+        for part in others:
+            text += (noun[0].upper() + noun[1:] if _SENTENCE_BEGINS.search(text) else noun) + part
+        return text
+
+    def ending_with_object(self) -> "Template | None":
+        """Return another wording of the relation for a wording that begins with `<object>`; None if there is none."""
+        for one in template_set(ENDING_WITH_OBJECT) if self.begins_with_object else ():
+            if (one.relation, one.language) == (self.relation, self.language) and not one.begins_with_object:
+                return one
+        return None
+
+    @property
+    def begins_with_object(self) -> bool:
+        """Whether nothing precedes the object."""
+        return self.wording.lstrip().startswith(OBJECT)
+
+    def to_json(self) -> dict[str, str]:
+        """Return the template as plain values; without a noun of its own, as earlier versions wrote it."""
+        values = asdict(self)
+        return values if self.subject_noun else {name: values[name] for name in values if name != "subject_noun"}
 
 
 def template_set(name: str) -> tuple[Template, ...]:
@@ -70,7 +115,7 @@ def template_set(name: str) -> tuple[Template, ...]:
 
 
 def read_templates(path: Path) -> tuple[Template, ...]:
-    """Return the templates of a CSV file with the columns relation, language, wording and, optionally, name.
+    """Return the templates of a CSV file: relation, language, wording and, optionally, name and subject_noun.
 
     Raises:
         DesignError: the file lacks a column, or a template in it is not valid; the message names its line.
@@ -93,13 +138,13 @@ def _templates_in(rows: "csv.DictReader[str]", path: Path) -> list[Template]:
     missing = [name for name in _COLUMNS if name not in (rows.fieldnames or ())]
     if missing:
         raise DesignError(
-            f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, optionally, name"
+            f"templates {path}: no column {', '.join(missing)}; expected {', '.join(_COLUMNS)} and, optionally, "
+            f"{' and '.join(_OPTIONAL)}"
         )
     found = []
     for row in rows:
         try:
-            relation, language, wording, name = ((row.get(one) or "").strip() for one in (*_COLUMNS, "name"))
-            found.append(Template(relation, language, wording, name))
+            found.append(Template(*((row.get(one) or "").strip() for one in (*_COLUMNS, *_OPTIONAL))))
         except DesignError as error:
             raise DesignError(f"{path}, line {rows.line_num}: {error}") from None
     return found
@@ -124,9 +169,29 @@ def number_templates(templates: Sequence[Template]) -> Mapping[Template, int]:
 
 
 @cache
+def _listed() -> dict[str, list[dict[str, str]]]:
+    listed: dict[str, list[dict[str, str]]] = tomllib.loads(
+        Path(__file__).with_name("templates.toml").read_text("utf-8")
+    )
+    return listed
+
+
+@cache
 def _sets() -> dict[str, tuple[Template, ...]]:
-    listed = tomllib.loads(Path(__file__).with_name("templates.toml").read_text("utf-8"))
     return {
         name: tuple(Template(row["relation"], row["language"], row["wording"], row["name"]) for row in rows)
-        for name, rows in listed.items()
+        for name, rows in _listed().items()
+    }
+
+
+@cache
+def _nouns() -> dict[tuple[str, str, str], str]:
+    """The nouns of our sets, by relation, language and wording.
+
+    They are not parts of a design, so that releases from before there were nouns have them as well.
+    """
+    return {
+        (row["relation"], row["language"], row["wording"]): row["subject_noun"]
+        for rows in _listed().values()
+        for row in rows
     }

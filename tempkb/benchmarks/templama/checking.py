@@ -1,7 +1,7 @@
-"""The promise of TempLAMA's table of queries about the future. Does not use Dagster."""
+"""The promises of TempLAMA's queries about the future and of their prompts. Does not use Dagster."""
 
 from tempkb.benchmarks.promises import Promise
-from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES
+from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS
 
 # Table 9: the number of queries of each class, and the sizes of the two sets of answers.
 NOT_TABLE_9 = """
@@ -19,5 +19,26 @@ OF_FUTURE_RELATIONS = (
         FUTURE_RELATION_QUERIES,
         NOT_TABLE_9,
         {"queries": FUTURE_RELATION_QUERIES},
+    ),
+)
+
+NOT_CANDIDATES = """
+    WITH closed AS (
+        SELECT release, concat('future.', query_no) AS item_id, query, unnest(answers) AS one FROM queries
+    )
+    SELECT coalesce(c.release, p.release), coalesce(c.item_id, p.item_id), coalesce(c.one.entity_id, p.target_id)
+    FROM closed AS c FULL JOIN (FROM prompts WHERE role = 'candidate') AS p
+    ON p.release = c.release AND p.item_id = c.item_id AND p.target_id = c.one.entity_id
+    WHERE p.item_id IS NULL OR c.item_id IS NULL
+       OR concat(p.left_context, p.target, p.right_context) <> replace(c.query, '_X_', c.one.label)
+"""
+
+OF_FUTURE_PROMPTS = (
+    Promise(
+        "every_candidate_is_asked",
+        "Every answer of the closed set of every query about the future, and nothing else, is a candidate.",
+        TEMPLAMA_PROMPTS,
+        NOT_CANDIDATES,
+        {"queries": FUTURE_RELATION_QUERIES, "prompts": TEMPLAMA_PROMPTS},
     ),
 )

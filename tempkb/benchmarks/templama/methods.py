@@ -10,24 +10,38 @@ from tempkb.benchmarks.fact_queries.exporting import write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
+    prompts_step,
     queries_step,
     shared_partitions,
     spells_step,
     window_partitions,
 )
+from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.methods import Built, Log, Made, Methods, Options, Step
-from tempkb.benchmarks.templama.checking import OF_FUTURE_RELATIONS
+from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS, OF_FUTURE_RELATIONS
+from tempkb.benchmarks.templama.future_prompts import future_prompts
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
-from tempkb.benchmarks.templama.tables import FUTURE_RELATION_QUERIES, TEMPLAMA_QUERIES
+from tempkb.benchmarks.templama.tables import FUTURE, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
+from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
+from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
-    own = {TEMPLAMA_QUERIES.name: window_partitions(release), FUTURE_RELATION_QUERIES.name: [release.name]}
-    return {**shared_partitions(release), **own}
+    windows = window_partitions(release)
+    return {
+        **shared_partitions(release),
+        TEMPLAMA_QUERIES.name: windows,
+        FUTURE_RELATION_QUERIES.name: [release.name],
+        TEMPLAMA_PROMPTS.name: [*windows, _future_partition(release)],
+    }
+
+
+def _future_partition(release: Release) -> str:
+    return f"{release.name}.{FUTURE}"
 
 
 def _write_future_queries(store: Store, release: Release, _log: Log, _options: Options) -> Built:
@@ -38,26 +52,40 @@ def _write_future_queries(store: Store, release: Release, _log: Log, _options: O
     return Built()
 
 
+def _write_future_prompts(store: Store, release: Release) -> None:
+    if store.lake.current(TEMPLAMA_PROMPTS.name, _future_partition(release)) is None:
+        queries = store.lake.current(FUTURE_RELATION_QUERIES.name, release.name)
+        if queries is None:
+            raise ContractError(
+                f"{FUTURE_RELATION_QUERIES.name} of {release.name} is not built; build the release again"
+            )
+        rows = future_prompts(read_parquet(queries.paths()).to_pylist())
+        provenance = Provenance({f"{queries.table} {queries.partition}": queries.version})
+        store.write(TEMPLAMA_PROMPTS, _future_partition(release), [rows], provenance)
+
+
 _FUTURE = Step(
     FUTURE_RELATION_QUERIES.name,
     (
         Made(
             FUTURE_RELATION_QUERIES,
             "TempLAMA's table 9: 86 queries about the future with closed sets of answers. Key `query_no`.",
-            # The queries are a source so that this step is the last one. With several last steps, one would continue
-            # after another has withdrawn the release.
+            # The queries are a source so that the steps follow one another.
             (FACT_RELEASES, TEMPLAMA_QUERIES),
         ),
     ),
     _write_future_queries,
     OF_FUTURE_RELATIONS,
 )
+_PROMPTS = prompts_step(
+    Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS), (FUTURE_RELATION_QUERIES,), OF_FUTURE_PROMPTS, _write_future_prompts
+)
 
 METHODS = Methods(
     design=design_of(TEMPLAMA),
     read_entry=read_entry,
     partitions=_partitions,
-    steps=(spells_step(TEMPLAMA), queries_step(TEMPLAMA_QUERIES, "TempLAMA"), _FUTURE),
+    steps=(spells_step(TEMPLAMA), queries_step(TEMPLAMA_QUERIES, "TempLAMA"), _FUTURE, _PROMPTS),
     files=write_files(TEMPLAMA_QUERIES),
     card=card_of("TempLAMA", TEMPLAMA_QUERIES),
     closing=lambda store, release: closing_of(store, release, TEMPLAMA_QUERIES),

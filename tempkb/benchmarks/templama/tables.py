@@ -1,6 +1,7 @@
 """Declares the tables of TempLAMA: queries by window, and the queries about the future of the paper's table 9."""
 
-from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE
+from tempkb.benchmarks.fact_queries.prompts import VARIANTS
+from tempkb.benchmarks.fact_queries.tables import ANSWER, QUERY_COLUMNS, QUERY_RULES, RELEASE, fact_prompts_table
 from tempkb.dumps.tables import WIKI
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import INT16, STRING, list_of
@@ -44,4 +45,12 @@ FUTURE_RELATION_QUERIES = Table(
     ),
 )
 
-TABLES = (TEMPLAMA_QUERIES, FUTURE_RELATION_QUERIES)
+FUTURE = "future"
+"""Variant of the prompts of queries about the future, and the end of the name of their partition."""
+PROMPT_VARIANTS = {**VARIANTS, FUTURE: "a query about the future with an answer of its closed set"}
+
+TEMPLAMA_PROMPTS = fact_prompts_table(
+    "templama", "TempLAMA", PROMPT_VARIANTS, ", or future.<query_no> for a query about the future"
+)
+
+TABLES = (TEMPLAMA_QUERIES, FUTURE_RELATION_QUERIES, TEMPLAMA_PROMPTS)

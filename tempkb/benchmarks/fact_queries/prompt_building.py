@@ -1,0 +1,429 @@
+"""Builds the prompts of a release of facts, window by window. Does not use Dagster.
+
+Texts and ids are made once for each different text: a query and the name of an answer are the same in many windows.
+The prompts of a window are then a join in DuckDB.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tempkb.benchmarks.fact_queries.controls import Change, Control, Controls, Known, Object
+from tempkb.benchmarks.fact_queries.prompts import (
+    DATED,
+    UNDATED,
+    date_in_words,
+    forms_of,
+    ids_of,
+)
+from tempkb.benchmarks.fact_queries.queries import partition_of
+from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.methods import Log
+from tempkb.errors import ContractError
+from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.quoting import literal
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+from tempkb.windows import Window
+
+_BATCH_ROWS = 1 << 16
+NO_NOUN = "no_subject: no noun is known for the wording"
+NO_OTHER_WORDING = "object_last: the query begins with its answer, and no wording is known that ends with it"
+NOT_ASKED = "previous: the subject has no answer in the window, so there is no query"
+SAME_NAME = "previous: has the name of an answer of the window"
+NOT_CURRENT = "control: the object that came is not an answer of the window"
+NOTHING_FITS = "control: no objects of another subject's change fit"
+BLANK_NAME = "the name of the answer has no character that is not blank"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a benchmark of facts.
+
+    Attributes:
+        queries: its queries.
+        prompts: its prompts.
+        changes: its changes; None if it has no such table.
+    """
+
+    queries: Table
+    prompts: Table
+    changes: Table | None = None
+
+
+def build_prompts(store: Store, release: Release, tables: Tables, log: Log) -> list[Version]:
+    """Write the prompts of those windows of a release that are not built yet, and return the versions of all windows.
+
+    Raises:
+        ContractError: subjects, spells, queries or changes of the release are not built.
+    """
+    windows = release.design.windows()
+    built = {one: store.lake.current(tables.prompts.name, partition_of(release.name, one)) for one in windows}
+    missing = [one for one in windows if built[one] is None]
+    if not missing:
+        return [version for version in built.values() if version is not None]
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        builder = _Builder(store, release, tables, connection)
+        for window in windows[: windows.index(missing[-1]) + 1]:
+            # Windows that are built are read as well, because their changes may serve as controls of later ones.
+            rows = builder.read(window)
+            if built[window] is None:
+                version = store.write(tables.prompts, partition_of(release.name, window), *builder.prompts(rows))
+                log(f"{window.label}: {version.rows:,} prompts")
+                built[window] = version
+    return [version for version in built.values() if version is not None]
+
+
+@dataclass
+class _Read:
+    """What was read of a window.
+
+    Attributes:
+        window: the window.
+        inputs: versions of what was read, by table and partition.
+        changes: the changes of answers whose objects are both asked in the window.
+        left_out: what cannot be asked, counted.
+    """
+
+    window: Window
+    inputs: dict[str, str]
+    changes: list[Change]
+    left_out: list[Exclusion] = field(default_factory=list)
+
+
+class _Builder:
+    """Builds the prompts of a release with one connection, whose tables have the texts and ids so far."""
+
+    def __init__(self, store: Store, release: Release, tables: Tables, connection: duckdb.DuckDBPyConnection) -> None:
+        self.store, self.release, self.tables, self.connection = store, release, tables, connection
+        self._controls = Controls(release.design.seed)
+        # Only by the rule `handover` is it known what took over from what.
+        self._changes = tables.changes if release.design.changes == "handover" else None
+        self._shared: dict[str, str] = {}
+        self._before: dict[str, str] = {}  # version of the queries of the window before
+        for name, table in (("spells", FACT_SPELLS), ("subjects", FACT_SUBJECTS)):
+            version = self._need(table, release.name)
+            view_files(connection, name, version.paths())
+            self._shared[f"{version.table} {version.partition}"] = version.version
+        self._make_forms()
+        self._make("before", [], _BEFORE)
+        connection.execute(
+            "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label FROM spells GROUP BY object_id"
+        )
+        connection.execute("CREATE TEMP TABLE ids (text_no INTEGER, label VARCHAR, prompt_id VARCHAR)")
+
+    def read(self, window: Window) -> _Read:
+        """Make the tables `asked` and `pairs` of a window, without controls."""
+        version = self._need(self.tables.queries, partition_of(self.release.name, window))
+        own = {f"{version.table} {version.partition}": version.version}
+        inputs = self._shared | own
+        view_files(self.connection, "queries", version.paths())
+        self.connection.execute(_ANSWERS)
+        left_out = self._find_pairs(window, inputs)
+        self.connection.execute(_KEEP_ANSWERS)
+        self._before = own
+        self.connection.execute(_ASKED)
+        changes = [
+            Change(subject, relation, Object(old, old_label), Object(new, new_label))
+            for subject, relation, old, old_label, new, new_label in self.connection.execute(_CHANGES).fetchall()
+        ]
+        self._controls.add(window.key, changes)
+        return _Read(window, inputs, changes, left_out)
+
+    def prompts(self, read: _Read) -> tuple[Iterator[pa.Table], Provenance, list[Exclusion]]:
+        """Return the prompts of the window that was just read, what they were made from, and what was left out."""
+        n_drawn = self._draw_controls(read)
+        if len(read.changes) > n_drawn:
+            read.left_out.append(Exclusion(NOTHING_FITS, len(read.changes) - n_drawn, read.window.label))
+        self.connection.execute(_WANTED)
+        self._add_ids()
+        self._make_dated(read.window)
+        read.left_out += self._counted(_LEFT_OUT)
+        values = {"release": self.release.name, "window_start": read.window.start}
+        reader = self.connection.sql(_PROMPTS, params=values).to_arrow_reader(_BATCH_ROWS)
+        rows = (self.tables.prompts.conform(batch) for batch in reader)
+        return rows, Provenance(read.inputs, self.release.design.to_json()), read.left_out
+
+    def _make_forms(self) -> None:
+        """Make `texts`, the different texts around answers, and `forms`, the texts of each query."""
+        numbered = self.release.design.numbered_templates()
+        by_relation = {
+            relation: [(template, number) for template, number in numbered.items() if template.relation == relation]
+            for relation in {one.relation for one in numbered}
+        }
+        subjects = self.connection.execute(
+            "SELECT relation, subject_id, asked_as FROM subjects ORDER BY relation, subject_id"
+        ).fetchall()
+        numbers: dict[tuple[str, str], int] = {}
+        rows: list[tuple[str, str, int, str, int]] = []
+        for relation, subject, name in subjects:
+            for template, number in by_relation[relation]:
+                for variant, form in forms_of(template, name).items():
+                    rows.append((subject, relation, number, variant, numbers.setdefault(form, len(numbers))))
+        texts = [(number, *form) for form, number in numbers.items()]
+        wordings = [
+            (
+                one.relation,
+                number,
+                one.ask_without_subject() is not None,
+                one.begins_with_object,
+                one.ending_with_object() is not None,
+            )
+            for one, number in numbered.items()
+        ]
+        self._make("forms", rows, _FORMS)
+        self._make("texts", texts, _TEXTS)
+        self._make("wordings", wordings, _WORDINGS)
+
+    def _find_pairs(self, window: Window, inputs: dict[str, str]) -> list[Exclusion]:
+        """Make `pairs(subject_id, relation, old_id, new_id)` of a window: what left, and what came for it."""
+        if self._changes is None:
+            gone = self.connection.execute(_GONE).fetchall()
+            successors = one_to_one(self.connection.execute(_MAY_SUCCEED).fetchall())
+            self._make("pairs", [(*one, successors.get(one)) for one in gone], _PAIRS)
+            inputs |= self._before
+        elif window == self.release.design.windows()[0]:
+            # There is no window before it, and so there are no changes.
+            self._make("pairs", [], _PAIRS)
+        else:
+            version = self._need(self._changes, partition_of(self.release.name, window))
+            inputs[f"{version.table} {version.partition}"] = version.version
+            view_files(self.connection, "changes", version.paths())
+            self.connection.execute(_PAIRS_OF_CHANGES)
+        self.connection.execute(_JUDGED)
+        return self._counted(_LEFT_OUT_PAIRS)
+
+    def _draw_controls(self, read: _Read) -> int:
+        """Add the controls of a window's changes to `asked`, and return for how many changes there are some."""
+        own: dict[str, set[str]] = {}
+        for subject, objects, labels in self.connection.execute(_OWN).fetchall():
+            own[subject] = {*objects, *labels}
+        drawn = list(self._controls.draw(read.changes, Known(own)))
+        for one in drawn:
+            self._note_origin(one, read.inputs)
+        rows = [
+            (one.change.subject_id, one.change.relation, control.object_id, control.label, stands_for.object_id)
+            for one in drawn
+            for control, stands_for in ((one.drawn.old, one.change.old), (one.drawn.new, one.change.new))
+        ]
+        self._make("controls", rows, _CONTROLS)
+        self.connection.execute(_ASKED_CONTROLS)
+        return len(drawn)
+
+    def _note_origin(self, control: Control, inputs: dict[str, str]) -> None:
+        """Note the earlier window from which a control was drawn among the inputs."""
+        table, partition = self._changes or self.tables.queries, f"{self.release.name}.{control.window}"
+        if f"{table.name} {partition}" not in inputs:
+            inputs[f"{table.name} {partition}"] = self._need(table, partition).version
+
+    def _add_ids(self) -> None:
+        """Add the ids of those prompts to `ids` that no earlier window had."""
+        new = self.connection.sql(_NEW_IDS).to_arrow_table()
+        self._register("new_ids", _with_ids(new).select(["text_no", "label", "prompt_id"]))
+        self.connection.execute("INSERT INTO ids FROM new_ids")
+
+    def _make_dated(self, window: Window) -> None:
+        """Make `dated(text_no, label, left_context, prompt_id)`, the prompts with the window's date."""
+        prefix = date_in_words(self.release.design.granularity, window.label)
+        new = self.connection.sql(_DATED_TEXTS, params={"prefix": prefix}).to_arrow_table()
+        self._register("dated", _with_ids(new))
+
+    def _counted(self, query: str) -> list[Exclusion]:
+        found = self.connection.execute(query).fetchall()
+        return [Exclusion(reason, n, example) for reason, n, example in found if n]
+
+    def _need(self, table: Table, partition: str) -> Version:
+        version = self.store.lake.current(table.name, partition)
+        if version is None:
+            raise ContractError(f"{table.name} of {partition} is not built; build the release again")
+        return version
+
+    def _make(self, name: str, rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pa.DataType]) -> None:
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.values(), strict=True)]
+        self._register("made", pa.Table.from_arrays(arrays, names=list(schema)))
+        self.connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM made")
+        self.connection.unregister("made")
+
+    def _register(self, name: str, rows: pa.Table) -> None:
+        self.connection.unregister(name)
+        self.connection.register(name, rows)
+
+
+def one_to_one(candidates: Iterable[tuple[str, str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """Pair objects that left with objects that came, each at most once, the first ones first.
+
+    Args:
+        candidates: (subject, relation, object that left, object that may have come for it), in order.
+
+    Returns:
+        The object that came, by (subject, relation, object that left).
+    """
+    successors: dict[tuple[str, str, str], str] = {}
+    taken: set[tuple[str, str, str]] = set()
+    for subject, relation, old, new in candidates:
+        if (subject, relation, old) not in successors and (subject, relation, new) not in taken:
+            successors[subject, relation, old] = new
+            taken.add((subject, relation, new))
+    return successors
+
+
+def _with_ids(texts: pa.Table) -> pa.Table:
+    """Add the column `prompt_id` to prompts with the columns left_context, label and right_context."""
+    ids = ids_of(*(texts[name].to_pylist() for name in ("left_context", "label", "right_context")))
+    return texts.append_column("prompt_id", pa.array(list(ids), pa.string()))
+
+
+_FORMS = {
+    "subject_id": pa.string(),
+    "relation": pa.string(),
+    "template_no": pa.int16(),
+    "variant": pa.string(),
+    "text_no": pa.int32(),
+}
+_TEXTS = {"text_no": pa.int32(), "left_context": pa.string(), "right_context": pa.string()}
+_WORDINGS = {
+    "relation": pa.string(),
+    "template_no": pa.int16(),
+    "has_noun": pa.bool_(),
+    "begins_with_object": pa.bool_(),
+    "has_other": pa.bool_(),
+}
+_BEFORE = {
+    "subject_id": pa.string(),
+    "relation": pa.string(),
+    "object_id": pa.string(),
+    "place": pa.int64(),
+    "age_days": pa.int32(),
+}
+_PAIRS = {"subject_id": pa.string(), "relation": pa.string(), "old_id": pa.string(), "new_id": pa.string()}
+_CONTROLS = {
+    "subject_id": pa.string(),
+    "relation": pa.string(),
+    "object_id": pa.string(),
+    "label": pa.string(),
+    "stands_for_id": pa.string(),
+}
+# By the released rule of DynamicTempLAMA an object may be listed twice.
+_ANSWERS = """
+    CREATE OR REPLACE TEMP TABLE answers AS
+    SELECT query_id, subject_id, relation, template_no, split, one.entity_id AS object_id, one.label AS label, place,
+           one.answer_age_days AS age_days
+    FROM (
+        SELECT query_id, subject_id, relation, template_no, split,
+               unnest(answers) AS one, generate_subscripts(answers, 1) AS place
+        FROM queries
+    )
+    QUALIFY row_number() OVER (PARTITION BY query_id, one.entity_id ORDER BY place) = 1
+"""
+_KEEP_ANSWERS = """
+    CREATE OR REPLACE TEMP TABLE before AS
+    SELECT subject_id, relation, object_id, place, age_days FROM answers WHERE template_no = 1
+"""
+_PAIRS_OF_CHANGES = """
+    CREATE OR REPLACE TEMP TABLE pairs AS
+    SELECT subject_id, relation, object_id AS old_id, paired_object_id AS new_id FROM changes
+    WHERE change = 'updated' AND role = 'leaving'
+"""
+_GONE = """
+    SELECT subject_id, relation, object_id FROM before
+    ANTI JOIN (FROM answers WHERE template_no = 1) AS now USING (subject_id, relation, object_id)
+    SEMI JOIN answers USING (subject_id, relation) ORDER BY ALL
+"""
+# In a window in which one object takes over from another, both are answers. So an object that came for one that left
+# is no answer in the window before, or it began within that window, after the one that left.
+_MAY_SUCCEED = """
+    SELECT gone.subject_id, gone.relation, gone.object_id, now.object_id
+    FROM (FROM before ANTI JOIN answers USING (subject_id, relation, object_id)) AS gone
+    JOIN (FROM answers WHERE template_no = 1) AS now USING (subject_id, relation)
+    LEFT JOIN before AS was
+    ON was.subject_id = now.subject_id AND was.relation = now.relation AND was.object_id = now.object_id
+    WHERE was.object_id IS NULL
+       OR (was.age_days = 0 AND (gone.age_days IS DISTINCT FROM 0 OR gone.place < was.place))
+    ORDER BY gone.subject_id, gone.relation, gone.place, now.place
+"""
+_JUDGED = """
+    CREATE OR REPLACE TEMP TABLE judged AS
+    WITH held AS (
+        SELECT subject_id, relation, list(object_id) AS ids, list(label) AS labels FROM answers
+        WHERE template_no = 1 GROUP BY subject_id, relation
+    )
+    SELECT p.*, old.label AS old_label, new.label AS new_label, h.ids IS NOT NULL AS is_asked,
+           coalesce(list_contains(h.labels, old.label), false) AS has_same_name,
+           coalesce(list_contains(h.ids, p.new_id), false) AS is_new_current
+    FROM pairs AS p JOIN names AS old ON old.object_id = p.old_id LEFT JOIN names AS new ON new.object_id = p.new_id
+    LEFT JOIN held AS h USING (subject_id, relation)
+"""
+_QUERIES = "(SELECT DISTINCT query_id, subject_id, relation, template_no, split FROM answers)"
+_ASKED = f"""
+    CREATE OR REPLACE TEMP TABLE asked AS
+    SELECT query_id, subject_id, relation, template_no, split, object_id, label, 'current' AS role,
+           NULL::VARCHAR AS stands_for_id
+    FROM answers
+    UNION ALL
+    SELECT query_id, subject_id, relation, template_no, split, old_id, old_label, 'previous', NULL
+    FROM judged JOIN {_QUERIES} USING (subject_id, relation) WHERE NOT has_same_name
+"""
+_ASKED_CONTROLS = f"""
+    INSERT INTO asked
+    SELECT query_id, subject_id, relation, template_no, split, object_id, label, 'control', stands_for_id
+    FROM controls JOIN {_QUERIES} USING (subject_id, relation)
+"""
+_CHANGES = """
+    SELECT subject_id, relation, old_id, old_label, new_id, new_label FROM judged
+    WHERE is_asked AND NOT has_same_name AND is_new_current
+"""
+_OWN = """
+    SELECT subject_id, list(DISTINCT object_id), list(DISTINCT object_label) FROM spells SEMI JOIN judged
+    USING (subject_id) GROUP BY subject_id
+"""
+_WANTED = """
+    CREATE OR REPLACE TEMP TABLE wanted AS
+    SELECT a.*, f.variant, f.text_no FROM asked AS a JOIN forms AS f USING (subject_id, relation, template_no)
+"""
+_NEW_IDS = """
+    SELECT text_no, label, left_context, right_context FROM (SELECT DISTINCT text_no, label FROM wanted)
+    ANTI JOIN ids USING (text_no, label) JOIN texts USING (text_no)
+"""
+_DATED_TEXTS = f"""
+    SELECT text_no, label, $prefix || left_context AS left_context, right_context
+    FROM (SELECT DISTINCT text_no, label FROM wanted WHERE variant = '{UNDATED}') JOIN texts USING (text_no)
+"""
+_PROMPTS = f"""
+    SELECT $release AS release, $window_start AS window_start, query_id AS item_id, object_id AS target_id, variant,
+           prompt_id, left_context, label AS target, right_context, role, stands_for_id, subject_id AS cluster_id, split
+    FROM (
+        SELECT w.*, i.prompt_id, t.left_context, t.right_context
+        FROM wanted AS w JOIN ids AS i USING (text_no, label) JOIN texts AS t USING (text_no)
+        UNION ALL BY NAME
+        SELECT w.* REPLACE ('{DATED}' AS variant), d.prompt_id, d.left_context, t.right_context
+        FROM wanted AS w JOIN dated AS d USING (text_no, label) JOIN texts AS t USING (text_no)
+        WHERE w.variant = '{UNDATED}'
+    )
+    WHERE prompt_id IS NOT NULL ORDER BY item_id, target_id, variant
+"""
+_CHANGE_IN_WORDS = "subject_id || ' ' || relation || ' ' || old_id"
+_LEFT_OUT_PAIRS = f"""
+    SELECT {literal(NOT_ASKED)}, count(*), min({_CHANGE_IN_WORDS}) FROM judged WHERE NOT is_asked
+    UNION ALL
+    SELECT {literal(SAME_NAME)}, count(*), min({_CHANGE_IN_WORDS}) FROM judged WHERE has_same_name
+    UNION ALL
+    SELECT {literal(NOT_CURRENT)}, count(*), min({_CHANGE_IN_WORDS}) FROM judged
+    WHERE is_asked AND NOT has_same_name AND NOT is_new_current AND new_id IS NOT NULL
+"""
+_LEFT_OUT = f"""
+    SELECT {literal(NO_NOUN)}, count(*), min(query_id) FROM asked JOIN wordings USING (relation, template_no)
+    WHERE NOT has_noun
+    UNION ALL
+    SELECT {literal(NO_OTHER_WORDING)}, count(*), min(query_id) FROM asked JOIN wordings USING (relation, template_no)
+    WHERE begins_with_object AND NOT has_other
+    UNION ALL
+    SELECT {literal(BLANK_NAME)}, count(*), min(query_id || ' ' || object_id) FROM wanted
+    JOIN ids USING (text_no, label) WHERE variant = '{UNDATED}' AND prompt_id IS NULL
+"""

@@ -1,0 +1,121 @@
+"""Makes the texts of prompts about facts: a query in its variants, split at the place of its answer. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from tempkb.benchmarks.fact_queries.templates import BLANK, SUBJECT, Template
+from tempkb.benchmarks.prompting import Prompting
+from tempkb.prompts import Prompt
+from tempkb.store.tables import Table
+from tempkb.windows import Granularity
+
+UNDATED, NO_SUBJECT = "undated", "no_subject"
+OBJECT_LAST, NO_SUBJECT_OBJECT_LAST = "object_last", "no_subject_object_last"
+DATED = "dated"
+VARIANTS: Mapping[str, str] = {
+    UNDATED: "the query as it is",
+    NO_SUBJECT: "the query with a noun in place of its subject",
+    OBJECT_LAST: "for a query that begins with its answer, another wording that ends with it",
+    NO_SUBJECT_OBJECT_LAST: "that wording with a noun in place of its subject",
+    DATED: "the query after its date",
+}
+"""The meaning of each variant; `dated`, which is not scored by default, comes last."""
+_N_DEFAULT = 4
+
+
+class Form(NamedTuple):
+    """The text of a query around its answer.
+
+    Attributes:
+        left: the text before the answer, with the blank between them.
+        right: the text after it.
+    """
+
+    left: str
+    right: str
+
+
+def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
+    """Return how models are asked about facts; objects are ranked, so every score includes what ends the object.
+
+    Args:
+        prompts: the benchmark's table of prompts.
+        variants: its variants, in the order of `VARIANTS`; further ones, which are not scored by default, follow.
+    """
+    return Prompting(
+        prompts,
+        tuple(variants),
+        _N_DEFAULT,
+        templates={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "span_end"},
+        # Nothing precedes an object at the beginning, so a causal model is asked for the whole sentence.
+        without_left={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "sentence"},
+    )
+
+
+def forms_of(template: Template, subject: str) -> dict[str, Form]:
+    """Return a query in the variants that it has, without `dated`, which differs between windows.
+
+    Args:
+        template: the query's template.
+        subject: the subject's name in the query.
+    """
+    other = template.ending_with_object()
+    queries = {
+        UNDATED: template.ask(subject),
+        NO_SUBJECT: template.ask_without_subject(),
+        OBJECT_LAST: other and other.ask(subject),
+        NO_SUBJECT_OBJECT_LAST: other and other.ask_without_subject(),
+    }
+    return {variant: form_of(query) for variant, query in queries.items() if query}
+
+
+def form_of(query: str) -> Form:
+    """Return a query, which has one `_X_`, in two parts."""
+    left, right = query.split(BLANK)
+    return Form(left, right)
+
+
+def date_in_words(granularity: Granularity, label: str) -> str:
+    """Return what precedes a dated query: TempLAMA's format, for windows of any length.
+
+    Args:
+        granularity: the length of the window.
+        label: the window's label.
+
+    >>> date_in_words(Granularity.YEAR, "2019"), date_in_words(Granularity.QUARTER, "2019-Q1")
+    ('year: 2019 ', 'quarter: 2019-Q1 ')
+    """
+    return f"{granularity}: {label} "
+
+
+def read_query(query: str, relation: str, templates: Iterable[Template]) -> tuple[Template, str] | None:
+    """Return the template and the subject's name of a query whose template is not recorded, as in released files.
+
+    Args:
+        query: the text of the query.
+        relation: its relation.
+        templates: templates, of which the first that fits is taken.
+
+    Returns:
+        None if no template fits.
+    """
+    for template in templates:
+        if template.relation == relation and (found := _pattern(template).fullmatch(query)):
+            return template, found["subject"]
+    return None
+
+
+def ids_of(lefts: Iterable[str], targets: Iterable[str], rights: Iterable[str]) -> Iterator[str | None]:
+    """Yield the ids of prompts; None for a target without a character that is not blank, which cannot be asked for."""
+    for left, target, right in zip(lefts, targets, rights, strict=True):
+        yield Prompt(left, target, right).prompt_id if target.strip() else None
+
+
+@cache
+def _pattern(template: Template) -> re.Pattern[str]:
+    """A pattern for the queries of a template; a subject that occurs twice is the same in both places."""
+    first, *others = (re.escape(part) for part in template.ask(SUBJECT).split(SUBJECT))
+    rest = "(?P=subject)".join(others)
+    return re.compile(f"{first}(?P<subject>.+){rest}", re.DOTALL)
