@@ -6,7 +6,7 @@ A benchmark makes prompts from its items with pure functions; scorers (`tempkb/m
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.tables import Column, Family, Rule, Table, View
 from tempkb.store.types import DATE, STRING
 
 ROLES = ("current", "previous", "control", "candidate")
@@ -110,4 +110,43 @@ def prompts_table(
                 "(role = 'control') <> (stands_for_id IS NOT NULL)",
             ),
         ),
+    )
+
+
+_SCORES = "prompt_scores"  # declared in a later room
+_SHOWN = (
+    "release",
+    "window_start",
+    "item_id",
+    "target_id",
+    "variant",
+    "role",
+    "stands_for_id",
+    "cluster_id",
+    "split",
+    "left_context",
+    "target",
+    "right_context",
+)
+
+
+def scores_view(name: str, title: str, *tables: str) -> View:
+    """Return the view that joins prompts with their scores.
+
+    Args:
+        name: of the view.
+        title: of the benchmarks, for people.
+        tables: names of their tables of prompts; if there are several, some may be missing.
+    """
+    columns = ", ".join(_SHOWN)
+    prompts = " UNION ALL ".join(f"SELECT {columns}, prompt_id FROM {table}" for table in tables)
+    return View(
+        name=name,
+        meaning=f"The scores of the prompts of {title}: one row for each prompt, model and scorer.",
+        query=f"""
+        SELECT s.model, s.scorer, {columns}, s.status, s.log_prob_nats, s.n_tokens, s.n_chars, prompt_id
+        FROM ({prompts}) AS p JOIN {_SCORES} AS s USING (prompt_id)
+        """,
+        needs=(_SCORES, *(tables if len(tables) == 1 else ())),
+        optional=tables if len(tables) > 1 else (),
     )

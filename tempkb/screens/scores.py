@@ -1,17 +1,20 @@
 """The closing screen of `tempkb score`: what was scored, what has no score and why, and first figures."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import date
 from typing import Any
 
 from tempkb.api import open_store
 from tempkb.models.known import known_models
+from tempkb.models.scorers import scorer_name
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import STATUSES, partition_of
-from tempkb.screens.console import console, grid
+from tempkb.screens.console import console, grid, print_next
+from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
 
@@ -23,23 +26,79 @@ def print_scores(models: Sequence[str], words: Words) -> None:
         words: what was asked for.
     """
     store, out = open_store(), console()
-    rows = [row for name in models for row in _rows(store, name, words)]
+    about = {row["model"]: row for row in known_models(store.lake) if row["model"] in models}
+    request = request_of(words)
+    asked = {name: wanted(store, BENCHMARKS, row["family"], request, lambda _line: None) for name, row in about.items()}
+    rows = [
+        (name, scorer, Counter(counted(store, partition_of(name, scorer), one.query)))
+        for name in about
+        for one in asked[name]
+        for scorer in [scorer_name(about[name]["family"], one.template, request.dtype)]
+    ]
     if not rows:
         return
-    # Reasons that nothing has would be empty columns.
-    reasons = [status for status in STATUSES[1:] if any(row[-1][status] for row in rows)]
-    titles = ("model", "scorer", "prompts", "scored", *reasons)
-    out.print(grid(titles, [(*row[:-1], row[-1]["scored"], *(row[-1][one] for one in reasons)) for row in rows]))
+    # Reasons that no prompt has would be empty columns.
+    reasons = [status for status in STATUSES if any(n[status] for _, _, n in rows)]
+    cells = [(name, scorer, n.total(), *(n[reason] for reason in reasons)) for name, scorer, n in rows]
+    out.print(grid(("model", "scorer", "prompts", *reasons), cells, title="scores"))
+    releases = {source.release for them in asked.values() for one in them for source in one.sources}
+    days = sorted({row["knows_certainly_until"] for row in about.values() if row["knows_certainly_until"]})
+    condition = f"model IN ({_listed(about)}) AND release IN ({_listed(sorted(releases))})"
+    _print_preferences(store, condition, days)
+    _print_perplexities(store, condition, days)
 
 
-def _rows(store: Store, name: str, words: Words) -> list[tuple[Any, ...]]:
-    from tempkb.models.scorers import scorer_name
+def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> None:
+    """Print the share of changes in which each model prefers the new object.
 
-    request = request_of(words)
-    (row,) = [row for row in known_models(store.lake) if row["model"] == name]
-    found = []
-    for one in wanted(store, BENCHMARKS, row["family"], request, lambda _line: None):
-        scorer = scorer_name(row["family"], one.template, request.dtype)
-        n = Counter(counted(store, partition_of(name, scorer), one.query))
-        found.append((name, scorer, n.total(), n))
-    return found
+    Of models that know until different days, only changes between these days are shown.
+    """
+    if not all(store.lake.partitions(name) for name in store.views["change_scores"].needs):
+        return
+    between = len(days) > 1
+    if between:
+        condition += f" AND window_start >= DATE '{days[0]}' AND window_start < DATE '{days[-1]}'"
+    rows = store.ask(
+        f"""
+        SELECT model, scorer, release, sum(n_pairs)::BIGINT AS n_pairs, {_weighted("prefers_new")},
+               {_weighted("prefers_new_raw")}, {_weighted("control_raw")}
+        FROM prefers_new WHERE window_start IS NOT NULL AND {condition} GROUP BY ALL ORDER BY ALL
+        """,
+        "prefers_new",
+    )
+    if rows:
+        when = f" from {days[0]} to {days[-1]}" if between else ""
+        titles = ("model", "scorer", "release", "changes", "prefers new, %", "raw, %", "controls, %")
+        console().print(grid(titles, [list(row.values()) for row in rows], title=f"changes{when}"))
+        print_next('sql "FROM prefers_new"', 'sql "FROM change_scores LIMIT 5"')
+
+
+def _print_perplexities(store: Store, condition: str, days: Sequence[date]) -> None:
+    """Print the perplexity of each model on spans of entities, by year of origin and for those that began later."""
+    if not all(store.lake.partitions(name) for name in store.views["ecbd_scores"].needs):
+        return
+    rows = store.ask(
+        f"""
+        SELECT model, scorer, release, origin_year, round(ppl_entity_macro, 2) AS perplexity FROM ecbd_perplexities
+        WHERE variant = 'original' AND split = 'test' AND {condition} ORDER BY ALL
+        """,
+        "ecbd_perplexities",
+    )
+    years = sorted({row["origin_year"] for row in rows if row["origin_year"]})
+    by_scorer: dict[tuple[str, str, str], dict[Any, Any]] = {}
+    for row in rows:
+        by_scorer.setdefault((row["model"], row["scorer"], row["release"]), {})[row["origin_year"]] = row["perplexity"]
+    if rows:
+        titles = ("model", "scorer", "release", *(f"born {year}" for year in years), "all")
+        cells = [(*key, *(found.get(year) for year in (*years, 0))) for key, found in by_scorer.items()]
+        console().print(grid(titles, cells, title="perplexity of spans about entities (test, original)"))
+        print_next('sql "FROM ecbd_perplexities"')
+
+
+def _weighted(share: str) -> str:
+    """SQL of a share of all pairs, in per cent, from the shares of windows."""
+    return f"round(100 * sum({share} * n_pairs) / sum(n_pairs) FILTER (WHERE {share} IS NOT NULL)) AS {share}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(literal, names))

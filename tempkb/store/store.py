@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
@@ -213,10 +213,22 @@ class Store:
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 
+    def ask(self, query: str, *names: str) -> list[dict[str, Any]]:
+        """Return the rows of a query over the lake's files.
+
+        Args:
+            query: SQL.
+            names: the tables and views that it uses.
+        """
+        with asking() as memory:
+            self._view_needs(memory, names)
+            rows: list[dict[str, Any]] = memory.sql(query).to_arrow_table().to_pylist()
+        return rows
+
     def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
         """Return the rows of a view, queried from the lake's files."""
         with asking() as memory:
-            self._view_needs(memory, view)
+            self._view_needs(memory, (*view.needs, *view.optional))
             query = f"SELECT * FROM ({view.query})"
             known = [column[0] for column in memory.execute(f"DESCRIBE {query}").fetchall()]
             for name in equal:
@@ -228,10 +240,10 @@ class Store:
             )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
-    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", view: View) -> None:
-        for name in (*view.needs, *view.optional):
+    def _view_needs(self, memory: "duckdb.DuckDBPyConnection", names: Iterable[str]) -> None:
+        for name in names:
             if name in self.views:
-                self._view_needs(memory, self.views[name])
+                self._view_needs(memory, (*self.views[name].needs, *self.views[name].optional))
                 memory.execute(f"CREATE OR REPLACE TEMP VIEW {identifier(name)} AS {self.views[name].query}")
             else:
                 view_files(memory, name, self.lake.files(name), self.tables[name].schema)

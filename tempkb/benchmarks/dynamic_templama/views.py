@@ -4,6 +4,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     ANSWER_TOKENS,
     ARRIVALS,
     DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
@@ -169,6 +170,71 @@ FACTS_OVER_TIME = View(
 
 SPLIT_SHARES = shares_of_splits("dynamic_templama_split_shares", DYNAMIC_TEMPLAMA_QUERIES.name)
 
+CHANGE_SCORES = View(
+    name="change_scores",
+    meaning="What models prefer where one object took the place of another: the scores of the new and of the old "
+    "object in the window in which the old one has left, also without the subject, and of the controls in their place.",
+    query=f"""
+    WITH pairs AS (
+        SELECT c.release, c.window_start, q.query_id AS item_id, c.subject_id, c.relation,
+               c.paired_object_id AS new_object_id, c.object_id AS old_object_id
+        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
+        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
+        WHERE c.role = 'leaving'
+    ), scores AS (
+        SELECT s.model, s.scorer, p.release, p.item_id, p.target_id, coalesce(p.stands_for_id, p.target_id) AS place,
+               p.role, p.target, replace(replace(p.variant, 'no_subject_', ''), 'no_subject', 'undated') AS wording,
+               p.variant NOT LIKE 'no_subject%' AS has_subject, s.log_prob_nats
+        FROM {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p JOIN prompt_scores AS s USING (prompt_id)
+        WHERE s.status = 'scored' AND p.variant <> 'dated'
+    ), sides AS (
+        SELECT model, scorer, release, item_id, wording, place,
+               any_value(target) FILTER (WHERE role <> 'control') AS label,
+               any_value(log_prob_nats) FILTER (WHERE role <> 'control' AND has_subject) AS nats,
+               any_value(log_prob_nats) FILTER (WHERE role <> 'control' AND NOT has_subject) AS bare_nats,
+               any_value(log_prob_nats) FILTER (WHERE role = 'control' AND has_subject) AS control_nats
+        FROM scores GROUP BY ALL
+    )
+    SELECT model, scorer, release, window_start, subject_id, relation, wording, item_id, new_object_id, old_object_id,
+           new.label AS new_label, old.label AS old_label, new.nats AS new_nats, old.nats AS old_nats,
+           new.bare_nats AS new_nats_without_subject, old.bare_nats AS old_nats_without_subject,
+           new.control_nats AS control_new_nats, old.control_nats AS control_old_nats,
+           (new.nats - new.bare_nats) - (old.nats - old.bare_nats) AS preference_nats
+    FROM pairs
+    JOIN sides AS new USING (release, item_id)
+    JOIN sides AS old USING (release, item_id, model, scorer, wording)
+    WHERE new.place = new_object_id AND old.place = old_object_id AND new.nats IS NOT NULL AND old.nats IS NOT NULL
+    """,
+    needs=(
+        DYNAMIC_TEMPLAMA_CHANGES.name,
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+        DYNAMIC_TEMPLAMA_PROMPTS.name,
+        "prompt_scores",
+    ),
+)
+
+PREFERS_NEW = View(
+    name="prefers_new",
+    meaning="The share of changes in which a model prefers the new object to the old one, by window (null: all "
+    "windows): by what the subject adds to its log-probability, and by the log-probability itself (raw); and the same "
+    "for controls, objects of another subject's change. Queries that a scorer cannot score undated are asked with the "
+    "object last.",
+    query="""
+    WITH once AS (
+        SELECT * FROM change_scores
+        QUALIFY row_number() OVER (
+            PARTITION BY release, model, scorer, item_id, new_object_id, old_object_id ORDER BY wording DESC
+        ) = 1
+    )
+    SELECT release, model, scorer, window_start, count(*) AS n_pairs,
+           count(DISTINCT (subject_id, relation)) AS n_clusters,
+           avg((preference_nats > 0)::INTEGER) AS prefers_new, avg((new_nats > old_nats)::INTEGER) AS prefers_new_raw,
+           avg((control_new_nats > control_old_nats)::INTEGER) AS control_raw
+    FROM once GROUP BY GROUPING SETS ((release, model, scorer, window_start), (release, model, scorer))
+    """,
+    needs=("change_scores",),
+)
+
 VIEWS = (
     SPLIT_SHARES,
     SPLIT_SIZES,
@@ -179,4 +245,6 @@ VIEWS = (
     POSSIBLE_SPLITS,
     EXAMPLES,
     FACTS_OVER_TIME,
+    CHANGE_SCORES,
+    PREFERS_NEW,
 )

@@ -1,6 +1,7 @@
 """Declares the views over the tables that both benchmarks of facts share."""
 
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.prompting import scores_view
 from tempkb.store.tables import View
 
 INVERSE_FACTS = View(
@@ -22,7 +23,9 @@ INVERSE_FACTS = View(
     needs=(FACT_SPELLS.name, FACT_SUBJECTS.name),
 )
 
-VIEWS = (INVERSE_FACTS,)
+FACT_SCORES = scores_view("fact_scores", "TempLAMA and DynamicTempLAMA", "templama_prompts", "dynamic_templama_prompts")
+
+VIEWS = (INVERSE_FACTS, FACT_SCORES)
 
 
 def shares_of_splits(name: str, queries: str) -> View:
