@@ -45,7 +45,8 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     days = sorted({row["knows_certainly_until"] for row in about.values() if row["knows_certainly_until"]})
     condition = f"model IN ({_listed(about)}) AND release IN ({_listed(sorted(releases))})"
     _print_preferences(store, condition, days)
-    _print_perplexities(store, condition, days)
+    _print_perplexities(store, condition)
+    print_next('sql "FROM prompt_scores LIMIT 5"', "tables")
 
 
 def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> None:
@@ -70,16 +71,15 @@ def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> No
         when = f" from {days[0]} to {days[-1]}" if between else ""
         titles = ("model", "scorer", "release", "changes", "prefers new, %", "raw, %", "controls, %")
         console().print(grid(titles, [list(row.values()) for row in rows], title=f"changes{when}"))
-        print_next('sql "FROM prefers_new"', 'sql "FROM change_scores LIMIT 5"')
 
 
-def _print_perplexities(store: Store, condition: str, days: Sequence[date]) -> None:
-    """Print the perplexity of each model on spans of entities, by year of origin and for those that began later."""
+def _print_perplexities(store: Store, condition: str) -> None:
+    """Print the perplexity of each model on spans of entities, by year of origin."""
     if not all(store.lake.partitions(name) for name in store.views["ecbd_scores"].needs):
         return
     rows = store.ask(
         f"""
-        SELECT model, scorer, release, origin_year, round(ppl_entity_macro, 2) AS perplexity FROM ecbd_perplexities
+        SELECT model, scorer, release, origin_year, round(ppl_entity_macro, 1) AS perplexity FROM ecbd_perplexities
         WHERE variant = 'original' AND split = 'test' AND {condition} ORDER BY ALL
         """,
         "ecbd_perplexities",
@@ -92,12 +92,11 @@ def _print_perplexities(store: Store, condition: str, days: Sequence[date]) -> N
         titles = ("model", "scorer", "release", *(f"born {year}" for year in years), "all")
         cells = [(*key, *(found.get(year) for year in (*years, 0))) for key, found in by_scorer.items()]
         console().print(grid(titles, cells, title="perplexity of spans about entities (test, original)"))
-        print_next('sql "FROM ecbd_perplexities"')
 
 
 def _weighted(share: str) -> str:
     """SQL of a share of all pairs, in per cent, from the shares of windows."""
-    return f"round(100 * sum({share} * n_pairs) / sum(n_pairs) FILTER (WHERE {share} IS NOT NULL)) AS {share}"
+    return f"round(100 * sum({share} * n_pairs) / sum(n_pairs) FILTER (WHERE {share} IS NOT NULL))::BIGINT AS {share}"
 
 
 def _listed(names: Iterable[str]) -> str:
