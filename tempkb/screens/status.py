@@ -14,6 +14,7 @@ from tempkb.models.known import known_models
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.releases import lacking_prompts
 from tempkb.settings import at_home
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
@@ -107,6 +108,8 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
+    for line in lacking_prompts(home):
+        say(line)
     missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
