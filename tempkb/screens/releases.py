@@ -25,7 +25,7 @@ def print_release(benchmark: Benchmark, name: str) -> None:
 def lacking_prompts(home: Home) -> list[str]:
     """Return a sentence for each release that is built, but without prompts."""
     return [
-        f"release {name} has no prompts, which models are scored on, since it was built by an earlier version of tempkb; "
+        f"release {name} has no prompts, which models are scored on, since an earlier version of tempkb built it; "
         f"add them: tempkb release finish {name}"
         for benchmark in BENCHMARKS
         if benchmark.prompting is not None
