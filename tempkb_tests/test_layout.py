@@ -85,6 +85,7 @@ SHARED_BY_BENCHMARKS = {
     "methods",
     "plots",
     "promises",
+    "prompt_steps",
     "prompting",
     "register",
     "releases",
@@ -129,13 +130,16 @@ ASSETS = {
     "dynamic_templama/fact_releases": "dynamic_templama",
     "templama_queries": "templama",
     "future_relation_queries": "templama",
+    "templama_prompts": "templama",
     "dynamic_templama_queries": "dynamic_templama",
     "dynamic_templama_changes": "dynamic_templama",
+    "dynamic_templama_prompts": "dynamic_templama",
     "answer_tokens": "dynamic_templama",
     "ecbd_entities": "ecbd",
     "ecbd_sentences": "ecbd",
     "ecbd_cloze": "ecbd",
     "ecbd_releases": "ecbd",
+    "ecbd_prompts": "ecbd",
     "models": "models",
     "prompt_scores": "scores",
 }
@@ -337,8 +341,8 @@ def test_every_asset_is_a_declared_table():
     for table in TABLES:
         assert all(column.meaning for column in table.columns)
         assert set(table.key) <= set(table.schema.names)
-        if table.name == "models":
-            # A model comes from a checkpoint, not from the dumps of a wiki.
+        if table.name == "models" or table.name.endswith("_prompts"):
+            # A model comes from a checkpoint, not from the dumps of a wiki. A prompt is a text, whose item has its origin.
             continue
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.

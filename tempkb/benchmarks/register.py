@@ -230,6 +230,18 @@ def releases_of(home: Home, benchmark: str) -> list[str]:
     return [name for name in release_names(home) if name not in unreadable and benchmark_of(home, name) == benchmark]
 
 
+def releases_without(home: Home, benchmark: str, table: Table) -> list[str]:
+    """Return the built releases of a benchmark to which no partition of a table belongs, sorted.
+
+    They were built by a version of tempkb that did not have the table.
+    """
+    return [
+        name
+        for name in releases_of(home, benchmark)
+        if is_built(home, name) and table.name not in {held for held, _ in held_places(home, name)}
+    ]
+
+
 def entry_path(home: Home, name: str) -> Path:
     """Return the path of a release's entry.
 

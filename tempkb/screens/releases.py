@@ -2,8 +2,11 @@
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.register import releases_without
 from tempkb.benchmarks.releases import load
+from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, print_next
+from tempkb.settings import Home
 from tempkb.store.quoting import literal
 
 
@@ -17,3 +20,14 @@ def print_release(benchmark: Benchmark, name: str) -> None:
         screen.print(grid(one.titles, one.rows))
     query = f"SELECT {closing.columns} FROM {closing.table} WHERE release = {literal(name)} LIMIT 5"
     print_next(f"release export {name} exports", f'sql "{query}"')
+
+
+def lacking_prompts(home: Home) -> list[str]:
+    """Return a sentence for each release that is built, but without prompts."""
+    return [
+        f"release {name} has no prompts, which models are scored on, since an earlier version of tempkb built it; "
+        f"add them: tempkb release finish {name}"
+        for benchmark in BENCHMARKS
+        if benchmark.prompting is not None
+        for name in releases_without(home, benchmark.name, benchmark.prompting.table)
+    ]

@@ -14,7 +14,8 @@ from tempkb.models.known import known_models
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.settings import at_home
+from tempkb.screens.releases import lacking_prompts
+from tempkb.settings import Home, at_home
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
@@ -97,6 +98,14 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
             f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build continues "
             "with them; to remove them: tempkb gc"
         )
+    _print_releases(home)
+    missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
+    if missing:
+        say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+
+
+def _print_releases(home: Home) -> None:
+    """Print what is wrong with releases: unreadable entries, those that are not finished, those without prompts."""
     for reason in unreadable_entries(home).values():
         say(reason)
     for name in unfinished_releases(home):
@@ -107,9 +116,8 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
-    if missing:
-        say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+    for line in lacking_prompts(home):
+        say(line)
 
 
 def _models(store: Store) -> list[tuple[Any, ...]]:
