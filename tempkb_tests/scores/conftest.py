@@ -1,0 +1,64 @@
+"""A home with three people, a team and a release of their facts; and tiny models of random weights."""
+
+import pytest
+import torch
+
+from tempkb.models.adding import add_model
+from tempkb.models.requests import request_of
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.wikidata.items import item, read_home, said
+
+
+@pytest.fixture(autouse=True, scope="package")
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """Saves a model of a kind once, and gives its folder."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+
+    def save(kind):
+        place = folder / kind
+        if not place.exists():
+            random_model(KINDS[kind], tokenizer_of(kind)).save_pretrained(place)
+            tokenizer_of(kind).save_pretrained(place)
+        return place
+
+    return save
+
+
+@pytest.fixture
+def add(saved):
+    """Adds a model of a kind to a home; its name is that of the kind."""
+
+    def add_to(store, kind):
+        name = kind.replace("_", "-")
+        add_model(store, request_of(name, {"checkpoint": str(saved(kind))}), quiet)
+        return name
+
+    return add_to
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """Ada leaves Reed for Salt, Ben Salt for Moss, Cem stays; Reed's coach changes as well."""
+    return home_of(tmp_path, monkeypatch)
+
+
+def home_of(folder, monkeypatch):
+    """The home of `store`, in a folder."""
+    people = players(
+        Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")],
+        Ben=[("Q102", "2018-01-01", "2019-06-30"), ("Q103", "2019-07-01", "")],
+        Cem=[("Q101", "2018-01-01", "2019-09-30"), ("Q103", "2019-10-01", "")],
+    )
+    coaches = [said("Q201$0", "Q1", "2018-01-01", "2019-06-30"), said("Q201$1", "Q2", "2019-07-01", "")]
+    store = read_home(folder, monkeypatch, {DAY: [*people, item("Q201", "Reed Town", "Reed Town", P286=coaches)]})
+    release(store, windows="2019-01-01..2020-01-01")
+    return store

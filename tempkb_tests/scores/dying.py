@@ -1,0 +1,42 @@
+"""A process that scores and dies at a given moment, as if killed."""
+
+import os
+
+import torch
+
+from tempkb.api import open_store
+from tempkb.rooms import BENCHMARKS
+from tempkb.scores import shards
+from tempkb.scores.requests import request_of
+from tempkb.scores.scoring import score_model
+from tempkb.store.store import Store
+
+# Which call the process does not survive: the owner, its method, the number of the call, and whether it is done first.
+DEATHS = {
+    "behind the plan": (shards.Shards, "plan", 1, True),
+    "first": (shards.Shards, "finish", 1, False),
+    "middle": (shards.Shards, "finish", 3, True),
+    "before adding": (Store, "add", 1, False),
+    "behind adding": (Store, "add", 1, True),
+    "last": (shards.Shards, "mark_added", 2, True),
+}
+
+
+def score_and_die(moment: str, name: str) -> None:
+    """Score all prompts of the home with a model, four a shard, and die at a moment with the exit status 9."""
+    owner, method, number, is_behind = DEATHS[moment]
+    honest, calls = getattr(owner, method), iter(range(1, 1000))
+
+    def dying(*arguments, **named):
+        is_last = next(calls) == number
+        if is_last and not is_behind:
+            os._exit(9)
+        given = honest(*arguments, **named)
+        if is_last:
+            os._exit(9)
+        return given
+
+    setattr(owner, method, dying)
+    shards.N_PROMPTS = 4
+    torch.set_num_threads(1)
+    score_model(open_store(), BENCHMARKS, name, request_of({}), lambda _line: None)

@@ -1,0 +1,99 @@
+"""`tempkb score` as people type it, and a model's partition in the UI."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.models.test_checkpoints import config_with
+
+
+@pytest.fixture(scope="module")
+def home(demo_home, tmp_path_factory):
+    """A copy of the demo's home that the tests of this module fill, one after the other."""
+    home = tmp_path_factory.mktemp("scores") / "home"
+    shutil.copytree(demo_home, home)
+    return home
+
+
+def query(home, sql):
+    return [json.loads(line) for line in run_tempkb(home, "sql", sql, "--json").stdout.splitlines()]
+
+
+def test_without_a_model_there_is_one_line_that_says_what_to_do(home):
+    for arguments, message in [
+        (("--all",), "score: the home has no model that is ready; add one: "),
+        ((), "score: expected names of models, or --all for all models of the home"),
+        (("nobody",), "model 'nobody': no such model; expected a name from tempkb model list, a folder, or an id"),
+        (("nobody", "--all"), "score: expected names of models, or --all"),
+    ]:
+        done = run_tempkb(home, "score", *arguments, check=False)
+        assert done.returncode == 1
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, saved):
+    done = run_tempkb(home, "score", str(saved("gpt2")), "--limit", "300", "--benchmark", "dynamic-templama")
+    assert "causal.span_end-1.f32" in done.stdout
+    assert "prefers new, %" in done.stdout
+    (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE scorer LIKE 'causal.span_end%'")
+    assert counted["n"] == 300
+    assert "300" in run_tempkb(home, "score", "--all", "--limit", "300", "--release", "demo-quarters").stdout
+    run_tempkb(home, "score", "gpt2", "--limit", "20", "--benchmark", "ecbd")
+    assert "perplexity of spans" in run_tempkb(home, "score", "gpt2", "--limit", "20", "--benchmark", "ecbd").stdout
+    assert "no such release" not in run_tempkb(home, "verify").stdout
+
+    removed = run_tempkb(home, "model", "rm", "gpt2", "--yes").stdout
+    assert "prompt_scores" in removed
+    assert not list((home / "lake" / "prompt_scores").glob("*/CURRENT"))
+
+
+def test_a_model_that_fails_does_not_stop_the_others(home, saved, tmp_path):
+    bad = shutil.copytree(saved("t5"), tmp_path / "bad")
+    config_with(bad, model_type="abacus")
+    done = run_tempkb(home, "score", str(bad), str(saved("t5")), "--limit", "10", check=False)
+    assert done.returncode == 1
+    assert "model 'bad'" in done.stderr
+    assert query(home, "SELECT DISTINCT model FROM prompt_scores") == [{"model": "t5"}]
+    refused = run_tempkb(home, "score", "t5", "--release", "nobody", check=False)
+    assert refused.returncode == 1
+    assert "found the release 'nobody'" in refused.stderr
+
+
+IN_THE_UI = """
+import json, sys
+from tempkb.automation import MODELS_JOB
+from tempkb.definitions import defs
+from tempkb.instance import dagster_at
+from tempkb.settings import load_home
+folder = sys.argv[1]
+with dagster_at(load_home()) as instance:
+    instance.add_dynamic_partitions("models", ["fresh"])
+    config = {"ops": {"models": {"config": {"checkpoint": folder}}, "prompt_scores": {"config": {"limit": "25"}}}}
+    done = defs.resolve_job_def(MODELS_JOB).execute_in_process(
+        instance=instance, partition_key="fresh", run_config=config, raise_on_error=False)
+    made = {one.asset_key.path[-1]: sorted(one.step_materialization_data.materialization.metadata)
+            for one in done.all_events if one.is_step_materialization}
+    checks = {one.check_name: one.passed for one in done.get_asset_check_evaluations()}
+    print(json.dumps([done.success, made, checks]))
+"""
+
+
+def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, saved, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_UI, str(saved("bert_cased"))], capture_output=True, text=True, check=True
+    )
+    success, made, checks = json.loads(done.stdout.splitlines()[-1])
+    assert success
+    assert made.keys() == {"models", "prompt_scores"}
+    assert {"demo-quarters/sample", "demo-cloze/scores by window and role"} <= set(made["prompt_scores"])
+    assert "masked.answer_l2r-1.f32/new" in made["prompt_scores"]
+    assert set(checks.values()) == {True}
+    assert len(checks) == 4
+    (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE model = 'fresh'")
+    assert counted["n"] == 25

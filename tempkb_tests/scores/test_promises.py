@@ -1,0 +1,160 @@
+"""What the table of scores promises, and what breaks each promise; the views over scores, by hand."""
+
+import dataclasses
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from tempkb.errors import ContractError
+from tempkb.rooms import BENCHMARKS
+from tempkb.scores.checking import PROMISES
+from tempkb.scores.requests import request_of
+from tempkb.scores.scoring import score_model
+from tempkb.scores.showing import picture, sample
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.store.drafts import Provenance
+from tempkb.store.promises import Subject
+from tempkb.store.tables import MANIFEST
+from tempkb_tests.benchmarks.fact_queries.worlds import quiet
+
+SCORER = "seq2seq.span_end-1.f32"
+PARTITION = f"t5--{SCORER}"
+
+
+@pytest.fixture
+def scored(store, add):
+    """The home with all its prompts scored by one model."""
+    score_model(store, BENCHMARKS, add(store, "t5"), request_of({}), quiet)
+    return store
+
+
+def broken(store, keys=("t5",), **facts):
+    """Names of the promises that are broken, with the number of rows that break them."""
+    verdicts = {one.name: one.judged(store, Subject(keys, facts)) for one in PROMISES}
+    return {name: verdict.facts["broken"] for name, verdict in verdicts.items() if not verdict.passed}
+
+
+def rewrite(store, change, inputs=None):
+    """Write the scores again, changed, with the inputs of their manifest or others."""
+    (version,) = store.lake.versions("prompt_scores", [PARTITION])
+    known = {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+    rows = change(store.read("prompt_scores"))
+    store.write(PROMPT_SCORES, PARTITION, [rows], Provenance({**known, **(inputs or {})}))
+
+
+def test_scores_keep_their_promises(scored):
+    assert broken(scored) == {}
+    assert broken(scored, None) == {}
+    assert broken(scored, asked={"limit": "3"}) == {}
+
+
+def test_a_prompt_without_a_row_is_noticed(scored):
+    rewrite(scored, lambda rows: rows.slice(2))
+    assert broken(scored) == {"every_prompt_has_a_score_or_a_reason": 1}
+    (promise,) = [one for one in PROMISES if one.name.startswith("every")]
+    first = sorted({row["prompt_id"] for row in scored.read("dynamic_templama_prompts").to_pylist()})
+    said = promise.judged(scored, Subject(("t5",))).facts["examples"]
+    assert said[0].startswith(f"t5, {SCORER}: 2 prompts, such as ")
+    assert said[0].split()[-1] in first
+    # A run that was asked for less has done its part.
+    assert broken(scored, asked={"variants": "dated"}) == {"every_prompt_has_a_score_or_a_reason": 1}
+
+
+def test_scores_of_other_files_are_noticed(scored):
+    rewrite(scored, lambda rows: rows, {"weights_sha256": "0" * 64})
+    assert broken(scored) == {"scores_are_of_the_models_files": 1}
+
+
+def test_a_probability_above_one_is_noticed(scored):
+    def lift(rows):
+        values = [value if at else 0.5 for at, value in enumerate(rows["log_prob_nats"].to_pylist())]
+        return rows.set_column(rows.schema.get_field_index("log_prob_nats"), "log_prob_nats", pa.array(values))
+
+    rewrite(scored, lift)
+    assert broken(scored) == {"log_probabilities_are_not_above_zero": 1}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [
+        ("status", "lost", "known_status"),
+        ("log_prob_nats", None, "scored_has_a_score"),
+        ("token_log_probs", [-1.0], "a_value_for_each_token"),
+    ],
+)
+def test_rows_that_contradict_themselves_are_not_written(scored, column, value, rule):
+    def change(rows):
+        values = [value, *rows[column].to_pylist()[1:]]
+        kind = PROMPT_SCORES.schema.field(column).type
+        return rows.set_column(rows.schema.get_field_index(column), column, pa.array(values, kind))
+
+    with pytest.raises(ContractError, match=rule):
+        rewrite(scored, change)
+
+
+def test_a_sample_shows_prompts_with_their_answers_and_scores(scored):
+    shown = sample(scored, PARTITION, source(scored)).to_pylist()
+    known = {
+        f"{row['left_context']}[{row['target']}]{row['right_context']}": row["target"]
+        for row in scored.read("dynamic_templama_prompts").to_pylist()
+    }
+    assert len(shown) == 10
+    assert all(known[row["prompt"]] == row["answer"] for row in shown)
+    assert all(row["log_prob_nats"] < 0 for row in shown)
+    assert picture(scored, PARTITION, source(scored)).startswith("![dynamic-templama-")
+
+
+def source(store):
+    from tempkb.scores.selecting import wanted
+
+    (one,) = wanted(store, BENCHMARKS, "seq2seq", request_of({}), quiet)
+    return one.sources[0]
+
+
+def test_preferences_follow_from_the_log_probabilities_of_both_objects(scored):
+    """Ben left Salt for Moss: what the model gives for both is written by hand, in each form of the query."""
+    told = {"Ben plays for Moss.": -3, "Ben plays for Salt.": -5, "This player plays for Moss.": -2}
+    told |= {"This player plays for Salt.": -6.5}
+    prompts = scored.read("dynamic_templama_prompts").to_pylist()
+    by_id = {
+        row["prompt_id"]: told.get(f"{row['left_context']}{row['target']}{row['right_context']}") for row in prompts
+    }
+
+    def tell(rows):
+        values = [
+            value if by_id.get(key) is None else float(by_id[key])
+            for key, value in zip(rows["prompt_id"].to_pylist(), rows["log_prob_nats"].to_pylist(), strict=True)
+        ]
+        return rows.set_column(rows.schema.get_field_index("log_prob_nats"), "log_prob_nats", pa.array(values))
+
+    rewrite(scored, tell)
+    (ben,) = scored.read("change_scores", subject_id="Q2", relation="P54").to_pylist()
+    assert (ben["old_label"], ben["new_label"], str(ben["window_start"])) == ("Salt", "Moss", "2019-07-01")
+    assert (ben["new_nats"], ben["old_nats"]) == (-3, -5)
+    assert (ben["new_nats_without_subject"], ben["old_nats_without_subject"]) == (-2, -6.5)
+    # The subject takes 1 from Moss and adds 1.5 to Salt: the raw preference came from the names.
+    assert ben["preference_nats"] == -2.5
+    shares = {str(row["window_start"]): row for row in scored.read("prefers_new").to_pylist()}
+    pairs = scored.read("change_scores").to_pylist()
+    once = [row for row in pairs if row["wording"] == "undated"]
+    # Three players and the coach of Reed Town, whose query begins with its answer.
+    assert len(once) == shares["None"]["n_pairs"] == 4
+    assert len(pairs) == 5
+    assert shares["None"]["prefers_new"] == sum(row["preference_nats"] > 0 for row in once) / 4
+    assert shares["None"]["prefers_new_raw"] == sum(row["new_nats"] > row["old_nats"] for row in once) / 4
+
+
+def test_views_count_missing_tables_of_other_benchmarks_as_empty(scored):
+    assert not scored.lake.partitions("templama_prompts")
+    found = scored.read("fact_scores")
+    assert set(pc.unique(found["release"]).to_pylist()) == {source(scored).release}
+    scored.publish()
+    with duckdb.connect(scored.home.database, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM fact_scores").fetchall()[0][0] == found.num_rows > 0
+
+
+def test_promises_name_each_table_that_they_read():
+    assert {one.about.name for one in PROMISES} == {"prompt_scores"}
+    assert all(dataclasses.is_dataclass(one) and one.meaning.endswith(".") for one in PROMISES)

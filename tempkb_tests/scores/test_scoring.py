@@ -1,0 +1,256 @@
+"""Scores of a home's prompts: each once, as the definitions say, kept through kills, and never of other files."""
+
+import shutil
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from tempkb.api import open_store
+from tempkb.errors import ContractError, DesignError, ModelError, SettingsError
+from tempkb.models import checkpoints
+from tempkb.prompts import Prompt
+from tempkb.rooms import BENCHMARKS
+from tempkb.scores import shards
+from tempkb.scores.requests import request_of
+from tempkb.scores.scoring import score_model
+from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
+from tempkb_tests.models.test_parity import expected
+from tempkb_tests.scores.conftest import home_of
+from tempkb_tests.scores.dying import DEATHS
+
+UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
+
+
+def score(store, name, **words):
+    return {one.scorer: one for one in score_model(store, BENCHMARKS, name, request_of(words), quiet)}
+
+
+def prompts(store, variants=UNDATED):
+    """Prompts by id, from the tables of all releases."""
+    rows = [row for one in ("dynamic_templama", "templama") for row in store.read(f"{one}_prompts").to_pylist()]
+    return {
+        row["prompt_id"]: Prompt(row["left_context"], row["target"], row["right_context"])
+        for row in rows
+        if row["variant"] in variants
+    }
+
+
+def rows(store, **equal):
+    return {row["prompt_id"]: row for row in store.read("prompt_scores", **equal).to_pylist()}
+
+
+def files(store):
+    """Bytes of the table of scores, and of the notes beside it."""
+    folder = store.home.lake / "prompt_scores"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*/*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "template"),
+    [("roberta", "answer_l2r"), ("bert_uncased", "answer_l2r"), ("t5", "span_end"), ("bart", "span_end")],
+)
+def test_every_prompt_has_the_score_of_its_definition(store, add, kind, template):
+    name = add(store, kind)
+    (done,) = score(store, name).values()
+    wanted = prompts(store)
+    assert done.n_prompts == done.n_new == len(wanted) > 15
+    found = rows(store)
+    assert found.keys() == wanted.keys()
+    for prompt_id, prompt in wanted.items():
+        right = expected(kind, template, prompt)
+        row = found[prompt_id]
+        assert (row["model"], row["scorer"], row["status"]) == (name, done.scorer, right["status"])
+        if row["status"] == "scored":
+            assert row["log_prob_nats"] == pytest.approx(right["sum"], rel=1e-4, abs=1e-4)
+
+
+def test_causal_models_are_asked_sentences_only_where_nothing_precedes_the_target(store, add):
+    done = score(store, add(store, "gpt2"))
+    wanted = prompts(store)
+    bare = {key for key, prompt in wanted.items() if not prompt.left}
+    assert 0 < len(bare) < len(wanted)
+    spans, sentences = rows(store, scorer="causal.span_end-1.f32"), rows(store, scorer="causal.sentence-1.f32")
+    assert spans.keys() == wanted.keys()
+    assert sentences.keys() == bare
+    assert {key for key, row in spans.items() if row["status"] == "no_left_context"} == bare
+    assert done["causal.span_end-1.f32"].by_status["no_left_context"] == len(bare)
+    for prompt_id in bare:
+        right = expected("gpt2", "sentence", wanted[prompt_id])["sum"]
+        assert sentences[prompt_id]["log_prob_nats"] == pytest.approx(right, rel=1e-4)
+
+
+def test_nothing_is_computed_twice(store, add, monkeypatch):
+    name = add(store, "gpt2")
+    score(store, name)
+    before = files(store)
+
+    def no_loading(*_arguments, **_named):
+        raise AssertionError("loaded for nothing")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints, "load_files", no_loading)
+        again = score(store, name)
+    assert {one.n_new for one in again.values()} == {0}
+    assert files(store) == before
+
+    # Dated prompts are others; the rest of their release is there already.
+    more = score(store, name, variants="dated,undated")["causal.span_end-1.f32"]
+    assert more.n_new == len(prompts(store, {"dated"})) > 0
+    assert more.n_prompts == len(prompts(store, {"dated", "undated"}))
+
+
+def test_a_second_release_over_more_windows_costs_only_its_new_prompts(store, add):
+    name = add(store, "t5")
+    score(store, name)
+    before = prompts(store)
+    release(store, TEMPLAMA, "2018-01-01..2021-01-01", "year")
+    release(store, windows="2019-01-01..2021-01-01")
+    after = prompts(store)
+    done = score(store, name)["seq2seq.span_end-1.f32"]
+    assert done.n_prompts == len(after)
+    assert done.n_new == len(after.keys() - before.keys())
+    # Queries of the same facts have the same words in every window.
+    assert done.n_new < len(after) / 2
+
+
+def test_a_limit_takes_the_first_ids_and_a_larger_one_only_adds(store, add):
+    name = add(store, "t5")
+    score(store, name, limit="5")
+    ids = sorted(prompts(store))
+    assert sorted(rows(store)) == ids[:5]
+    assert score(store, name, limit="8")["seq2seq.span_end-1.f32"].n_new == 3
+    assert sorted(rows(store)) == ids[:8]
+
+
+def test_windows_variants_and_releases_choose_prompts(store, add):
+    name = add(store, "t5")
+    made = release(store, windows="2019-04-01..2019-10-01")
+    score(store, name, windows="2019-07-01..2019-10-01", variants="undated", releases=other(store, made.name))
+    table = store.read("dynamic_templama_prompts", variant="undated").to_pylist()
+    assert rows(store).keys() == {row["prompt_id"] for row in table if str(row["window_start"]) == "2019-07-01"}
+
+
+def other(store, name):
+    (found,) = {row["release"] for row in store.read("fact_releases").to_pylist()} - {name}
+    return found
+
+
+def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch, saved):
+    from tempkb.models import heads
+
+    name = add(store, "t5")
+    honest = heads.log_probs
+
+    def broken(logits, *arguments):
+        return honest(logits * float("nan"), *arguments)
+
+    monkeypatch.setattr("tempkb.models.batching.log_probs", broken)
+    done = score(store, name)["seq2seq.span_end-1.f32"]
+    assert done.by_status == {"not_finite": done.n_prompts}
+    assert {row["log_prob_nats"] for row in rows(store).values()} == {None}
+
+
+@pytest.mark.parametrize("moment", DEATHS)
+def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(tmp_path, monkeypatch, add, moment):
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    store = home_of(tmp_path, monkeypatch)
+    name = add(store, "gpt2")
+    copy = tmp_path / "copy"
+    shutil.copytree(store.home.path, copy)
+    score(store, name)
+    undisturbed = files(store)
+
+    monkeypatch.setenv("TEMPKB_HOME", str(copy))
+    store = open_store()
+    die(moment, name)
+    assert list((copy / "lake" / "_staging").glob("*scores*/*/*")), "nothing is left with which to go on"
+    score(store, name)
+    assert files(store) == undisturbed
+    assert not list((copy / "lake" / "_staging").iterdir())
+
+
+def die(moment, name):
+    """Score in a process of its own, which dies at a moment."""
+    script = "import sys; from tempkb_tests.scores.dying import score_and_die; score_and_die(*sys.argv[1:])"
+    assert subprocess.run([sys.executable, "-c", script, moment, name], check=False).returncode == 9
+
+
+def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(tmp_path, monkeypatch, add):
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    store = home_of(tmp_path, monkeypatch)
+    name = add(store, "t5")
+    die("middle", name)
+    assert not rows(store)
+    score(store, name, variants="dated")
+    assert len(rows(store).keys() - prompts(store, {"dated"}).keys()) == 3 * 4
+
+
+def test_two_processes_never_score_with_one_model(store, add):
+    name = add(store, "t5")
+    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
+        score(store, name)
+
+
+def test_files_that_have_changed_are_not_scored(store, add, saved, tmp_path):
+    folder = shutil.copytree(saved("t5"), tmp_path / "mine")
+    from tempkb.models.adding import add_model
+    from tempkb.models.requests import request_of as model_of
+
+    add_model(store, model_of("mine", {"checkpoint": str(folder)}), quiet)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(ModelError, match=r"model 'mine': the files .* are not those .*weights_sha256"):
+        score(store, "mine")
+    assert not rows(store)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"benchmarks": "tempel"}, "found the benchmark 'tempel'; expected one that has prompts: ecbd, templama"),
+        ({"releases": "nobody"}, "found the release 'nobody'; expected a release that has prompts: dynamic-templama-"),
+        ({"variants": "loud"}, "found the variant 'loud'; expected some of "),
+        ({"scorer": "answer_l2r"}, "seq2seq models have no template 'answer_l2r'; expected one of span, span_end"),
+        ({"limit": "0"}, "limit is '0'; expected a number from 1 on"),
+        ({"limit": "many"}, "limit is 'many'"),
+        ({"dtype": "int8"}, "dtype is 'int8'; expected float32, bfloat16, float64"),
+        ({"device": "abacus"}, "the device 'abacus' cannot be used"),
+        ({"windows": "2019"}, "windows '2019': expected A..B"),
+        ({"colour": "red"}, "found colour; expected only benchmarks, "),
+        ({"fixed_shapes": "perhaps"}, "fixed_shapes is 'perhaps'; expected true or false"),
+    ],
+)
+def test_words_that_cannot_be_meant_are_refused(store, add, words, message):
+    name = add(store, "t5")
+    with pytest.raises(SettingsError, match=message):
+        score(store, name, **words)
+    assert not rows(store)
+
+
+def test_models_that_cannot_be_used_are_refused(store, add, tmp_path):
+    with pytest.raises(SettingsError, match="model 'nobody': no such model; there: none. Add it first"):
+        score(store, "nobody")
+
+
+def test_a_release_without_prompts_is_named_with_what_to_do(store, add):
+    name = add(store, "t5")
+    (made,) = {row["release"] for row in store.read("fact_releases").to_pylist()}
+    for key in store.lake.partitions("dynamic_templama_prompts"):
+        store.lake.remove("dynamic_templama_prompts", key)
+    lines = []
+    assert score_model(store, BENCHMARKS, name, request_of({}), lines.append) == []
+    assert any(f"tempkb release finish {made}" in line for line in lines)
+    with pytest.raises((SettingsError, DesignError), match=f"tempkb release finish {made}"):
+        score(store, name, releases=made)
+
+
+def test_the_table_is_one_of_the_schema(store, add):
+    score(store, add(store, "t5"), limit="3")
+    (row, *_) = rows(store).values()
+    assert len(row["token_ids"]) == len(row["token_log_probs"])
+    # T5's sentinels before and behind the target.
+    assert (row["n_before"], row["n_after"]) == (1, 1)
+    assert row["log_prob_nats"] == pytest.approx(sum(row["token_log_probs"][1:]))
+    assert isinstance(store.read("prompt_scores"), pa.Table)
