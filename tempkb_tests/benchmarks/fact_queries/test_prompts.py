@@ -414,7 +414,7 @@ def test_draws_agree_with_an_oracle_that_scores_one_at_a_time():
         [Change(f"S{number}", "P54", *chance.sample(names, 2)) for number in chance.sample(range(40), n)]
         for n in (2, 30, 0, 5)
     ]
-    own = {f"S{number}": {one.object_id for one in chance.sample(names, 20)} for number in range(40)}
+    own = {f"S{number}": {one.object_id for one in chance.sample(names, 35)} for number in range(40)}
     controls, n_earlier, n_none = Controls(7), 0, 0
     for at, changes in enumerate(windows):
         controls.add(str(at), changes)
