@@ -16,7 +16,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
 from tempkb.benchmarks.fact_queries.prompt_building import one_to_one
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
-from tempkb.benchmarks.fact_queries.prompts import forms_of, read_query
+from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS
@@ -191,6 +191,14 @@ def test_template_and_subject_are_read_from_a_released_query(query, relation, ex
     templates = [one for name in ("dynamic_improved", "templama") for one in template_set(name)]
     found = read_query(query, relation, templates)
     assert (found and (found[0].wording, found[1])) == expected
+
+
+def test_a_released_query_has_the_variants_of_its_template():
+    ours = template_set("templama")
+    assert forms_of_query("_X_ is the chair of Frog Ropes.", "P488", ours) == forms_of(
+        Template("P488", "en", "<object> is the chair of <subject>."), "Frog Ropes"
+    )
+    assert forms_of_query("_X_ leads Frog Ropes.", "P488", ours) == {"undated": ("", " leads Frog Ropes.")}
 
 
 def test_the_prompts_of_two_players_and_a_coach(home):
