@@ -14,7 +14,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
-from tempkb.benchmarks.fact_queries.prompt_building import one_to_one
+from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts, one_to_one
 from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
 from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
 from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
@@ -396,6 +396,21 @@ def test_a_window_that_is_lost_is_built_again_with_the_same_bytes(home):
     store.lake.remove("dynamic_templama_prompts", f"{made.name}.2019-07-01")
     build_release(store, BENCHMARKS[DYNAMIC], made, quiet)
     assert {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")} == before
+
+
+def test_prompts_follow_queries_that_were_built_again_with_other_rows(home):
+    store = home(ADA, BO)
+    made = release(store, windows="2019-01-01..2020-01-01")
+    before = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
+    rows = store.read("dynamic_templama_queries", window_start="2019-10-01").to_pylist()
+    fewer = [{**row, "answers": row["answers"][:1]} for row in rows]
+    table = pa.Table.from_pylist(fewer, DYNAMIC_TEMPLAMA_QUERIES.schema)
+    store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{made.name}.2019-10-01", [table], Provenance())
+    tables = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
+    build_prompts(store, made, tables, quiet)
+    after = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
+    assert {key for key, version in after.items() if version != before[key]} == {f"{made.name}.2019-10-01"}
+    assert len(asked(store, "Q1_P54_2019-Q4")) == 1
 
 
 def mixed(number):
