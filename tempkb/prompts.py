@@ -1,8 +1,8 @@
 """A prompt: a statement with one part whose log-probability is asked for. Pure."""
 
 import hashlib
-import json
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
 
 from tempkb.errors import ContractError
 
@@ -38,5 +38,6 @@ class Prompt:
     @property
     def prompt_id(self) -> str:
         """32 hex digits that depend on the three parts alone, so that equal prompts of two releases have one id."""
-        parts = json.dumps([FORMAT, self.left, self.target, self.right], separators=(",", ":"))
-        return hashlib.sha256(parts.encode("ascii")).hexdigest()[:32]
+        # Canonical JSON of a list; `json.dumps` needs most of the time that a million ids take.
+        parts = ",".join(map(encode_basestring_ascii, (self.left, self.target, self.right)))
+        return hashlib.sha256(f"[{FORMAT},{parts}]".encode("ascii")).hexdigest()[:32]

@@ -16,14 +16,13 @@ import pytest
 
 from tempkb.benchmarks.ecbd.design import PRESETS as CLOZE_PRESETS
 from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
-from tempkb.benchmarks.ecbd.variants import Variant
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
-from tempkb.rooms import ROOMS, TABLES, VIEWS
+from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb.values import MODEL_LINES
@@ -223,7 +222,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
         | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
-        | set(get_args(Variant))
+        | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
         | set(MODEL_LINES)
         | {one.name for one in fields(Score)}
         | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}

@@ -1,8 +1,11 @@
 """Prompts and their ids."""
 
 import hashlib
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tempkb.errors import ContractError
 from tempkb.prompts import Prompt
@@ -12,6 +15,12 @@ def test_the_id_is_the_digest_of_the_parts_as_canonical_json():
     written_by_hand = b'[1,"Ada lives in ","Z\\u00fcrich","."]'
     assert Prompt("Ada lives in ", "Zürich", ".").prompt_id == hashlib.sha256(written_by_hand).hexdigest()[:32]
     assert Prompt("Ada lives in ", "Zürich", ".").prompt_id == "066c238b64b94f60f0e3503092d60755"
+
+
+@given(st.text(), st.text(min_size=1).filter(str.strip), st.text())
+def test_the_id_is_that_of_the_library_of_json(left, target, right):
+    parts = json.dumps([1, left, target, right], separators=(",", ":")).encode("ascii")
+    assert Prompt(left, target, right).prompt_id == hashlib.sha256(parts).hexdigest()[:32]
 
 
 def test_the_id_depends_on_where_the_target_is():

@@ -1,4 +1,4 @@
-"""What steps that make prompts share: the promise of the prompts' ids, and the prompts that the UI shows."""
+"""What steps that make prompts share: which prompts are out of date, the promise of their ids, what the UI shows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,9 +9,10 @@ from tempkb.benchmarks.methods import Rows, Shows, Versions
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.samples import chosen_by
 from tempkb.prompts import Prompt
+from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
-from tempkb.store.tables import Table
+from tempkb.store.tables import MANIFEST, Table
 
 _CELL = 200
 _MOST_IDS = 20_000
@@ -21,6 +22,27 @@ _OTHER_IDS = f"""
         FROM prompts ORDER BY hash(left_context, target, right_context), item_id LIMIT {_MOST_IDS}
     ) WHERE prompt_id <> id_of(left_context, target, right_context)
 """
+
+
+def are_current(store: Store, prompts: Version | None) -> bool:
+    """Return whether prompts are there, and were made from the present versions of what they were made from.
+
+    A damaged table of a release that is built again may have other rows, if its own sources have changed; the prompts
+    that follow from it are then made again as well.
+
+    Args:
+        store: the home's store.
+        prompts: the current version of a partition of prompts; None if there is none.
+    """
+    if prompts is None:
+        return False
+    for row in prompts.side_rows(MANIFEST.name):
+        if row["role"] == "input":
+            table, _, partition = row["name"].partition(" ")
+            now = store.lake.current(table, partition)
+            if now is None or now.version != row["sha256"]:
+                return False
+    return True
 
 
 def ids_of_texts(prompts: Table) -> Promise:

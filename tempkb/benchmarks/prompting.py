@@ -69,7 +69,7 @@ def prompts_table(
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in variants.items())
     return Table(
         name=f"{benchmark}_prompts",
-        meaning=f"The prompts of {title}: what models are asked about each item. `prompt_scores` has the answers.",
+        meaning=f"The prompts of {title}: what models are asked about each item.",
         columns=(
             release,
             Column("window_start", DATE, window),

@@ -124,13 +124,7 @@ def _reading(folder: Path) -> None:
 
 
 def _releases(folder: Path) -> None:
-    sides = []
-    for n in (100_000, 1_000_000):
-        base = folder / f"facts-{n}"
-        Side("make", ["make-facts", str(base), str(n)]).run()
-        sides.append(
-            Side(f"{n:,}", ["release-facts", str(folder / "facts"), str(n)], prepare=folder / "facts", template=base)
-        )
+    sides = [_release(folder, n) for n in (100_000, 1_000_000)]
     measure(*sides, pairs=3)
     row("spells, queries and changes of 40 quarters", "CPU s", "CPU / that of a tenth", "peak MB")
     row("---", "---", "---", "---")
@@ -142,6 +136,30 @@ def _releases(folder: Path) -> None:
         f"{sides[1].peak_mb:.0f}",
     )
     print()
+    _prompts(folder)
+
+
+def _prompts(folder: Path) -> None:
+    without, small, large = (
+        _release(folder, 50_000),
+        _release(folder, 5_000, "prompts"),
+        _release(folder, 50_000, "prompts"),
+    )
+    measure(without, small, large, pairs=3)
+    row("spells to prompts of 40 quarters", "CPU s", "CPU / that of a tenth", "CPU / that without prompts", "peak MB")
+    row("---", "---", "---", "---", "---")
+    row(f"{small.name} facts", spread(small.cpu), "", "", f"{small.peak_mb:.0f}")
+    tenfold, beside = (spread(ratios(large, other), "{:.1f}") for other in (small, without))
+    row(f"{large.name} facts", spread(large.cpu), tenfold, beside, f"{large.peak_mb:.0f}")
+    print()
+
+
+def _release(folder: Path, n: int, *last: str) -> Side:
+    """A release of so many facts, which are made once."""
+    base, home = folder / f"facts-{n}", folder / "facts"
+    if not base.exists():
+        Side("make", ["make-facts", str(base), str(n)]).run()
+    return Side(f"{n:,}", ["release-facts", str(home), str(n), *last], prepare=home, template=base)
 
 
 def facts_table(n: int, wiki: str, dump_id: str, day: date) -> tuple[pa.Table, pa.Table]:

@@ -10,7 +10,7 @@ growth HOME PAGES OUT              mentions and a release of a demo world of so 
 entities READER FILE               Wikidata's entities decoded by tempkb (prefiltered, or all), or by json.loads
 wikidata HOME FILE                 all tables of a Wikidata dump
 make-facts HOME N                  a home with so many synthetic facts
-release-facts HOME N               a DynamicTempLAMA release of them over forty quarters
+release-facts HOME N [prompts]     a DynamicTempLAMA release of them over forty quarters, perhaps with its prompts
 """
 
 import json
@@ -258,11 +258,11 @@ def make_facts(home: str, n: str) -> None:
         store.write(table, FACTS_DUMP, rows, Provenance())
 
 
-def release_facts(home: str, n: str) -> None:
-    """Build a release over forty quarters, with all subjects."""
+def release_facts(home: str, n: str, last: str = "changes") -> None:
+    """Build a release over forty quarters, with all subjects, up to its changes or its prompts."""
     os.environ |= {"TEMPKB_HOME": home, "TEMPKB_WIKI": "enwiki"}
     from tempkb.api import open_store
-    from tempkb.benchmarks.building import build_release
+    from tempkb.benchmarks.building import build_step
     from tempkb.benchmarks.dynamic_templama.benchmark import DYNAMIC_TEMPLAMA
     from tempkb.benchmarks.fact_queries.design import DYNAMIC, make_design
     from tempkb.benchmarks.releases import create, keep
@@ -271,7 +271,9 @@ def release_facts(home: str, n: str) -> None:
     design = make_design(DYNAMIC, "tempkb", FACTS_DUMP, f"{FIRST}..{LAST}", "quarter", (), {"max_subjects": n})
     made = create(store.home, DYNAMIC_TEMPLAMA, "tempkb", design, "bench")
     keep(store.home, made)
-    build_release(store, DYNAMIC_TEMPLAMA, made, print)
+    methods = DYNAMIC_TEMPLAMA.loaded()
+    for step in methods.steps if last == "prompts" else methods.steps[:-1]:
+        build_step(store, methods, step, made, print)
 
 
 def _finish(store, cuts, noted, began: float) -> None:

@@ -10,6 +10,7 @@ from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.sentences import MASK, Place
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
+from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.errors import ContractError
 from tempkb.filtering import LeftOut
 from tempkb.prompts import Prompt
@@ -44,7 +45,7 @@ def write_prompts(store: Store, release: Release) -> Version:
         ContractError: the release's items are not built.
     """
     built = store.lake.current(ECBD_PROMPTS.name, release.name)
-    if built is not None:
+    if built is not None and are_current(store, built):
         return built
     items = store.lake.current(ECBD_CLOZE.name, release.name)
     if items is None:

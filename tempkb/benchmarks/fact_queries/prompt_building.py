@@ -23,6 +23,7 @@ from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Log
+from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
@@ -65,7 +66,7 @@ def build_prompts(store: Store, release: Release, tables: Tables, log: Log) -> l
     """
     windows = release.design.windows()
     built = {one: store.lake.current(tables.prompts.name, partition_of(release.name, one)) for one in windows}
-    missing = [one for one in windows if built[one] is None]
+    missing = [one for one in windows if not are_current(store, built[one])]
     if not missing:
         return [version for version in built.values() if version is not None]
     with store.lake.staging() as folder, spilling_to(folder) as connection:
@@ -73,7 +74,7 @@ def build_prompts(store: Store, release: Release, tables: Tables, log: Log) -> l
         for window in windows[: windows.index(missing[-1]) + 1]:
             # Windows that are built are read as well, because their changes may serve as controls of later ones.
             rows = builder.read(window)
-            if built[window] is None:
+            if window in missing:
                 version = store.write(tables.prompts, partition_of(release.name, window), *builder.prompts(rows))
                 log(f"{window.label}: {version.rows:,} prompts")
                 built[window] = version

@@ -90,6 +90,18 @@ def date_in_words(granularity: Granularity, label: str) -> str:
     return f"{granularity}: {label} "
 
 
+def forms_of_query(query: str, relation: str, templates: Iterable[Template]) -> dict[str, Form]:
+    """Return a query of a released file in the variants that it has; only `undated` if no template fits it.
+
+    Args:
+        query: the text of the query, with one `_X_`.
+        relation: its relation.
+        templates: templates, of which the first that fits is taken.
+    """
+    found = read_query(query, relation, templates)
+    return forms_of(*found) if found else {UNDATED: form_of(query)}
+
+
 def read_query(query: str, relation: str, templates: Iterable[Template]) -> tuple[Template, str] | None:
     """Return the template and the subject's name of a query whose template is not recorded, as in released files.
 

@@ -20,6 +20,7 @@ from tempkb.benchmarks.fact_queries.prompt_building import Tables
 from tempkb.benchmarks.fact_queries.releases import Release, read_entry
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.benchmarks.methods import Built, Log, Made, Methods, Options, Step
+from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS, OF_FUTURE_RELATIONS
 from tempkb.benchmarks.templama.future_prompts import future_prompts
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
@@ -53,7 +54,7 @@ def _write_future_queries(store: Store, release: Release, _log: Log, _options: O
 
 
 def _write_future_prompts(store: Store, release: Release) -> None:
-    if store.lake.current(TEMPLAMA_PROMPTS.name, _future_partition(release)) is None:
+    if not are_current(store, store.lake.current(TEMPLAMA_PROMPTS.name, _future_partition(release))):
         queries = store.lake.current(FUTURE_RELATION_QUERIES.name, release.name)
         if queries is None:
             raise ContractError(

@@ -258,4 +258,10 @@ def test_checks_are_asset_checks():
         "updates_are_found_from_either_side",
         "handovers_are_the_nearest",
         "table_9_is_whole",
+        "every_answer_is_asked",
+        "prompts_have_the_texts_of_their_queries",
+        "previous_objects_have_left",
+        "controls_are_of_others",
+        "every_candidate_is_asked",
+        "ids_are_those_of_the_texts",
     }

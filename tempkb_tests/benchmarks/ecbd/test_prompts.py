@@ -1,0 +1,205 @@
+"""Prompts of ECBD: an item in its six variants by hand, those that it lacks, released records, promises that fail."""
+
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from tempkb.benchmarks.ecbd.checking import OF_PROMPTS
+from tempkb.benchmarks.ecbd.prompts import NO_CHUNK, NO_DEFINITION, prompt_rows, prompts_of_record
+from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.promises import broken
+from tempkb.errors import ContractError
+from tempkb.filtering import LeftOut
+from tempkb.prompts import Prompt
+from tempkb.settings import load_home
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import Store
+
+SENTENCE = "In 2021 the Ida storm cost Zoë’s café a roof of tin."
+ITEM = {
+    "release": "r",
+    "cloze_id": "7-np-aa",
+    "page_id": 7,
+    "entity_id": "Q7",
+    "origin_from": date(2021, 8, 1),
+    "split": "test",
+    "sentence": SENTENCE,
+    "masked_sentence": "In 2021 the Ida storm cost Zoë’s café <extra_id_0> of tin.",
+    "answer": "a roof",
+    "mention_start_char": 12,
+    "mention_end_char": 15,
+    "mention_chunk_start_char": 8,
+    "mention_chunk_end_char": 21,
+    "span_start_char": 38,
+    "span_end_char": 44,
+    "definition": "Ida is a storm.",
+    "random_definition": "Rye is a grain.",
+}
+BARE = {
+    **ITEM,
+    "cloze_id": "8-np-bb",
+    "page_id": 8,
+    "entity_id": None,
+    "origin_from": None,
+    "split": "dev",
+    "mention_chunk_start_char": None,
+    "mention_chunk_end_char": None,
+    "random_definition": None,
+}
+
+
+def table_of(*items):
+    return pa.Table.from_pylist([*items], ECBD_CLOZE.schema).combine_chunks()
+
+
+def prompts_of(*items):
+    left_out = LeftOut()
+    (batch,) = table_of(*items).to_batches()
+    return prompt_rows(batch, left_out).to_pylist(), left_out
+
+
+def test_an_item_is_asked_in_six_variants():
+    rows, left_out = prompts_of(ITEM)
+    assert {row["variant"]: f"{row['left_context']}|{row['target']}|{row['right_context']}" for row in rows} == {
+        "original": "In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+        "no_ent": "In 2021 the entity storm cost Zoë’s café |a roof| of tin.",
+        "no_ent_released": "In 2021 the the entity storm cost Zoë’s café |a roof| of tin.",
+        "no_ent_chunk": "In 2021 the entity cost Zoë’s café |a roof| of tin.",
+        "definition": "Ida is a storm. In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+        "random_definition": "Rye is a grain. In 2021 the Ida storm cost Zoë’s café |a roof| of tin.",
+    }
+    assert not left_out.counts
+    (row,) = (row for row in rows if row["variant"] == "original")
+    assert row == {
+        "release": "r",
+        "window_start": date(2021, 8, 1),
+        "item_id": "7-np-aa",
+        "target_id": "answer",
+        "variant": "original",
+        "prompt_id": Prompt("In 2021 the Ida storm cost Zoë’s café ", "a roof", " of tin.").prompt_id,
+        "left_context": "In 2021 the Ida storm cost Zoë’s café ",
+        "target": "a roof",
+        "right_context": " of tin.",
+        "role": "current",
+        "stands_for_id": None,
+        "cluster_id": "Q7",
+        "split": "test",
+    }
+
+
+def test_a_variant_that_an_item_lacks_is_left_out_and_counted():
+    rows, left_out = prompts_of(ITEM, BARE)
+    own = [row for row in rows if row["item_id"] == "8-np-bb"]
+    assert [row["variant"] for row in own] == ["definition", "no_ent", "no_ent_released", "original"]
+    assert {(row["cluster_id"], row["window_start"], row["split"]) for row in own} == {("8", None, "dev")}
+    assert left_out.counts == {NO_CHUNK: 1, NO_DEFINITION: 1}
+    assert left_out.examples == {NO_CHUNK: ["8-np-bb"], NO_DEFINITION: ["8-np-bb"]}
+
+
+def test_origins_before_year_one_are_kept():
+    table = table_of(ITEM)
+    early = pa.array([-800_000], pa.int32()).cast(pa.date32())
+    at = table.schema.get_field_index("origin_from")
+    (batch,) = table.set_column(at, table.schema.field(at), early).to_batches()
+    found = prompt_rows(batch, LeftOut())["window_start"].cast(pa.int32()).to_pylist()
+    assert set(found) == {-800_000}
+
+
+CLOZE = ClozeRecord(
+    "Ida_7_0_0",
+    "Ida cost <extra_id_0> in Idaho.",
+    "Ida City a roof",
+    "NP-COMMON",
+    ("[ENT_START]Ida[ENT_END] is a storm.", "It was strong."),
+    "2021",
+    "Ida",
+    (0, 1),
+)
+PROBE = ProbeRecord(
+    "Ida_7_0_0",
+    "Ida is a <extra_id_0>.",
+    "storm",
+    "event",
+    (),
+    "Ida",
+    "They say that Ida cost <extra_id_0>.",
+    "a roof",
+)
+
+
+def test_released_records_are_asked_as_our_items_are():
+    found = prompts_of_record(CLOZE, "Rye is a grain.")
+    assert {variant: (one.left, one.target, one.right) for variant, one in found.items()} == {
+        "original": ("Ida cost ", "Ida City a roof", " in Idaho."),
+        "no_ent": ("The entity cost ", "Ida City a roof", " in Idaho."),
+        "no_ent_released": ("The entity cost ", "Ida City a roof", " in Idaho."),
+        "definition": ("Ida is a storm. Ida cost ", "Ida City a roof", " in Idaho."),
+        "random_definition": ("Rye is a grain. Ida cost ", "Ida City a roof", " in Idaho."),
+    }
+    assert {variant: one.statement for variant, one in prompts_of_record(PROBE).items()} == {
+        "original": "They say that Ida cost a roof.",
+        "no_ent": "They say that the entity cost a roof.",
+        "no_ent_released": "They say that the entity cost a roof.",
+        "definition": "Ida is a storm. They say that Ida cost a roof.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("probe", "labels", "why"),
+    [
+        ("Ida cost a roof.", "a roof", "found 0 masks"),
+        ("<extra_id_0> cost <extra_id_0>.", "a roof", "found 2 masks"),
+        ("Ida cost <extra_id_0>.", ("a roof", "a car"), r"the answer \('a roof', 'a car'\); expected one of each"),
+        ("<extra_id_0> cost a roof.", "Ida", "has no 'Ida' outside the answer"),
+    ],
+)
+def test_a_record_that_cannot_be_asked_says_why(probe, labels, why):
+    with pytest.raises(ContractError, match=f"record 'Ida_7_0_0': .*{why}"):
+        prompts_of_record(ProbeRecord("Ida_7_0_0", "Ida is.", "", "", (), "Ida", probe, labels))
+
+
+def _lose(rows):
+    return [row for row in rows if row["item_id"] != "7-np-aa" or row["variant"] != "original"]
+
+
+def _invent(rows):
+    return [*rows, {**rows[-1], "item_id": "9-np-cc"}]
+
+
+def _changed(**changes):
+    def change(rows):
+        return [{**row, **changes} if row["variant"] == changes["variant"] else row for row in rows]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        (_lose, "every_item_is_asked"),
+        (_invent, "every_item_is_asked"),
+        (_changed(variant="original", left_context="In 2021 "), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="no_ent", target="a door"), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="definition", left_context="Ida cost "), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="random_definition", left_context="Ida cost "), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="no_ent_released", left_context="the entity "), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="no_ent_chunk", left_context="In 2021 Ida cost "), "prompts_have_the_texts_of_their_items"),
+        (_changed(variant="original", prompt_id="0" * 32), "ids_are_those_of_the_texts"),
+    ],
+)
+def test_each_promise_notices_its_fault(home_folder, fault, promise):
+    store = Store(load_home(), [ECBD_CLOZE, ECBD_PROMPTS])
+    store.write(ECBD_CLOZE, "r", [_whole(ITEM), _whole(BARE)], Provenance())
+    rows, _ = prompts_of(ITEM, BARE)
+    for changed, is_broken in ((rows, False), (fault(rows), True)):
+        table = pa.Table.from_pylist(changed, ECBD_PROMPTS.schema)
+        store.write(ECBD_PROMPTS, "r", [table], Provenance())
+        found = {one.name for one in OF_PROMPTS if broken(store, one, ["r"])}
+        assert (promise in found) == is_broken
+        assert is_broken or not found
+
+
+def _whole(item):
+    return table_of({**item, "span_kind": "np", "subset": "odie"})

@@ -1,0 +1,579 @@
+"""Prompts about facts: their texts by hand, answers that left, controls, ids that releases share, promises that fail."""
+
+import random
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.dynamic_templama.tables import (
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
+from tempkb.benchmarks.fact_queries.controls import Change, Controls, Known, Object
+from tempkb.benchmarks.fact_queries.prompt_building import Tables, build_prompts, one_to_one
+from tempkb.benchmarks.fact_queries.prompt_checking import promises_of_prompts
+from tempkb.benchmarks.fact_queries.prompts import forms_of, forms_of_query, read_query
+from tempkb.benchmarks.fact_queries.templates import Template, read_templates, template_set
+from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.templama.checking import OF_FUTURE_PROMPTS
+from tempkb.errors import DesignError
+from tempkb.prompts import Prompt
+from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, quiet, release
+from tempkb_tests.wikidata.items import item, read_home, said
+
+CLUBS = ("Reed", "Salt", "Moss", "Fern", "Zürich", "York", "Ash", "Elm")
+NUMBER = {name: f"Q10{number}" for number, name in enumerate(CLUBS, 1)}
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    return lambda *people: read_home(tmp_path, monkeypatch, {DAY: [*clubs(), *people]})
+
+
+def clubs():
+    return [item(number, name, f"{name} (club)") for name, number in NUMBER.items()]
+
+
+def player(number, name, *spells):
+    """A player with spells at clubs: (club, start, end)."""
+    statements = [said(f"Q{number}${at}", NUMBER[club], *days) for at, (club, *days) in enumerate(spells)]
+    return item(f"Q{number}", name, f"{name} (player)", P54=statements)
+
+
+ADA = player(1, "Ada", ("Reed", "2018-01-01", "2019-05-10"), ("Salt", "2019-05-11", ""), ("Moss", "2018-01-01", ""))
+BO = player(2, "Bo", ("Fern", "2018-01-01", "2019-05-20"), ("Zürich", "2019-05-21", ""))
+
+
+def rows_of(store, benchmark=DYNAMIC, **equal):
+    return store.read(f"{benchmark}_prompts", **equal).to_pylist()
+
+
+def text(row):
+    return f"{row['left_context']}|{row['target']}|{row['right_context']}"
+
+
+def asked(store, item_id, benchmark=DYNAMIC, variant="undated"):
+    """Role, object, the object for which it stands, and text of an item's prompts."""
+    rows = rows_of(store, benchmark, item_id=item_id, variant=variant)
+    return {(row["role"], row["target_id"], row["stands_for_id"], text(row)) for row in rows}
+
+
+def left_out(store, benchmark=DYNAMIC):
+    counted = Counter()
+    for row in store.read("exclusions", table_name=f"{benchmark}_prompts").to_pylist():
+        counted[row["reason"].split(":")[0], row["partition"].split(".")[-1]] += row["n"]
+    return dict(counted)
+
+
+@pytest.mark.parametrize(
+    ("wording", "subject", "expected"),
+    [
+        (
+            ("P54", "<subject> plays for <object>."),
+            "Ada",
+            {"undated": "Ada plays for |.", "no_subject": "This player plays for |."},
+        ),
+        (
+            ("P286", "<object> is the head coach of <subject>."),
+            "1. FC Köln",
+            {
+                "undated": "| is the head coach of 1. FC Köln.",
+                "no_subject": "| is the head coach of this team.",
+                "object_last": "The name of the head coach of 1. FC Köln is |.",
+                "no_subject_object_last": "The name of the head coach of this team is |.",
+            },
+        ),
+        (
+            ("P488", "<object> is the chair of <subject>."),
+            "Frog Ropes",
+            {
+                "undated": "| is the chair of Frog Ropes.",
+                "no_subject": "| is the chair of this organization.",
+                "object_last": "The name of the chair of the Frog Ropes is |.",
+                "no_subject_object_last": "The name of the chair of the organization is |.",
+            },
+        ),
+        (
+            ("P6", "<object> is the head of the government of <subject>."),
+            "Reed",
+            {
+                "undated": "| is the head of the government of Reed.",
+                "no_subject": "| is the head of the government of this place.",
+                "object_last": "The name of the head of the government of Reed is the |.",
+                "no_subject_object_last": "The name of the head of the government of this place is the |.",
+            },
+        ),
+        (
+            ("P108", "<subject> has a job. <subject> works for <object>."),
+            "Ada",
+            {
+                "undated": "Ada has a job. Ada works for |.",
+                "no_subject": "This person has a job. This person works for |.",
+            },
+        ),
+        (
+            ("P54", "The name of the team that <subject> plays for is <object>."),
+            "the object",
+            {
+                "undated": "The name of the team that the object plays for is |.",
+                "no_subject": "The name of the team that this player plays for is |.",
+            },
+        ),
+        (("P54", "Nobody knows <object>, club of <subject>."), "Ada", {"undated": "Nobody knows |, club of Ada."}),
+        (("P17", "<object> has <subject>."), "Ada", {"undated": "| has Ada."}),
+    ],
+)
+def test_a_query_in_its_variants(wording, subject, expected):
+    relation, words = wording
+    forms = forms_of(Template(relation, "en", words), subject)
+    assert {variant: "|".join(form) for variant, form in forms.items()} == expected
+
+
+def test_every_wording_of_ours_has_a_noun_and_a_sentence_begins_with_a_capital():
+    for name in ("templama", "dynamic", "dynamic_improved"):
+        for template in template_set(name):
+            query = template.ask_without_subject()
+            assert query.count("_X_") == 1
+            assert query.startswith("_X_") or query[0].isupper()
+            assert "the this" not in query
+            assert template.begins_with_object == (template.ending_with_object() is not None)
+    spanish = Template("P54", "es", "¿<subject> juega en <object>? Sí, <subject>.", subject_noun="este jugador")
+    assert spanish.ask_without_subject() == "¿Este jugador juega en _X_? Sí, este jugador."
+    assert spanish.ending_with_object() is None
+
+
+def test_a_noun_of_ones_own_comes_from_a_column_and_is_a_part_of_the_design(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(
+        "relation,language,wording,subject_noun\n"
+        "P54,en,<subject> kicks for <object>.,this kicker\nP54,en,<subject> plays for <object>.,\n",
+        "utf-8",
+    )
+    mine, ours = read_templates(path)
+    assert mine.ask_without_subject() == "This kicker kicks for _X_."
+    assert mine.to_json() == {
+        "relation": "P54",
+        "language": "en",
+        "wording": "<subject> kicks for <object>.",
+        "name": "",
+        "subject_noun": "this kicker",
+    }
+    # Designs without nouns of their own have the bytes that they always had.
+    assert ours.to_json() == {
+        "relation": "P54",
+        "language": "en",
+        "wording": "<subject> plays for <object>.",
+        "name": "",
+    }
+    assert ours.ask_without_subject() == "This player plays for _X_."
+    path.write_text("relation,language,wording,subject_noun\nP54,en,<subject> is <object>.,a <object>\n", "utf-8")
+    with pytest.raises(DesignError, match=r"line 2: .*subject_noun is 'a <object>'; expected words such as"):
+        read_templates(path)
+
+
+@pytest.mark.parametrize(
+    ("query", "relation", "expected"),
+    [
+        ("Ada plays for _X_.", "P54", ("<subject> plays for <object>.", "Ada")),
+        ("_X_ is the head coach of Kei is odd..", "P286", ("<object> is the head coach of <subject>.", "Kei is odd.")),
+        ("Ada has a job. Ada works for _X_.", "P108", ("<subject> has a job. <subject> works for <object>.", "Ada")),
+        # Not the wording with two subjects, which would have to be the same.
+        ("Ada has a job. Bo works for _X_.", "P108", ("<subject> works for <object>.", "Ada has a job. Bo")),
+        ("Ada plays for _X_.", "P286", None),
+    ],
+)
+def test_template_and_subject_are_read_from_a_released_query(query, relation, expected):
+    templates = [one for name in ("dynamic_improved", "templama") for one in template_set(name)]
+    found = read_query(query, relation, templates)
+    assert (found and (found[0].wording, found[1])) == expected
+
+
+def test_a_released_query_has_the_variants_of_its_template():
+    ours = template_set("templama")
+    assert forms_of_query("_X_ is the chair of Frog Ropes.", "P488", ours) == forms_of(
+        Template("P488", "en", "<object> is the chair of <subject>."), "Frog Ropes"
+    )
+    assert forms_of_query("_X_ leads Frog Ropes.", "P488", ours) == {"undated": ("", " leads Frog Ropes.")}
+
+
+def test_the_prompts_of_two_players_and_a_coach(home):
+    coached = item(
+        "Q9",
+        "York City",
+        "York City",
+        P286=[said("Q9$1", "Q11", "2018-01-01", "2019-05-31"), said("Q9$2", "Q12", "2019-06-01", "")],
+    )
+    kicks = player(3, "York City", ("York", "2018-01-01", ""))
+    store = home(ADA, BO, coached, kicks, item("Q11", "Ida", "Ida"), item("Q12", "Kai", "Kai"))
+    made = release(store, windows="2019-01-01..2020-01-01", min_objects="1")
+    # Ada has two answers, Reed has left, and the objects of Bo's change are asked in their place.
+    assert asked(store, "Q1_P54_2019-Q3") == {
+        ("current", "Q102", None, "Ada plays for |Salt|."),
+        ("current", "Q103", None, "Ada plays for |Moss|."),
+        ("previous", "Q101", None, "Ada plays for |Reed|."),
+        ("control", "Q104", "Q101", "Ada plays for |Fern|."),
+        ("control", "Q105", "Q102", "Ada plays for |Zürich|."),
+    }
+    assert asked(store, "Q2_P54_2019-Q3", variant="no_subject") == {
+        ("current", "Q105", None, "This player plays for |Zürich|."),
+        ("previous", "Q104", None, "This player plays for |Fern|."),
+        ("control", "Q101", "Q104", "This player plays for |Reed|."),
+        ("control", "Q102", "Q105", "This player plays for |Salt|."),
+    }
+    # In the quarter of the change both are answers, and later it is over.
+    assert {role for role, *_ in asked(store, "Q1_P54_2019-Q2")} == {"current"}
+    assert {(role, target) for role, target, *_ in asked(store, "Q1_P54_2019-Q4")} == {
+        ("current", "Q102"),
+        ("current", "Q103"),
+    }
+    assert asked(store, "Q3_P54_2019-Q3", variant="dated") == {
+        ("current", "Q106", None, "quarter: 2019-Q3 York City plays for |York|.")
+    }
+    # Nobody else got another coach, so there is no control.
+    assert {variant: asked(store, "Q9_P286_2019-Q3", variant=variant) for variant in ("object_last", "undated")} == {
+        "object_last": {
+            ("current", "Q12", None, "The name of the head coach of York City is |Kai|."),
+            ("previous", "Q11", None, "The name of the head coach of York City is |Ida|."),
+        },
+        "undated": {
+            ("current", "Q12", None, "|Kai| is the head coach of York City."),
+            ("previous", "Q11", None, "|Ida| is the head coach of York City."),
+        },
+    }
+    assert left_out(store) == {("control", "2019-07-01"): 1}
+    (row,) = rows_of(store, item_id="Q9_P286_2019-Q3", target_id="Q11", variant="no_subject_object_last")
+    subject = store.read("fact_subjects", subject_id="Q9").to_pylist()[0]
+    assert row == {
+        "release": made.name,
+        "window_start": made.design.windows()[2].start,
+        "item_id": "Q9_P286_2019-Q3",
+        "target_id": "Q11",
+        "variant": "no_subject_object_last",
+        "prompt_id": Prompt("The name of the head coach of this team is ", "Ida", ".").prompt_id,
+        "left_context": "The name of the head coach of this team is ",
+        "target": "Ida",
+        "right_context": ".",
+        "role": "previous",
+        "stands_for_id": None,
+        "cluster_id": "Q9",
+        "split": subject["split"],
+    }
+
+
+def test_of_a_change_of_two_each_pair_gets_a_pair_and_no_object_twice(home):
+    several = player(
+        1,
+        "Ada",
+        ("Reed", "2018-01-01", "2019-05-10"),
+        ("Salt", "2018-01-01", "2019-05-10"),
+        ("Moss", "2019-05-11", ""),
+        ("Fern", "2019-05-11", ""),
+    )
+    others = [
+        player(2, "Bo", ("Zürich", "2018-01-01", "2019-05-10"), ("York", "2019-05-11", "")),
+        player(3, "Cy", ("Ash", "2018-01-01", "2019-05-10"), ("Elm", "2019-05-11", "")),
+    ]
+    store = home(several, *others)
+    release(store, windows="2019-01-01..2020-01-01")
+    rows = asked(store, "Q1_P54_2019-Q3")
+    assert {target for role, target, *_ in rows if role == "previous"} == {NUMBER["Reed"], NUMBER["Salt"]}
+    stands_for = {target: other for role, target, other, _ in rows if role == "control"}
+    assert sorted(stands_for) == [NUMBER[one] for one in ("Zürich", "York", "Ash", "Elm")]
+    # By the rule `handover` the nearest arrivals by number took over: Moss from Reed, Fern from Salt.
+    pairs = {(stands_for[NUMBER["Zürich"]], stands_for[NUMBER["York"]])}
+    pairs |= {(stands_for[NUMBER["Ash"]], stands_for[NUMBER["Elm"]])}
+    assert pairs == {(NUMBER["Reed"], NUMBER["Moss"]), (NUMBER["Salt"], NUMBER["Fern"])}
+
+
+def test_controls_come_from_the_nearest_earlier_window_if_there_is_none_in_this(home):
+    store = home(
+        ADA,
+        player(2, "Bo", ("Fern", "2018-01-01", "2018-08-20"), ("Zürich", "2018-08-21", "")),
+        player(3, "Cy", ("Elm", "2018-01-01", "2018-11-20"), ("Ash", "2018-11-21", "")),
+        # His objects are Ada's own, so they are no control for her.
+        player(4, "Di", ("Moss", "2018-01-01", "2019-05-20"), ("Salt", "2019-05-21", "")),
+    )
+    made = release(store, windows="2018-04-01..2020-01-01")
+    controls = {(target, other) for role, target, other, _ in asked(store, "Q1_P54_2019-Q3") if role == "control"}
+    assert controls == {(NUMBER["Elm"], NUMBER["Reed"]), (NUMBER["Ash"], NUMBER["Salt"])}
+    used = {
+        row["name"]
+        for row in store.read("manifest", table_name="dynamic_templama_prompts", role="input").to_pylist()
+        if row["partition"] == f"{made.name}.2019-07-01"
+    }
+    assert {one for one in used if one.startswith("dynamic")} == {
+        f"dynamic_templama_queries {made.name}.2019-07-01",
+        f"dynamic_templama_changes {made.name}.2019-07-01",
+        f"dynamic_templama_changes {made.name}.2019-01-01",
+    }
+
+
+def test_an_object_with_the_name_of_an_answer_is_not_previous(home):
+    moved = [said("Q1$1", "Q118", "2018-01-01", "2019-05-10"), said("Q1$2", "Q102", "2019-05-11", "")]
+    store = home(item("Q118", "Salt", "Salt (town)"), item("Q1", "Ada", "Ada", P54=moved))
+    release(store, windows="2019-01-01..2020-01-01")
+    assert asked(store, "Q1_P54_2019-Q3") == {("current", "Q102", None, "Ada plays for |Salt|.")}
+    assert left_out(store) == {("previous", "2019-07-01"): 1}
+
+
+def test_by_year_the_object_that_came_may_have_come_in_the_last_year_of_the_other(home):
+    store = home(
+        ADA,
+        BO,
+        # Both were there for years, so that neither came for the other.
+        player(3, "Cy", ("York", "2016-01-01", "2019-06-30"), ("Ash", "2016-01-01", "")),
+        # At the turn of a year, which is seen in the year before that of the others.
+        player(4, "Di", ("Moss", "2016-01-01", "2018-12-31"), ("Elm", "2019-01-01", "")),
+    )
+    release(store, TEMPLAMA, windows="2018-01-01..2021-01-01", granularity="year")
+    assert asked(store, "Q2_P54_2020", TEMPLAMA) == {
+        ("current", "Q105", None, "Bo plays for |Zürich|."),
+        ("previous", "Q104", None, "Bo plays for |Fern|."),
+        ("control", "Q101", "Q104", "Bo plays for |Reed|."),
+        ("control", "Q102", "Q105", "Bo plays for |Salt|."),
+    }
+    assert asked(store, "Q3_P54_2020", TEMPLAMA) == {
+        ("current", "Q107", None, "Cy plays for |Ash|."),
+        ("previous", "Q106", None, "Cy plays for |York|."),
+    }
+    assert asked(store, "Q4_P54_2019", TEMPLAMA, "dated") == {
+        ("current", "Q108", None, "year: 2019 Di plays for |Elm|."),
+        ("previous", "Q103", None, "year: 2019 Di plays for |Moss|."),
+    }
+    assert left_out(store, TEMPLAMA) == {("control", "2019-01-01"): 1}
+    future = rows_of(store, TEMPLAMA, variant="future")
+    assert len(future) == 54 * 200 + 32 * 249
+    (row,) = (one for one in future if one["item_id"] == "future.1" and one["target_id"] == "5368361")
+    assert (text(row), row["role"], row["cluster_id"]) == (
+        "The Super Bowl will take place in |Los Angeles|.",
+        "candidate",
+        "future.1",
+    )
+    assert {(one["window_start"], one["split"], one["stands_for_id"]) for one in future} == {(None, None, None)}
+
+
+def test_without_a_noun_or_another_wording_the_variants_are_left_out_and_counted(home, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("relation,language,wording\nP54,en,<object> has <subject>.\n", "utf-8")
+    store = home(ADA)
+    release(store, windows="2019-01-01..2019-04-01", templates=[str(path)])
+    assert {row["variant"]: text(row) for row in rows_of(store, target_id="Q101")} == {
+        "undated": "|Reed| has Ada.",
+        "dated": "quarter: 2019-Q1 |Reed| has Ada.",
+        "object_last": "The name of the team that Ada plays for is |Reed|.",
+        "no_subject_object_last": "The name of the team that this player plays for is |Reed|.",
+    }
+    assert left_out(store) == {("no_subject", "2019-01-01"): 2}
+
+
+def test_a_longer_study_asks_only_its_new_undated_prompts(home):
+    store = home(ADA, BO)
+    first = release(store, windows="2019-01-01..2019-07-01")
+    second = release(store, windows="2019-01-01..2020-01-01")
+
+    def ids(made, *variants):
+        return {row["prompt_id"] for row in rows_of(store, release=made.name) if row["variant"] in variants}
+
+    # Reed, Salt, Moss for Ada, Fern and Zürich for Bo, in 2019-Q1 and Q2; then two controls each.
+    assert len(ids(first, "undated")) == 5
+    assert len(ids(second, "undated")) == 9
+    assert ids(first, "undated") <= ids(second, "undated")
+    # Without the subject, the controls are what the other player is asked: nothing is new.
+    assert ids(first, "no_subject") == ids(second, "no_subject")
+    assert len(ids(first, "dated")) == 3 + 5
+    assert len(ids(second, "dated")) == 3 + 5 + 5 + 4 + 3
+
+
+def test_a_window_that_is_lost_is_built_again_with_the_same_bytes(home):
+    store = home(ADA, BO)
+    made = release(store, windows="2019-01-01..2020-01-01")
+    before = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
+    store.lake.remove("dynamic_templama_prompts", f"{made.name}.2019-07-01")
+    build_release(store, BENCHMARKS[DYNAMIC], made, quiet)
+    assert {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")} == before
+
+
+def test_prompts_follow_queries_that_were_built_again_with_other_rows(home):
+    store = home(ADA, BO)
+    made = release(store, windows="2019-01-01..2020-01-01")
+    before = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
+    rows = store.read("dynamic_templama_queries", window_start="2019-10-01").to_pylist()
+    fewer = [{**row, "answers": row["answers"][:1]} for row in rows]
+    table = pa.Table.from_pylist(fewer, DYNAMIC_TEMPLAMA_QUERIES.schema)
+    store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{made.name}.2019-10-01", [table], Provenance())
+    tables = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
+    build_prompts(store, made, tables, quiet)
+    after = {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")}
+    assert {key for key, version in after.items() if version != before[key]} == {f"{made.name}.2019-10-01"}
+    assert len(asked(store, "Q1_P54_2019-Q4")) == 1
+
+
+def mixed(number):
+    """The finaliser of splitmix64, on whole numbers."""
+    mask = (1 << 64) - 1
+    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    number = (number ^ (number >> 27)) * 0x94D049BB133111EB & mask
+    return number ^ (number >> 31)
+
+
+def lowest(seed, change, candidates):
+    """The change with the lowest score, one at a time."""
+    own, others = (
+        [draw(seed, "control", one.subject_id, one.relation, one.old.object_id, one.new.object_id) for one in some]
+        for some in ([change], candidates)
+    )
+    return candidates[min(range(len(others)), key=lambda at: mixed(own[0] ^ mixed(others[at])))]
+
+
+def test_draws_agree_with_an_oracle_that_scores_one_at_a_time():
+    chance = random.Random(5)
+    names = [Object(f"Q{number}", f"Name {number % 37}") for number in range(60)]
+    windows = [
+        [Change(f"S{number}", "P54", *chance.sample(names, 2)) for number in chance.sample(range(40), n)]
+        for n in (2, 30, 0, 5)
+    ]
+    own = {f"S{number}": {one.object_id for one in chance.sample(names, 35)} for number in range(40)}
+    controls, n_earlier, n_none = Controls(7), 0, 0
+    for at, changes in enumerate(windows):
+        controls.add(str(at), changes)
+        found = {one.change: one for one in controls.draw(changes, Known(own))}
+        for change in changes:
+            expected = None
+            for before in range(at, -1, -1):
+                fitting = [
+                    one
+                    for one in windows[before]
+                    if one.subject_id != change.subject_id
+                    and not {one.old.object_id, one.new.object_id} & own[change.subject_id]
+                ]
+                if fitting:
+                    expected = (lowest(7, change, fitting), str(before))
+                    n_earlier += before < at
+                    break
+            n_none += expected is None
+            drawn = found.get(change)
+            assert (drawn and (drawn.drawn, drawn.window)) == expected
+    assert n_earlier
+    assert n_none
+
+
+def test_pairs_are_one_to_one_and_the_first_ones_first():
+    candidates = [
+        ("s", "p", "a", "x"),
+        ("s", "p", "a", "y"),
+        ("s", "p", "b", "x"),
+        ("s", "p", "c", "x"),
+        ("s", "q", "a", "x"),
+    ]
+    assert one_to_one(candidates) == {("s", "p", "a"): "x", ("s", "q", "a"): "x"}
+
+
+OF_DYNAMIC = {one.name: one for one in promises_of_prompts(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS)}
+
+
+def _first(rows, **equal):
+    return next(row for row in rows if all(row[name] == value for name, value in equal.items()))
+
+
+def _lose(rows):
+    rows.remove(_first(rows, role="current", variant="undated"))
+
+
+def _cut(rows):
+    _first(rows, variant="dated")["left_context"] = "Ada plays for "
+
+
+def _name(rows):
+    _first(rows, variant="no_subject", item_id="Q1_P54_2019-Q3")["left_context"] = "Ada plays for "
+
+
+def _stay(rows):
+    rows.remove(_first(rows, target_id="Q102", variant="undated", item_id="Q1_P54_2019-Q3"))
+    _first(rows, role="previous", variant="undated", item_id="Q1_P54_2019-Q3")["target_id"] = "Q102"
+
+
+def _keep_the_name(rows):
+    _first(rows, role="previous", variant="undated", item_id="Q1_P54_2019-Q3")["target"] = "Salt"
+
+
+def _never(rows):
+    _first(rows, role="previous", variant="undated")["target_id"] = "Q108"
+
+
+def _own(rows):
+    row = _first(rows, role="control", variant="undated", item_id="Q1_P54_2019-Q3", target_id="Q104")
+    row["target"] = "Reed"
+
+
+def _half(rows):
+    rows.remove(_first(rows, role="control", variant="undated", item_id="Q1_P54_2019-Q3"))
+
+
+def _other_id(rows):
+    rows[0]["prompt_id"] = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("fault", "promise"),
+    [
+        (_lose, "every_answer_is_asked"),
+        (_cut, "prompts_have_the_texts_of_their_queries"),
+        (_name, "prompts_have_the_texts_of_their_queries"),
+        (_stay, "previous_objects_have_left"),
+        (_keep_the_name, "previous_objects_have_left"),
+        (_never, "previous_objects_have_left"),
+        (_own, "controls_are_of_others"),
+        (_half, "controls_are_of_others"),
+        (_other_id, "ids_are_those_of_the_texts"),
+    ],
+)
+def test_each_promise_notices_its_fault(home, fault, promise):
+    store = home(ADA, BO)
+    made = release(store, windows="2019-01-01..2020-01-01")
+    for one in OF_DYNAMIC.values():
+        assert broken(store, one, [made.name]) == [], one.name
+    rows = rows_of(store, window_start="2019-07-01")
+    fault(rows)
+    rows.sort(key=lambda row: (row["item_id"], row["target_id"], row["variant"]))
+    changed = pa.Table.from_pylist(rows, DYNAMIC_TEMPLAMA_PROMPTS.schema)
+    store.write(DYNAMIC_TEMPLAMA_PROMPTS, f"{made.name}.2019-07-01", [changed], Provenance())
+    assert broken(store, OF_DYNAMIC[promise], [made.name])
+
+
+def test_a_candidate_that_is_missing_is_noticed(home):
+    store = home(ADA)
+    made = release(store, TEMPLAMA, windows="2019-01-01..2020-01-01", granularity="year")
+    (promise,) = OF_FUTURE_PROMPTS
+    assert broken(store, promise, [made.name]) == []
+    kept = store.read("templama_prompts", variant="future").slice(1)
+    store.write(promise.about, f"{made.name}.future", [kept], Provenance())
+    assert len(broken(store, promise, [made.name])) == 1
+
+
+def test_large_releases_are_judged_on_adjacent_windows(home, monkeypatch):
+    from tempkb.benchmarks import samples
+
+    store = home(ADA, BO)
+    made = release(store, TEMPLAMA, windows="2017-01-01..2021-01-01", granularity="year")
+    monkeypatch.setattr(samples, "LARGE", 10)
+    sample = samples.stretch_of_windows(store.lake, OF_FUTURE_PROMPTS[0].about, made.name)
+    assert len(sample.windows) == 2
+    assert all(day.endswith("-01-01") for day in sample.windows)
+
+
+def test_changes_by_the_sets_rule_have_previous_objects_and_controls_as_well(home):
+    store = home(ADA, BO)
+    release(store, windows="2019-01-01..2020-01-01", changes="sets")
+    assert set(store.read(DYNAMIC_TEMPLAMA_CHANGES.name)["role"].to_pylist()) == {None}
+    assert {row[:3] for row in asked(store, "Q1_P54_2019-Q3")} == {
+        ("current", "Q102", None),
+        ("current", "Q103", None),
+        ("previous", "Q101", None),
+        ("control", "Q104", "Q101"),
+        ("control", "Q105", "Q102"),
+    }

@@ -1,0 +1,201 @@
+"""Prompts in the life of a release: with the demo's releases, in those from before there were prompts, in exports."""
+
+import json
+import shutil
+from collections import defaultdict
+
+import pytest
+
+import tempkb
+from tempkb.api import open_store
+from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.prompt_steps import shows_of_prompts
+from tempkb.benchmarks.register import entry_path
+from tempkb.rooms import BENCHMARKS
+from tempkb.settings import load_home
+from tempkb_tests.conftest import run_tempkb
+
+PROMPTS = {one.name: one.prompting.table for one in BENCHMARKS if one.prompting}
+
+
+@pytest.fixture
+def home(demo_home, tmp_path, monkeypatch):
+    """A copy of the demo's home, which the environment names."""
+    copy = tmp_path / "home"
+    shutil.copytree(demo_home, copy)
+    monkeypatch.setenv("TEMPKB_HOME", str(copy))
+    return copy
+
+
+def versions(name):
+    lake = open_store().lake
+    return {one.partition: one.version for one in lake.versions(name)}
+
+
+def without_prompts(name, table, kept=()):
+    """Make a release one that an earlier version built: without prompts, and without a record of them."""
+    store = open_store()
+    for partition in versions(table):
+        if partition not in kept:
+            store.lake.remove(table, partition)
+    path = entry_path(load_home(), name)
+    entry = json.loads(path.read_text("utf-8"))
+    entry["held"] = {place: one for place, one in entry["held"].items() if not place.startswith(table)}
+    path.write_text(json.dumps(entry), "utf-8")
+    store.publish()
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "kept"),
+    [
+        ("demo-quarters", "dynamic_templama_prompts", ()),
+        # A run that was to add them was killed in the meantime.
+        ("demo-quarters", "dynamic_templama_prompts", ("demo-quarters.2021-01-01",)),
+        ("demo-cloze", "ecbd_prompts", ()),
+    ],
+)
+def test_a_release_from_before_there_were_prompts_gets_them(home, name, table, kept):
+    before = versions(table)
+    without_prompts(name, table, kept)
+    words = f"release {name} has no prompts, which models are scored on, since an earlier version of tempkb built it"
+    assert words in run_tempkb(home, "status").stdout
+    verified = run_tempkb(home, "verify")
+    assert words in verified.stdout
+    assert "All is well" in verified.stdout
+    run_tempkb(home, "release", "finish", name)
+    assert versions(table) == before
+    assert "has no prompts" not in run_tempkb(home, "status").stdout
+    assert "has no prompts" not in run_tempkb(home, "verify").stdout
+
+
+def test_prompts_come_and_go_with_their_release_and_are_not_exported(home, tmp_path):
+    run_tempkb(home, "release", "templama", "2021-01-01..2023-01-01", "--name", "years")
+    expected = {"years.2021-01-01", "years.2022-01-01", "years.future"}
+    assert set(versions("templama_prompts")) == expected
+    run_tempkb(home, "release", "export", "years", str(tmp_path / "out"))
+    exported = {path.name for path in (tmp_path / "out" / "years" / "parquet").iterdir()}
+    assert "templama_queries" in exported
+    assert not [one for one in exported if "prompts" in one]
+    store = open_store()
+    store.lake.lose_again("templama_prompts", "years.future", versions("templama_prompts")["years.future"])
+    # A damaged partition of prompts is a part of the release that is missing, and is built again as it was.
+    lost = run_tempkb(home, "verify", check=False)
+    assert "templama_prompts years.future" in lost.stdout
+    assert "tempkb release finish years" in lost.stdout
+    run_tempkb(home, "release", "finish", "years")
+    assert set(versions("templama_prompts")) == expected
+    run_tempkb(home, "rm", "--release", "years", "--yes")
+    assert versions("templama_prompts") == {}
+    assert set(versions("ecbd_prompts")) == {"demo-cloze"}
+
+
+def test_the_ui_shows_prompts_in_their_three_parts(home):
+    store = open_store()
+    for name, release in (("ecbd", "demo-cloze"), ("dynamic_templama", "demo-quarters")):
+        table = PROMPTS[name]
+        shown = shows_of_prompts(table)(store, release, {table.name: store.lake.versions(table.name)})[table.name]
+        rows = tempkb.read(table.name, release=release)
+        counted = shown["by_variant"].table.to_pylist()
+        assert sum(row["prompts"] for row in counted) == rows.num_rows
+        some = shown["prompts"].table.to_pylist()
+        assert len(some) == 10
+        texts = {f"{row['left_context']}|{row['target']}|{row['right_context']}" for row in rows.to_pylist()}
+        assert {row["left | target | right"] for row in some} <= texts
+
+
+def test_every_prompts_table_declares_what_its_rows_have(read):
+    for benchmark in BENCHMARKS:
+        if benchmark.prompting is None or benchmark.name == "templama":
+            continue
+        rows = read(benchmark.prompting.table.name)
+        found = set(rows["variant"].to_pylist())
+        assert found <= set(benchmark.prompting.variants)
+        assert set(benchmark.prompting.variants[: benchmark.prompting.n_default]) <= found
+        no_left = {row["variant"] for row in rows.to_pylist() if not row["left_context"]}
+        assert "object_last" not in no_left
+
+
+def splitmix(number):
+    """The finaliser of splitmix64, on whole numbers."""
+    mask = (1 << 64) - 1
+    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & mask
+    number = (number ^ (number >> 27)) * 0x94D049BB133111EB & mask
+    return number ^ (number >> 31)
+
+
+class Oracle:
+    """Changes, answers and objects of the demo's release, to be gone through row by row in plain Python."""
+
+    def __init__(self, read):
+        self.named, self.own = {}, defaultdict(set)
+        spells = read("fact_spells", release="demo-quarters")
+        for row in spells.select(["subject_id", "object_id", "object_label"]).to_pylist():
+            self.named[row["object_id"]] = row["object_label"]
+            self.own[row["subject_id"]] |= {row["object_id"], row["object_label"]}
+        self.queries = {
+            row["query_id"]: (row["subject_id"], row["relation"], row["window_start"])
+            for row in read("dynamic_templama_queries", release="demo-quarters").to_pylist()
+        }
+        self.answers = {
+            (row["subject_id"], row["relation"], row["window_start"]): {one["entity_id"] for one in row["answers"]}
+            for row in read("dynamic_templama_queries", release="demo-quarters").to_pylist()
+        }
+        self.previous, self.pairs = set(), defaultdict(list)
+        for row in read("dynamic_templama_changes", release="demo-quarters").to_pylist():
+            if row["change"] == "updated" and row["role"] == "leaving":
+                self._leave(row["window_start"], row)
+
+    def _leave(self, window, row):
+        subject, relation, old, new = (row[one] for one in ("subject_id", "relation", "object_id", "paired_object_id"))
+        held = self.answers.get((subject, relation, window), set())
+        if held and self.named[old] not in {self.named[one] for one in held}:
+            self.previous.add((subject, relation, window, old))
+            if new in held:
+                self.pairs[window].append((subject, relation, old, new))
+
+    def names(self, change):
+        return {*change[2:], self.named[change[2]], self.named[change[3]]}
+
+    def drawn(self, change, window, taken):
+        """The change whose objects are asked in place of a change's own."""
+        subject, relation, *_ = change
+        for earlier in sorted((one for one in self.pairs if one <= window), reverse=True):
+            fitting = [
+                one
+                for one in self.pairs[earlier]
+                if one[1] == relation and one[0] != subject and not self.names(one) & (self.own[subject] | taken)
+            ]
+            if fitting:
+                return min(fitting, key=lambda one: splitmix(number(change) ^ splitmix(number(one))))
+        return None
+
+    def controls(self):
+        found = set()
+        for window in sorted(self.pairs):
+            taken = defaultdict(set)
+            for change in sorted(self.pairs[window], key=lambda one: (one[1], one[0], one[2])):
+                subject, relation, *objects = change
+                drawn = self.drawn(change, window, taken[subject, relation])
+                if drawn:
+                    taken[subject, relation] |= self.names(drawn)
+                    found |= {
+                        (subject, relation, window, other, own) for other, own in zip(drawn[2:], objects, strict=True)
+                    }
+        return found
+
+
+def number(change):
+    return draw(42, "control", *change)
+
+
+def test_previous_objects_and_controls_of_the_demo_agree_with_an_oracle(read):
+    oracle = Oracle(read)
+    found = {"previous": set(), "control": set(), "current": set()}
+    for row in read("dynamic_templama_prompts", release="demo-quarters", variant="undated").to_pylist():
+        key = (*oracle.queries[row["item_id"]], row["target_id"])
+        found[row["role"]].add((*key, row["stands_for_id"]) if row["role"] == "control" else key)
+    assert found["previous"] == oracle.previous
+    assert found["control"] == oracle.controls()
+    assert found["current"] == {(*key, one) for key, held in oracle.answers.items() for one in held}
+    assert len(oracle.previous) > 300
+    assert len(found["control"]) > 600
