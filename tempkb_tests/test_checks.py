@@ -231,6 +231,9 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
         ("undated_statements", "undated_statements_contradict_as_told", False),
         ("late_edits", "late_edits_add_up", False),
         ("models", "files_are_those_that_were_added", False),
+        ("prompt_scores", "every_prompt_has_a_score_or_a_reason", False),
+        ("prompt_scores", "scores_are_of_the_models_files", False),
+        ("prompt_scores", "log_probabilities_are_not_above_zero", False),
     }
 
 

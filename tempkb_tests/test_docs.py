@@ -23,6 +23,7 @@ from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
+from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb.values import MODEL_LINES
@@ -224,6 +225,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
         | set(MODEL_LINES)
+        | set(SCORE_LINES)
         | {one.name for one in fields(Score)}
         | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}
         # Jobs and sensors, which another test compares with Dagster's.

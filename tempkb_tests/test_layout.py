@@ -289,7 +289,7 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
 
 def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
     told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
-    others = {"dumps", "revisions", "mentions", "wikidata", "models"}
+    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores"}
     assert told == {key for key, group in ASSETS.items() if group not in others}
 
 
@@ -341,7 +341,7 @@ def test_every_asset_is_a_declared_table():
     for table in TABLES:
         assert all(column.meaning for column in table.columns)
         assert set(table.key) <= set(table.schema.names)
-        if table.name == "models" or table.name.endswith("_prompts"):
+        if table.name in ("models", "prompt_scores") or table.name.endswith("_prompts"):
             # A model comes from a checkpoint, not from the dumps of a wiki. A prompt is a text, whose item has its origin.
             continue
         assert "wiki" in table.schema.names

@@ -192,7 +192,7 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
         for node in checks
         for check in node["assetChecksOrError"].get("checks", [])
         if "templama" not in node["assetKey"]["path"][-1]
-        and not node["assetKey"]["path"][-1].startswith(("tempel_", "fact_", "future_", "ecbd_", "models"))
+        and not node["assetKey"]["path"][-1].startswith(("tempel_", "fact_", "future_", "ecbd_", "models", "prompt_"))
     }
     assert told == {
         "keeps_its_promises": "SUCCEEDED",
