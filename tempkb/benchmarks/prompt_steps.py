@@ -7,9 +7,9 @@ import duckdb
 
 from tempkb.benchmarks.methods import Rows, Shows, Versions
 from tempkb.benchmarks.promises import Promise
-from tempkb.benchmarks.samples import chosen_by
+from tempkb.benchmarks.samples import Sample
 from tempkb.prompts import Prompt
-from tempkb.store.lake import Version
+from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST, Table
@@ -45,11 +45,12 @@ def are_current(store: Store, prompts: Version | None) -> bool:
     return True
 
 
-def ids_of_texts(prompts: Table) -> Promise:
+def ids_of_texts(prompts: Table, sample: Callable[[Lake, Table, str], Sample | None]) -> Promise:
     """Return the promise that prompts have the ids of their texts, which is checked for some of them.
 
     Args:
         prompts: the benchmark's table of prompts.
+        sample: chooses the part of a large release from which these are taken.
     """
     return Promise(
         "ids_are_those_of_the_texts",
@@ -58,7 +59,7 @@ def ids_of_texts(prompts: Table) -> Promise:
         _OTHER_IDS,
         {"prompts": prompts},
         prepare=_prepare_ids,
-        sample=chosen_by("item_id", "item", "prompts"),
+        sample=sample,
     )
 
 

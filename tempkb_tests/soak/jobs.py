@@ -65,9 +65,9 @@ def jobs(slot: Path, server: str) -> list[Job]:
             "rename lake/tempel_statistics/",
             "released",
         ),
-        Job("release templama", "built", facts, "rename lake/future_relation_queries/"),
+        Job("release templama", "built", facts, "rename lake/templama_prompts/"),
         Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/"),
-        Job("release ecbd", "built", ecbd, "rename lake/ecbd_cloze/"),
+        Job("release ecbd", "built", ecbd, "rename lake/ecbd_prompts/"),
         Job(
             "release extend",
             "released",

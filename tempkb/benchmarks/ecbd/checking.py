@@ -262,5 +262,5 @@ OF_PROMPTS = (
         _OF_ITEMS,
         sample=chosen_by("item_id", "item", "prompts"),
     ),
-    ids_of_texts(ECBD_PROMPTS),
+    ids_of_texts(ECBD_PROMPTS, chosen_by("item_id", "item", "prompts")),
 )

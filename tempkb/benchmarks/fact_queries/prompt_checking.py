@@ -117,5 +117,5 @@ def promises_of_prompts(queries: Table, prompts: Table) -> tuple[Promise, ...]:
             {"prompts": prompts, "spells": FACT_SPELLS},
             sample=stretch_of_windows,
         ),
-        ids_of_texts(prompts),
+        ids_of_texts(prompts, stretch_of_windows),
     )
