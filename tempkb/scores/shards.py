@@ -7,7 +7,6 @@ shards, so that each prompt is computed in the same company, and the scores have
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,18 +15,14 @@ from tempkb.models.scores import Score
 from tempkb.prompts import Prompt
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.memory import spilling_to
-from tempkb.store.merge import SortedRun, merge_sorted
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
-from tempkb.store.store import read_files
 
 N_PROMPTS = 8192
 """Prompts of a shard."""
 
 _PLAN = "plan.parquet"
 _FINISHED, _ADDED = "finished", "added"
-# Merging holds one group of each shard.
-_ROWS_OF_GROUP = 512
 _TEXTS = pa.schema([(name, pa.string()) for name in ("prompt_id", "left_context", "target", "right_context")])
 
 
@@ -86,7 +81,7 @@ class Shards:
         """Keep the scores of a shard for good."""
         draft = self.folder / f"{number}.draft"
         with parquet_writer(draft, PROMPT_SCORES.schema, compression="zstd") as writer:
-            writer.write_table(rows.sort_by("prompt_id"), row_group_size=_ROWS_OF_GROUP)
+            writer.write_table(rows)
         _put(draft, self._path(number))
 
     def to_add(self) -> list[Path]:
@@ -103,8 +98,12 @@ class Shards:
 
 
 def merged(paths: Sequence[Path]) -> Iterator[pa.Table]:
-    """Yield the scores of shards, in the order of their prompts' ids."""
-    return merge_sorted([SortedRun(("",), partial(read_files, [path])) for path in paths], PROMPT_SCORES.key)
+    """Yield the scores of shards, in the order of their prompts' ids; DuckDB sorts what does not fit in memory."""
+    columns = ", ".join(PROMPT_SCORES.schema.names)
+    with spilling_to(paths[0].parent) as connection:
+        ordered = connection.sql(f"SELECT {columns} FROM {parquet(paths)} ORDER BY prompt_id")
+        for batch in ordered.to_arrow_reader(N_PROMPTS):
+            yield pa.Table.from_batches([batch])
 
 
 def rows_of(model: str, scorer: str, prompt_ids: Sequence[str], scores: Sequence[Score]) -> pa.Table:
