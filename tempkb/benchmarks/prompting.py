@@ -21,8 +21,7 @@ class Prompting:
         variants: all variants of its prompts, those that are scored by default first.
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
-        without_left: the template, by family, for prompts without a left context; such prompts have no score where a
-            family is missing.
+        without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 
     table: Table
@@ -69,7 +68,7 @@ def prompts_table(
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in variants.items())
     return Table(
         name=f"{benchmark}_prompts",
-        meaning=f"The prompts of {title}: what models are asked about each item.",
+        meaning=f"The prompts of {title}: what models are asked about each item. `prompt_scores` has the answers.",
         columns=(
             release,
             Column("window_start", DATE, window),

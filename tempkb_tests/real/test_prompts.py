@@ -12,7 +12,10 @@ from tempkb.benchmarks.ecbd.records import cloze_record, probe_record, read_reco
 from tempkb.benchmarks.fact_queries.prompts import forms_of_query
 from tempkb.benchmarks.fact_queries.records import read_records as read_queries
 from tempkb.benchmarks.fact_queries.templates import template_set
+from tempkb.models.checkpoints import load, read_checkpoint
+from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 
 FOLDER = os.environ.get("TEMPKB_REAL_DATA")
 pytestmark = [
@@ -85,3 +88,40 @@ def test_the_record_of_nine_fields_is_asked():
     assert found["definition"].left.endswith("The GPT-2 model has ")
     assert "[ENT" not in found["definition"].left
     show("ECBD, nine fields", {("", variant): prompt for variant, prompt in found.items()})
+
+
+@pytest.mark.parametrize(("kind", "template"), [("gpt2", "span_end"), ("roberta", "answer_l2r"), ("t5", "span_end")])
+def test_all_released_items_go_through_models_of_random_weights(kind, template, tmp_path):
+    """The way is the real one, from a checkpoint on disk; the numbers mean nothing."""
+    module, tokenizer = random_model(KINDS[kind], tokenizer_of(kind), context=512), tokenizer_of(kind)
+    module.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load(read_checkpoint(str(tmp_path)))
+    rows = read_queries([DATA / "templama" / "templama_val.jsonl"]).to_pylist()
+    facts = {
+        Prompt(form.left, answer["label"], form.right)
+        for row in rows
+        for variant, form in forms_of_query(row["query"], row["relation"], template_set("templama")).items()
+        if not variant.startswith("no_subject")
+        for answer in row["answers"]
+    }
+    records = list(read_records(SAMPLES / "all_ent_2020_2021_np_500samples.json", probe_record))
+    cloze = {
+        prompt
+        for at, record in enumerate(records)
+        for prompt in prompts_of_record(record, records[at - 1].definition).values()
+    }
+    for name, asked, by in (("TempLAMA", facts, template), ("ECBD", cloze, template.removesuffix("_end"))):
+        prompts = sorted(asked, key=lambda prompt: prompt.prompt_id)
+        scores = list(Scorer(model, by).stream(prompts))
+        counted = Counter(score.status for score in scores)
+        print(f"\n{name}, {kind}, {by}: {dict(counted)}")
+        assert len(scores) == len(prompts)
+        assert counted.keys() <= {"scored", "too_long", "not_alignable", "no_left_context"}
+        assert counted["scored"] > len(prompts) / 2
+        if kind != "gpt2":
+            assert counted["no_left_context"] == 0
+        for prompt, score in list(zip(prompts, scores, strict=True))[:7]:
+            said = f"{score.log_prob_nats:.2f} nats, {score.n_tokens} tokens" if score.n_tokens else score.status
+            print(f"  {prompt.left[-90:]}|{prompt.target}|{prompt.right[:60]}: {said}")
+            assert score.log_prob_nats is None or score.log_prob_nats < 0

@@ -36,6 +36,5 @@ ECBD = Benchmark(
         n_default=4,
         # The papers' perplexity is of the span alone, without anything that ends it.
         templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
-        without_left={"masked": "answer_l2r", "seq2seq": "span"},
     ),
 )

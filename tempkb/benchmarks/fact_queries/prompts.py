@@ -50,7 +50,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
         _N_DEFAULT,
         templates={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "span_end"},
         # Nothing precedes an object at the beginning, so a causal model is asked for the whole sentence.
-        without_left={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "sentence"},
+        without_left={"causal": "sentence"},
     )
 
 
