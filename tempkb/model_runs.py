@@ -1,14 +1,18 @@
 """Runs that add language models, one after the other; a model that cannot be added does not stop the others."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
+from tempkb.demo_models.asking import Asked
+from tempkb.demo_models.making import make
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, forget_partition, past_damage, run_job
-from tempkb.models.requests import Words
-from tempkb.models.tables import MODELS
+from tempkb.models.known import known_model
+from tempkb.models.requests import Words, request_of
+from tempkb.models.tables import MODELS, READY
+from tempkb.store.store import Store
 
 
 def add(wanted: Mapping[str, Words]) -> Summary:
@@ -17,15 +21,47 @@ def add(wanted: Mapping[str, Words]) -> Summary:
     Args:
         wanted: words of a request by the model's name.
     """
+    return past_damage(lambda: _add_all(wanted))
+
+
+def add_demo_models(asked: Asked, log: Callable[[str], None]) -> Summary:
+    """Train the tiny models that are asked for unless they are there, and add those that are not added yet.
+
+    Args:
+        asked: for which models.
+        log: takes lines about progress where there is no terminal.
+
+    Raises:
+        SettingsError: a cut is not built, or a name is bound to a model of other sentences.
+        ModelError: a model could not be trained.
+    """
 
     def work() -> Summary:
-        summary = Summary()
+        store = open_store()
+        made = make(store, asked, log)
+        return _add_all({name: words for name, words in made.items() if not _is_added(store, name, words)})
+
+    return past_damage(work)
+
+
+def _is_added(store: Store, name: str, words: Words) -> bool:
+    """Does the table of models say of a model what is asked for?"""
+    row, request = known_model(store.lake, name), request_of(name, words)
+    return (
+        row is not None
+        and row["status"] == READY
+        and row["checkpoint"] == request.checkpoint
+        and row["knows_certainly_until"] == request.knows_certainly_until
+    )
+
+
+def _add_all(wanted: Mapping[str, Words]) -> Summary:
+    summary = Summary()
+    if wanted:
         with dagster_at(open_store().home) as instance:
             for name, words in wanted.items():
                 _add(instance, name, words, summary)
-        return summary
-
-    return past_damage(work)
+    return summary
 
 
 def _add(instance: Any, name: str, words: Words, summary: Summary) -> None:

@@ -37,27 +37,28 @@ def on_terminal() -> Iterator[None]:
 
 
 class Meter:
-    """Shows the progress of work with a known number of bytes, with rate and time left.
+    """Shows the progress of work with a known number of bytes or of something else, with rate and time left.
 
     In a terminal it draws a bar; elsewhere it passes a line to `log` every
     fifteen seconds, so that captured output stays readable.
 
     Args:
         title: what the work is.
-        total: bytes in all.
+        total: bytes in all, or whatever else is counted.
         log: receives a line.
+        unit: what is counted, in the plural; empty for bytes.
     """
 
-    def __init__(self, title: str, total: float, log: Callable[[str], None]) -> None:
-        self._title, self._total, self._log = title, max(total, 1.0), log
+    def __init__(self, title: str, total: float, log: Callable[[str], None], unit: str = "") -> None:
+        self._title, self._total, self._log, self._unit = title, max(total, 1.0), log, unit
         self._done = 0.0
         self._began = self._logged_at = time.monotonic()
-        self._bar = _bar_on(_terminal) if _terminal is not None else None
+        self._bar = _bar_on(_terminal, unit) if _terminal is not None else None
 
     def __enter__(self) -> "Meter":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task(visible(self._title), total=self._total)
+            self._task = self._bar.add_task(visible(self._title), total=self._total, rate=0.0)
         return self
 
     def __exit__(
@@ -67,10 +68,10 @@ class Meter:
             self._bar.stop()
 
     def at(self, done: float) -> None:
-        """Report how many bytes are done in all."""
+        """Report how much is done in all."""
         self._done = done
         if self._bar is not None:
-            self._bar.update(self._task, completed=done)
+            self._bar.update(self._task, completed=done, rate=self._rate())
             return
         now = time.monotonic()
         if now - self._logged_at >= _LOG_SECONDS:
@@ -79,24 +80,33 @@ class Meter:
 
     def line(self) -> str:
         """The progress as a sentence."""
-        rate = self._done / max(time.monotonic() - self._began, 1e-9)
+        rate = self._rate()
         left = (self._total - self._done) / rate if rate else float("inf")
-        return (
-            f"{self._title}: {self._done / self._total:.0%} of {self._total / 1e6:.1f} MB, "
-            f"{rate / 1e6:.1f} MB/s, about {left:.0f} s left"
-        )
+        share = self._done / self._total
+        if self._unit:
+            amounts = f"{share:.0%} of {self._total:.0f} {self._unit}, {rate:.0f} {self._unit}/s"
+        else:
+            amounts = f"{share:.0%} of {self._total / 1e6:.1f} MB, {rate / 1e6:.1f} MB/s"
+        return f"{self._title}: {amounts}, about {left:.0f} s left"
+
+    def _rate(self) -> float:
+        """How much is done in a second."""
+        return self._done / max(time.monotonic() - self._began, 1e-9)
 
 
-def _bar_on(terminal: TextIO) -> "Progress":
+def _bar_on(terminal: TextIO, unit: str) -> "Progress":
     # Imported here because workers never draw and need not spend time on it.
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+    counted = (
+        TextColumn(f"{{task.completed:.0f}}/{{task.total:.0f}} {unit}"),
+        TextColumn(f"{{task.fields[rate]:.0f}} {unit}/s"),
+    )
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        *(counted if unit else (DownloadColumn(), TransferSpeedColumn())),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
