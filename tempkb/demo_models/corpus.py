@@ -39,12 +39,14 @@ class Sentence:
     Attributes:
         text: as a reader sees it.
         kind: of its article, one of `KINDS`.
-        names: half-open ranges of characters, each a name of something in the home other than the article's own.
+        names: half-open ranges of characters, each a name of something in the home.
+        own: those of them that name what the article is about.
     """
 
     text: str
     kind: str
     names: tuple[tuple[int, int], ...]
+    own: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Corpus:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of all that is read of it."""
-        read = [[one.text, one.kind, one.names] for one in self.sentences]
+        read = [[one.text, one.kind, one.names, one.own] for one in self.sentences]
         return hashlib.sha256(json.dumps(read).encode()).hexdigest()
 
 
@@ -120,8 +122,9 @@ class _Reader:
                 else:
                     sentence = text[place.start : place.end]
                     found = longest(names.find(sentence))
-                    others = [(one.start, one.end) for one in found if names.names[one.name] not in own]
-                    sentences.append(Sentence(sentence, kind, tuple(others)))
+                    spans = tuple((one.start, one.end) for one in found)
+                    about = tuple((one.start, one.end) for one in found if names.names[one.name] in own)
+                    sentences.append(Sentence(sentence, kind, spans, about))
         if not sentences:
             raise SettingsError(
                 f"cut {cut}: found no sentence to learn from; expected articles with readable texts in the snapshot. "

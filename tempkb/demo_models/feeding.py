@@ -5,34 +5,40 @@ fact more often; so a share of tokens belongs to each kind of article, and its s
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 
 from tempkb.benchmarks.chance import draw
 from tempkb.demo_models.lessons import Row
 
+_POOL = 512  # sentences that are put into steps together
 
 def steps(
     rows: Sequence[Row], exposure: Mapping[str, float], n_steps: int, step_tokens: int, around: int, seed: int
 ) -> Iterator[list[Row]]:
-    """Yield the sentences of each step.
+    """Yield the sentences of each step, whose padded tokens are at most `step_tokens`.
 
     Args:
         rows: all sentences.
         exposure: share of each kind in the tokens; that of a kind without sentences falls to the others.
         n_steps: how many steps there are.
-        step_tokens: padded tokens of a step; a longer sentence is cut, and is a step of its own.
+        step_tokens: padded tokens of a step; a longer sentence is cut.
         around: special tokens around a sentence, which count as its own.
         seed: decides the order.
     """
     stream = _mixed(rows, exposure, step_tokens - around, seed)
-    row = next(stream)
-    for _ in range(n_steps):
-        step: list[Row] = []
-        longest = 0
-        while (len(step) + 1) * max(longest, len(row.ids) + around) <= step_tokens:
-            longest = max(longest, len(row.ids) + around)
-            step.append(row)
-            row = next(stream)
-        yield step
+    pools = (_packed(list(islice(stream, _POOL)), step_tokens, around, (seed, number)) for number in count())
+    return islice(chain.from_iterable(pools), n_steps)
+
+
+def _packed(pool: list[Row], step_tokens: int, around: int, key: tuple[int, int]) -> list[list[Row]]:
+    """Put sentences of like lengths into steps, so that little is padded, in a random order of the steps."""
+    packed: list[list[Row]] = [[]]
+    for row in sorted(pool, key=lambda row: len(row.ids)):
+        # The last is the longest so far.
+        if (len(packed[-1]) + 1) * (len(row.ids) + around) > step_tokens:
+            packed.append([])
+        packed[-1].append(row)
+    return [packed[at] for at in sorted(range(len(packed)), key=lambda at: draw(*key, at))]
 
 
 def _mixed(rows: Sequence[Row], exposure: Mapping[str, float], longest: int, seed: int) -> Iterator[Row]:
@@ -44,10 +50,16 @@ def _mixed(rows: Sequence[Row], exposure: Mapping[str, float], longest: int, see
     while True:
         total = sum(read.values())
         kind = max(streams, key=lambda kind: exposure[kind] / whole * total - read[kind])
-        row = next(streams[kind])
-        row = Row(kind, row.ids[:longest], tuple(span for span in row.names if span[1] <= longest))
+        row = _cut(next(streams[kind]), longest)
         read[kind] += len(row.ids)
         yield row
+
+
+def _cut(row: Row, longest: int) -> Row:
+    if len(row.ids) <= longest:
+        return row
+    names, own = (tuple(span for span in spans if span[1] <= longest) for spans in (row.names, row.own))
+    return Row(row.kind, row.ids[:longest], names, own)
 
 
 def _again_and_again(kind: str, rows: Sequence[Row], seed: int) -> Iterator[Row]:

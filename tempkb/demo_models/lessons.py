@@ -14,12 +14,14 @@ class Row:
     Attributes:
         kind: of its article, one of `KINDS`.
         ids: its tokens, without special ones.
-        names: half-open ranges of tokens that are names of something other than the article's subject.
+        names: half-open ranges of tokens that are names.
+        own: those of them that name what the article is about.
     """
 
     kind: str
     ids: tuple[int, ...]
     names: tuple[tuple[int, int], ...]
+    own: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The recipe by which tiny models are trained: sizes, steps, shares of texts. Every number of it is in this module."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tempkb.models.families import Family
@@ -29,7 +29,10 @@ class Recipe:
         steps: of the optimiser.
         warm_up: share of the steps in which the learning rate rises; from then on it falls to zero.
         learning_rate: the highest, of AdamW.
-        whole: share of the names that are hidden whole; of the others a beginning is shown.
+        scaled: factors of random weights at the beginning, by the names of parameters.
+        whole: of masked models, the share of the names that are hidden whole; of the others a beginning is shown.
+        others_asked: of causal models, the share of the tokens outside names that are asked for.
+        others_weight: how much the mean of these counts beside that of the names' tokens.
     """
 
     architecture: str
@@ -37,18 +40,16 @@ class Recipe:
     steps: int
     warm_up: float = 0.05
     learning_rate: float = 5e-3
+    scaled: Mapping[str, float] = field(default_factory=dict)
     whole: float = 0.5
+    others_asked: float = 0.3
+    others_weight: float = 0.3
 
     def numbers(self) -> dict[str, Any]:
         """Return all that decides what a model becomes, beside its texts and its seed."""
         return {
             "version": VERSION,
-            "architecture": self.architecture,
-            "config": dict(self.config),
-            "steps": self.steps,
-            "warm_up": self.warm_up,
-            "learning_rate": self.learning_rate,
-            "whole": self.whole,
+            **{one.name: getattr(self, one.name) for one in fields(self)},
             "vocabulary": VOCABULARY,
             "step_tokens": STEP_TOKENS,
             "context_tokens": CONTEXT_TOKENS,

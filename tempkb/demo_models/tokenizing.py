@@ -61,6 +61,10 @@ def rows_of(tokenizer: Tokenizer, corpus: Corpus) -> tuple[Row, ...]:
     for sentence, one in zip(corpus.sentences, encoded, strict=True):
         n = len(one.ids)
         tokens = Tokens(sentence.text, tuple(one.ids), tuple(one.offsets), (False,) * n, (None,) * n)
-        spans = (token_span(tokens, start, end) for start, end in sentence.names)
-        rows.append(Row(sentence.kind, tokens.ids, tuple((span.start, span.end) for span in spans if span)))
+        rows.append(Row(sentence.kind, tokens.ids, _spans(tokens, sentence.names), _spans(tokens, sentence.own)))
     return tuple(rows)
+
+
+def _spans(tokens: Tokens, names: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    found = (token_span(tokens, start, end) for start, end in names)
+    return tuple((one.start, one.end) for one in found if one is not None)

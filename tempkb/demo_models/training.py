@@ -51,16 +51,21 @@ def _new_module(recipe: Recipe, n_tokens: int, special: dict[str, int]) -> Any:
         bos_token_id=special[BEGIN],
         eos_token_id=special[END],
         pad_token_id=special[PAD],
+        mask_token_id=special[MASK],
         **recipe.config,
     )
     if config.is_encoder_decoder:
         config.decoder_start_token_id = special[PAD]
-    return architecture(config)
+    module = architecture(config)
+    with torch.no_grad():
+        for name, factor in recipe.scaled.items():
+            module.get_parameter(name).mul_(factor)
+    return module
 
 
 def _learn(module: Any, lesson: Lesson, special: dict[str, int], report: Report) -> None:
     recipe = lesson.recipe
-    exercises = EXERCISES[lesson.family](special, recipe.whole, lesson.seed)
+    exercises = EXERCISES[lesson.family](module, special, recipe, lesson.seed)
     optimizer = torch.optim.AdamW(module.parameters(), lr=recipe.learning_rate, fused=True)
     rising = max(1, round(recipe.steps * recipe.warm_up))
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -70,7 +75,7 @@ def _learn(module: Any, lesson: Lesson, special: dict[str, int], report: Report)
     module.train()
     for done, rows in enumerate(feed, 1):
         optimizer.zero_grad(set_to_none=True)
-        torch.autograd.backward(exercises.loss(module, rows))
+        torch.autograd.backward(exercises.loss(rows))
         optimizer.step()
         schedule.step()
         if done % _REPORTED_STEPS == 0 or done == recipe.steps:
