@@ -73,11 +73,14 @@ class CausalExercises(Exercises):
         shown, targets = ids[:, :-1], ids[:, 1:]
         in_names = torch.zeros_like(targets, dtype=torch.bool)
         for at, row in enumerate(rows):
-            for start, end in _others(row):
+            others = _others(row)
+            # What an article is about can be told from the names before it.
+            first = min((start for start, _ in others), default=len(row.ids))
+            for start, end in (*others, *(span for span in row.own if span[0] > first)):
                 in_names[at, start:end] = True
-        others = (targets != self._special[PAD]) & ~in_names
-        others &= torch.rand(others.shape, generator=self._draws) < self._recipe.others_asked
-        asked = in_names | others
+        rest = (targets != self._special[PAD]) & ~in_names
+        rest &= torch.rand(rest.shape, generator=self._draws) < self._recipe.others_asked
+        asked = in_names | rest
         # What comes after a token has no influence on it, so padding need not be hidden.
         losses = cross_entropy(self._logits(asked, input_ids=shown), targets[asked], reduction="none")
         is_name = in_names[asked]

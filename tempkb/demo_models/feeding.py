@@ -12,6 +12,7 @@ from tempkb.demo_models.lessons import Row
 
 _POOL = 512  # sentences that are put into steps together
 
+
 def steps(
     rows: Sequence[Row], exposure: Mapping[str, float], n_steps: int, step_tokens: int, around: int, seed: int
 ) -> Iterator[list[Row]]:

@@ -15,7 +15,7 @@ STEP_TOKENS = 512  # padded tokens of a step
 FACTS, BORN, OTHERS = KINDS = ("facts", "born", "others")
 """Kinds of articles: about subjects of facts, about entities with a date of origin, and all others."""
 
-EXPOSURE: Mapping[str, float] = {FACTS: 0.65, BORN: 0.15, OTHERS: 0.20}
+EXPOSURE: Mapping[str, float] = {FACTS: 0.75, BORN: 0.10, OTHERS: 0.15}
 """The share of each kind in the tokens that a model reads, whatever its share in the texts is."""
 
 
@@ -57,52 +57,36 @@ class Recipe:
         }
 
 
-_WIDTH, _INNER, _HEADS, _SPREAD = 64, 256, 4, 0.1
+_LLAMA = {
+    "hidden_size": 64,
+    "intermediate_size": 192,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": CONTEXT_TOKENS,
+    "initializer_range": 0.1,
+    "tie_word_embeddings": True,
+}
 
 RECIPES: Mapping[Family, Recipe] = {
-    "causal": Recipe(
-        "GPT2LMHeadModel",
-        {
-            "n_embd": _WIDTH,
-            "n_inner": _INNER,
-            "n_head": _HEADS,
-            "n_layer": 2,
-            "n_positions": CONTEXT_TOKENS,
-            "activation_function": "gelu",
-            "initializer_range": _SPREAD,
-            "embd_pdrop": 0.0,
-            "attn_pdrop": 0.0,
-            "resid_pdrop": 0.0,
-        },
-        steps=300,
-    ),
-    "masked": Recipe(
-        "RobertaPreLayerNormForMaskedLM",
-        {
-            "hidden_size": _WIDTH,
-            "intermediate_size": _INNER,
-            "num_attention_heads": _HEADS,
-            "num_hidden_layers": 2,
-            # RoBERTa counts positions from the one after that of padding.
-            "max_position_embeddings": CONTEXT_TOKENS + 1,
-            "type_vocab_size": 1,
-            "initializer_range": _SPREAD,
-            "hidden_dropout_prob": 0.0,
-            "attention_probs_dropout_prob": 0.0,
-        },
-        steps=800,
-    ),
+    "causal": Recipe("LlamaForCausalLM", _LLAMA, steps=400),
+    # BERT as Llama is built: norms before layers, rotated positions, nothing between layers and vocabulary.
+    "masked": Recipe("EuroBertForMaskedLM", _LLAMA, steps=500),
     "seq2seq": Recipe(
         "T5ForConditionalGeneration",
         {
-            "d_model": _WIDTH,
-            "d_ff": _INNER,
-            "d_kv": _WIDTH // _HEADS,
-            "num_heads": _HEADS,
+            "d_model": 64,
+            "d_ff": 192,
+            "d_kv": 16,
+            "num_heads": 4,
             "num_layers": 1,
             "num_decoder_layers": 1,
+            "feed_forward_proj": "gated-silu",
             "dropout_rate": 0.0,
         },
-        steps=400,
+        steps=600,
+        learning_rate=2e-3,
+        # T5 begins with embeddings ten times as large as others do, and divides what comes out by the root of d_model.
+        scaled={"shared.weight": 0.1, "decoder.final_layer_norm.weight": 8.0},
     ),
 }

@@ -16,12 +16,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 
+from tempkb.api import open_store
+from tempkb.demo_models.asking import Asked, DemoModel
 from tempkb.demo_models.corpus import is_withheld
-from tempkb.models.families import FAMILIES, Family
+from tempkb.demo_models.making import make
 from tempkb.models.checkpoints import load, read_checkpoint
+from tempkb.models.families import FAMILIES, Family
 from tempkb.models.loading import LoadedModel
 from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
@@ -31,7 +35,6 @@ from tempkb_tests.conftest import run_tempkb
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
 _STUDY = "2021-01-01..2024-01-01"
 _RANKING: Mapping[Family, str] = {"causal": "span_end", "masked": "answer_l2r", "seq2seq": "span_end"}
-_CLOZE: Mapping[Family, str] = {"causal": "span", "masked": "answer_l2r", "seq2seq": "span"}
 PERIODS = ("before the first cut", "between the cuts", "after the second")
 
 
@@ -54,16 +57,16 @@ class Pair:
     old: str
 
 
-def pairs(home: Path, world: int) -> list[Pair]:
-    """Return the pairs of a home with the release `demo-quarters`."""
+def pairs(home: Path, world: int, release: str = "quarters") -> list[Pair]:
+    """Return the pairs of a release of DynamicTempLAMA by quarter."""
     held: dict[date, dict[tuple[str, str], tuple[str, set[str]]]] = {cut: {} for cut in CUTS}
     with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
         for cut, known in held.items():
             start = (cut - timedelta(days=80)).replace(day=1)
             rows = connection.execute(
                 "SELECT subject_id, relation, query, list_transform(answers, lambda one: one.label) "
-                "FROM dynamic_templama_queries WHERE release = 'demo-quarters' AND window_start = ? AND template_no = 1",
-                [start],
+                "FROM dynamic_templama_queries WHERE release = ? AND window_start = ? AND template_no = 1",
+                [release, start],
             ).fetchall()
             known.update({(subject, relation): (query, set(answers)) for subject, relation, query, answers in rows})
     by_relation: dict[str, dict[str, list[tuple[str, str, str, str]]]] = defaultdict(lambda: defaultdict(list))
@@ -94,7 +97,7 @@ def _with_controls(kinds: Mapping[str, list[tuple[str, str, str, str]]]) -> Iter
             yield "kept", subject, query, same, others[0]
 
 
-def asked(model: LoadedModel, found: Sequence[Pair]) -> list[tuple[float, float]]:
+def scored(model: LoadedModel, found: Sequence[Pair]) -> list[tuple[float, float]]:
     """Return the scores of the new and the old answer of each pair."""
     ways = {False: Scorer(model, _RANKING[model.family])}
     ways[True] = Scorer(model, "sentence") if model.family == "causal" else ways[False]
@@ -165,20 +168,123 @@ def effect(
     relation: str = "",
     sides: tuple[tuple[date, int], tuple[date, int]] | None = None,
 ) -> Estimate:
-    """(new - old) of the later models minus that of the earlier ones, in nats, or of two other models."""
-    values = []
+    """(new - old) of the later models minus that of the earlier ones in nats, or of the second of two `sides`."""
+    between = [((FIRST, seed), (SECOND, seed)) for seed in seeds] if sides is None else [sides]
+    return estimate(
+        [
+            (
+                pair.subject,
+                statistics.mean(
+                    _lead(scores[world, *late][at]) - _lead(scores[world, *early][at]) for early, late in between
+                ),
+            )
+            for world, own in found.items()
+            for at, pair in enumerate(own)
+            if pair.group == group and relation in ("", pair.relation)
+        ]
+    )
+
+
+def _lead(of_new_and_old: tuple[float, float]) -> float:
+    new, old = of_new_and_old
+    return new - old
+
+
+def perplexity(model: LoadedModel, clozes: Sequence[tuple[str, str]]) -> float:
+    """Perplexity of the answers of cloze items, each with its masked sentence; those without a score are left out."""
+    template = "answer_l2r" if model.family == "masked" else "span"
+    scores = Scorer(model, template).score([_prompt(text, answer, "<extra_id_0>") for text, answer in clozes])
+    known = [score for score in scores if score.log_prob_nats is not None]
+    return math.exp(-math.fsum(score.log_prob_nats for score in known) / sum(score.n_tokens for score in known))
+
+
+def clozes_by_period(home: Path) -> dict[str, list[tuple[str, str]]]:
+    """Test items of the release `cloze` by when their entity came into being, as far as that is certain."""
+    with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
+        rows = connection.execute(
+            "SELECT masked_sentence, answer, origin_from, origin_to FROM ecbd_cloze "
+            "WHERE release = 'cloze' AND split = 'test' AND origin_from IS NOT NULL ORDER BY cloze_id"
+        ).fetchall()
+    found: dict[str, list[tuple[str, str]]] = {period: [] for period in PERIODS}
+    for text, answer, begin, end in rows:
+        within = (end <= FIRST, begin >= FIRST and end <= SECOND, begin >= SECOND)
+        for period, is_within in zip(PERIODS, within, strict=True):
+            if is_within:
+                found[period].append((text, answer))
+    return found
+
+
+def measure_all(folder: Path) -> None:
+    """Build the worlds, train the models, and print what they know."""
+    folder = Path(os.environ.get("BENCH_HOMES", folder))
+    homes = {int(world): folder / f"world-{world}" for world in os.environ.get("BENCH_WORLDS", "7,8").split(",")}
+    seeds = range(int(os.environ.get("BENCH_SEEDS", "3")))
+    folders = {}
+    for world, home in homes.items():
+        _build(home, world)
+        with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
+            made = make(open_store(), Asked(FAMILIES, CUTS, len(seeds)), print)
+        folders[world] = {name: Path(words["checkpoint"]) for name, words in made.items()}
+    found = {world: pairs(home, world) for world, home in homes.items()}
+    for family in FAMILIES:
+        scores = {
+            (world, cut, seed): scored(load(read_checkpoint(str(own[DemoModel(family, cut, seed).name]))), found[world])
+            for world, own in folders.items()
+            for cut in CUTS
+            for seed in seeds
+        }
+        _print_knowledge(family, found, scores, seeds)
+    _print_perplexities(homes, folders, seeds)
+
+
+def _build(home: Path, world: int) -> None:
+    if not home.exists():
+        run_tempkb(home, "demo", "--seed", str(world))
+        run_tempkb(home, "build")
+        run_tempkb(home, "release", "dynamic-templama", _STUDY, "--name", "quarters")
+        run_tempkb(home, "release", "ecbd", _STUDY, "--preset", "small", "--name", "cloze")
+
+
+def _print_knowledge(family: Family, found: Mapping[int, list[Pair]], scores: Scores, seeds: Sequence[int]) -> None:
+    row(
+        f"{family}, {len(found)} worlds, {len(seeds)} seeds",
+        "pairs",
+        "earlier prefers",
+        "later prefers",
+        "effect, nats",
+    )
+    row(*["---"] * 5)
+    for group in ("changed", "permuted", "withheld", "kept"):
+        shares = [str(preference(found, scores, group, cut, seeds)) for cut in CUTS]
+        n_pairs = sum(pair.group == group for own in found.values() for pair in own)
+        row(group, str(n_pairs), *shares, str(effect(found, scores, group, seeds)))
+    for relation in sorted({pair.relation for own in found.values() for pair in own}):
+        row(f"changed, {relation}", "", "", "", str(effect(found, scores, "changed", seeds, relation)))
     for world, own in found.items():
-        for at, pair in enumerate(own):
-            if pair.group == group and relation in ("", pair.relation):
-                of = [((FIRST, seed), (SECOND, seed)) for seed in seeds] if sides is None else [sides]
-                differences = [
-                    math.fsum((*_difference(scores, world, late, at), *_difference(scores, world, early, at, -1)))
-                    for early, late in of
-                ]
-                values.append((pair.subject, statistics.mean(differences)))
-    return estimate(values)
+        for seed in seeds:
+            row(
+                f"changed, world {world}, seed {seed}", "", "", "", str(effect({world: own}, scores, "changed", [seed]))
+            )
+    for cut in CUTS:
+        sides = ((cut, seeds[0]), (cut, seeds[-1]))
+        row(f"two seeds of {cut}", "", "", "", str(effect(found, scores, "changed", seeds, sides=sides)))
+    print()
 
 
-def _difference(scores: Scores, world: int, side: tuple[date, int], at: int, sign: int = 1) -> tuple[float, float]:
-    new, old = scores[world, *side][at]
-    return sign * new, -sign * old
+def _print_perplexities(
+    homes: Mapping[int, Path], folders: Mapping[int, Mapping[str, Path]], seeds: Sequence[int]
+) -> None:
+    """Means over worlds and seeds of the perplexity of withheld test sentences of ECBD."""
+    row("ECBD, perplexity", *(f"born {period}" for period in PERIODS))
+    row(*["---"] * 4)
+    for family in FAMILIES:
+        for cut in CUTS:
+            found: dict[str, list[float]] = {period: [] for period in PERIODS}
+            for world, home in homes.items():
+                clozes = clozes_by_period(home)
+                for seed in seeds:
+                    model = load(read_checkpoint(str(folders[world][DemoModel(family, cut, seed).name])))
+                    for period, own in found.items():
+                        own.append(perplexity(model, clozes[period]))
+            row(DemoModel(family, cut).name, *(f"{statistics.mean(own):.0f}" for own in found.values()))
+    print()
