@@ -98,3 +98,45 @@ def rm(name: str, yes: bool) -> None:
     from tempkb.screens.removal import remove_what
 
     remove_what(model=name, force=False, ask=not yes)
+
+
+@model.command()
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="FAMILY",
+    help="masked, seq2seq or causal; by default all. May be repeated.",
+)
+@click.option("--cuts", default="", metavar="DATE,...", help="Cuts of built windows; by default 2022-01-01,2023-07-01.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
+)
+def demo(families: tuple[str, ...], cuts: str, seeds: int) -> None:
+    """Train tiny models on what the articles said at some cuts, and add them.
+
+    There is one model for each family, cut and seed, such as demo-causal-2022-01-01,
+    and demo-causal-2022-01-01-s1 for the second seed. Checkpoints are kept in the
+    folder models of the home; those that are there are not trained again. Test
+    sentences of ECBD and the articles about a fifth of the subjects of facts are
+    withheld from all models.
+
+    \b
+    Examples:
+      tempkb model demo
+      tempkb model demo --family causal --seeds 5
+      tempkb model demo --cuts 2021-07-01,2024-01-01
+    """
+    from tempkb.demo.model import FIRST_CUT, SECOND_CUT
+    from tempkb.demo_models.asking import asked_for
+    from tempkb.model_runs import add_demo_models
+    from tempkb.screens.failure import fail_all, tell, warn
+    from tempkb.screens.models import print_models
+
+    asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds)
+    summary = add_demo_models(asked, tell)
+    for note in summary.notes:
+        warn(note)
+    print_models(asked.names())
+    if summary.failures:
+        fail_all(summary.failures)

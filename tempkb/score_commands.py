@@ -45,7 +45,7 @@ def score(
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
       tempkb score t5-large --release demo-facts --windows 2022-01-01..2023-01-01
     """
-    from tempkb import model_runs
+    from tempkb.score_runs import score as run
     from tempkb.screens.failure import fail_all, warn
     from tempkb.screens.scores import print_scores
 
@@ -56,7 +56,7 @@ def score(
         "variants": ",".join(variants),
         "fixed_shapes": "true" if fixed_shapes else "",
     }
-    scored, summary = model_runs.score(names, {key: word for key, word in said.items() if word}, is_all=is_all)
+    scored, summary = run(names, {key: word for key, word in said.items() if word}, is_all=is_all)
     for note in summary.notes:
         warn(note)
     print_scores(scored, {key: word for key, word in said.items() if word})

@@ -283,6 +283,11 @@ class Home:
         return self.path / "dumps"
 
     @property
+    def checkpoints(self) -> Path:
+        """Folder of the language models that were trained here."""
+        return self.path / "models"
+
+    @property
     def dagster(self) -> Path:
         """Folder of Dagster's storage."""
         return self.path / "dagster"

@@ -37,16 +37,16 @@ def on_terminal() -> Iterator[None]:
 
 
 class Meter:
-    """Shows the progress of work of a known size, with rate and time left.
+    """Shows the progress of work with a known number of bytes or of something else, with rate and time left.
 
     In a terminal it draws a bar; elsewhere it passes a line to `log` every
     fifteen seconds, so that captured output stays readable.
 
     Args:
         title: what the work is.
-        total: bytes in all, or the number of things.
+        total: bytes in all, or whatever else is counted.
         log: receives a line.
-        unit: what the things are, such as "prompts"; empty for bytes.
+        unit: what is counted, in the plural; empty for bytes.
     """
 
     def __init__(self, title: str, total: float, log: Callable[[str], None], unit: str = "") -> None:
@@ -58,7 +58,7 @@ class Meter:
     def __enter__(self) -> "Meter":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task(visible(self._title), total=self._total)
+            self._task = self._bar.add_task(visible(self._title), total=self._total, rate=0.0)
         return self
 
     def __exit__(
@@ -71,7 +71,7 @@ class Meter:
         """Report how much is done in all."""
         self._done = done
         if self._bar is not None:
-            self._bar.update(self._task, completed=done)
+            self._bar.update(self._task, completed=done, rate=self._rate())
             return
         now = time.monotonic()
         if now - self._logged_at >= _LOG_SECONDS:
@@ -80,45 +80,33 @@ class Meter:
 
     def line(self) -> str:
         """The progress as a sentence."""
-        rate = self._done / max(time.monotonic() - self._began, 1e-9)
+        rate = self._rate()
         left = (self._total - self._done) / rate if rate else float("inf")
-        size, speed = (
-            (f"{self._total:,.0f} {self._unit}", f"{rate:,.0f} {self._unit}/s")
-            if self._unit
-            else (f"{self._total / 1e6:.1f} MB", f"{rate / 1e6:.1f} MB/s")
-        )
-        return f"{self._title}: {self._done / self._total:.0%} of {size}, {speed}, about {left:.0f} s left"
+        share = self._done / self._total
+        if self._unit:
+            amounts = f"{share:.0%} of {self._total:,.0f} {self._unit}, {rate:,.0f} {self._unit}/s"
+        else:
+            amounts = f"{share:.0%} of {self._total / 1e6:.1f} MB, {rate / 1e6:.1f} MB/s"
+        return f"{self._title}: {amounts}, about {left:.0f} s left"
+
+    def _rate(self) -> float:
+        """How much is done in a second."""
+        return self._done / max(time.monotonic() - self._began, 1e-9)
 
 
 def _bar_on(terminal: TextIO, unit: str) -> "Progress":
     # Imported here because workers never draw and need not spend time on it.
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    counted = (
+        TextColumn(f"{{task.completed:,.0f}}/{{task.total:,.0f}} {unit}"),
+        TextColumn(f"{{task.fields[rate]:,.0f}} {unit}/s"),
     )
-    from rich.text import Text
-
-    class Speed(ProgressColumn):
-        """Things per second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{unit}, {task.speed or 0:,.0f}/s")
-
-    amounts: tuple[ProgressColumn, ...] = (DownloadColumn(), TransferSpeedColumn())
-    if unit:
-        amounts = (MofNCompleteColumn(), Speed())
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        *amounts,
+        *(counted if unit else (DownloadColumn(), TransferSpeedColumn())),
         TextColumn("left"),
         TimeRemainingColumn(),
     )

@@ -285,7 +285,7 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
             f"{transformers.__version__} knows. A newer version may know it."
         )
     try:
-        with _quiet_transformers():
+        with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}. Found in {file}.") from error
@@ -329,7 +329,7 @@ def _tokenizer(name: str, folder: Path) -> Any:
             f"in {folder}."
         )
     try:
-        with _quiet_transformers():
+        with quiet_transformers():
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 folder, trust_remote_code=False, local_files_only=True
             )
@@ -389,7 +389,7 @@ def _check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None
 
 def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat) -> Any:
     try:
-        with _quiet_transformers():
+        with quiet_transformers():
             module, report = _FAMILIES[family][1].from_pretrained(
                 folder,
                 config=config,
@@ -421,7 +421,7 @@ def _check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
 
 
 @contextmanager
-def _quiet_transformers() -> Iterator[None]:
+def quiet_transformers() -> Iterator[None]:
     """Within this block transformers says nothing: what matters of it becomes an error of ours."""
     logging = transformers.utils.logging
     verbosity, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
