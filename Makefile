@@ -25,7 +25,7 @@ $(READY_DEV): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	@touch $@
 
-demo: $(READY) ## write the demo world's dumps, build everything and four releases, and show a page
+demo: $(READY) ## write the demo world's dumps, build everything, and score tiny models
 	TEMPKB_HOME=data/demo $(BIN)/tempkb demo --all
 
 dev: $(READY_DEV) ## install what tests and checks need as well; make test does so by itself

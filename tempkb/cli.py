@@ -358,14 +358,14 @@ def ui(port: int) -> None:
 @click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="Number of pages.")
 @click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="Number of quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
-@click.option("--all", "is_all", is_flag=True, help="Also build everything and four releases, then show a page.")
+@click.option("--all", "is_all", is_flag=True, help="Also build everything, releases and tiny models, and score these.")
 def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
     """Write the dumps of the demo wiki into the home.
 
     They have Wikimedia's own formats.
 
-    With --all, the commands that build tables and releases from them follow, in
-    the same process. Each command is printed before it runs.
+    With --all, the commands that build tables, releases and tiny language models from
+    them, and score these, follow in the same process. Each command is printed before it runs.
 
     \b
     Examples:

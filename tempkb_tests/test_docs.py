@@ -52,6 +52,7 @@ ROOMS_WITH_README = (
     "planning",
     "benchmarks",
     "models",
+    "demo_models",
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 

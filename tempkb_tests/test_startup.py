@@ -36,6 +36,7 @@ COMMANDS = {
     "release --help": HEAVY | PAINTING | OF_TABLES,
     "release tempel --help": HEAVY | PAINTING | OF_TABLES,
     "model --help": HEAVY | PAINTING | OF_TABLES,
+    "model demo --help": HEAVY | PAINTING | OF_TABLES,
     "model list": HEAVY | PAINTING,
     "tables": HEAVY | PAINTING | OF_TABLES,
     "status": HEAVY | PAINTING,

@@ -9,5 +9,8 @@ STEPS = (
     ("release", "dynamic-templama", _STUDY, "--name", "demo-quarters"),
     ("release", "ecbd", _STUDY, "--preset", "small", "--popular", "3", "--name", "demo-cloze"),
     ("show", "Harbour Clock", "--cut", "2021-10-01"),
+    ("model", "demo"),
+    ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
+    ("score", "--all", "--benchmark", "dynamic-templama"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""

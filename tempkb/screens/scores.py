@@ -13,7 +13,7 @@ from tempkb.scores.requests import Words, request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import STATUSES, partition_of
-from tempkb.screens.console import console, grid, print_next
+from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
@@ -71,6 +71,11 @@ def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> No
         when = f" from {days[0]} to {days[-1]}" if between else ""
         titles = ("model", "scorer", "release", "changes", "prefers new, %", "raw, %", "controls, %")
         console().print(grid(titles, [list(row.values()) for row in rows], title=f"changes{when}"))
+        say(
+            "prefers new: the share of changes in which the subject adds more to the log-probability of the new object "
+            "than to that of the old one; raw: by the log-probability alone; controls: the same as raw for two objects "
+            "of another subject's change"
+        )
 
 
 def _print_perplexities(store: Store, condition: str) -> None:

@@ -57,7 +57,7 @@ class Pair:
     old: str
 
 
-def pairs(home: Path, world: int, release: str = "quarters") -> list[Pair]:
+def pairs(home: Path, world: int, release: str = "demo-quarters") -> list[Pair]:
     """Return the pairs of a release of DynamicTempLAMA by quarter."""
     held: dict[date, dict[tuple[str, str], tuple[str, set[str]]]] = {cut: {} for cut in CUTS}
     with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
@@ -199,11 +199,11 @@ def perplexity(model: LoadedModel, clozes: Sequence[tuple[str, str]]) -> float:
 
 
 def clozes_by_period(home: Path) -> dict[str, list[tuple[str, str]]]:
-    """Test items of the release `cloze` by when their entity came into being, as far as that is certain."""
+    """test items of ECBD by when their entity came into being, as far as that is certain."""
     with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
         rows = connection.execute(
             "SELECT masked_sentence, answer, origin_from, origin_to FROM ecbd_cloze "
-            "WHERE release = 'cloze' AND split = 'test' AND origin_from IS NOT NULL ORDER BY cloze_id"
+            "WHERE release = 'demo-cloze' AND split = 'test' AND origin_from IS NOT NULL ORDER BY cloze_id"
         ).fetchall()
     found: dict[str, list[tuple[str, str]]] = {period: [] for period in PERIODS}
     for text, answer, begin, end in rows:
@@ -241,8 +241,8 @@ def _build(home: Path, world: int) -> None:
     if not home.exists():
         run_tempkb(home, "demo", "--seed", str(world))
         run_tempkb(home, "build")
-        run_tempkb(home, "release", "dynamic-templama", _STUDY, "--name", "quarters")
-        run_tempkb(home, "release", "ecbd", _STUDY, "--preset", "small", "--name", "cloze")
+        run_tempkb(home, "release", "dynamic-templama", _STUDY, "--name", "demo-quarters")
+        run_tempkb(home, "release", "ecbd", _STUDY, "--preset", "small", "--name", "demo-cloze")
 
 
 def _print_knowledge(family: Family, found: Mapping[int, list[Pair]], scores: Scores, seeds: Sequence[int]) -> None:

@@ -34,7 +34,7 @@ from tempkb_tests.bench.knowledge import effect, pairs, scored
 from tempkb_tests.conftest import run_tempkb
 
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
-SHORT = {family: replace(recipe, steps=6) for family, recipe in RECIPES.items()}
+SHORT = {family: replace(recipe, steps=4) for family, recipe in RECIPES.items()}
 WEIGHTS = "model.safetensors"
 
 
@@ -110,9 +110,11 @@ def test_a_fifth_of_the_subjects_of_facts_is_told_of_in_no_sentence(corpora, ask
     withheld = {subject for subject in subjects if is_withheld(subject)}
     assert 0.1 < len(withheld) / len(subjects) < 0.3
     told = Counter()
-    # Of two subjects of one name the other may be told of.
+    # Of two subjects of one name the other may be told of, and a firm's chairman may have worked for it, which is a
+    # fact of his own.
     names = Counter(name for _, name in {row[:2] for row in spells})
-    for subject, name, other in (row for row in spells if names[row[1]] == 1):
+    either_way = {row[1:] for row in spells} & {(other, name) for _, name, other in spells}
+    for subject, name, other in (row for row in spells if names[row[1]] == 1 and row[1:] not in either_way):
         for corpus in corpora.values():
             told[subject in withheld] += sum(name in one.text and other in one.text for one in corpus.sentences)
     assert told[True] == 0
@@ -320,7 +322,7 @@ def test_the_command_trains_adds_and_what_it_adds_knows_what_has_changed(home, s
     assert f"tempkb model rm {names[0]}" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
 
-    found = pairs(home, 7, "demo-quarters")
+    found = pairs(home, 7)
     scores = {
         (7, cut, 0): scored(load(read_checkpoint(rows[name]["checkpoint"])), found)
         for cut, name in zip(CUTS, names, strict=True)
