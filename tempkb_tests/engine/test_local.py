@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -114,3 +115,9 @@ def test_a_meter_says_rate_and_time_left_in_lines():
         meter.at(1_000_000)
     assert lines[0].startswith("reading: 50% of 2.0 MB, ")
     assert lines[0].endswith("s left")
+
+
+def test_a_meter_counts_other_things_than_bytes():
+    with Meter("training", 300, print, "steps") as meter:
+        meter.at(75)
+        assert re.fullmatch(r"training: 25% of 300 steps, \d+ steps/s, about \d+ s left", meter.line())
