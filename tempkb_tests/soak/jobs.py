@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.soak import homes
 from tempkb_tests.soak.commands import Commands
 
@@ -66,7 +67,8 @@ def jobs(slot: Path, server: str) -> list[Job]:
             "released",
         ),
         Job("release templama", "built", facts, "rename lake/templama_prompts/"),
-        Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/"),
+        Job("release dynamic-templama", "built", dynamic, "rename lake/dynamic_templama_changes/", "asked"),
+        Job("score", "known", ("score", "tiny"), "rename lake/prompt_scores/", "scored"),
         Job("release ecbd", "built", ecbd, "rename lake/ecbd_prompts/"),
         Job(
             "release extend",
@@ -77,6 +79,7 @@ def jobs(slot: Path, server: str) -> list[Job]:
         ),
         Job("release balance", "extended", ("release", "balance", "t"), "rename lake/tempel_entities/"),
         Job("rm release", "released", ("rm", "--release", "t", "--yes"), "remove releases/t.json", ends=gone),
+        Job("rm model", "scored", ("rm", "--model", "tiny", "--yes"), "remove lake/prompt_scores/", ends=gone),
         Job("rm window", "released", ("rm", "--window", _LAST_WINDOW, "--yes"), "remove lake/mentions/", ends=gone),
         Job("rm dump", "built", ("rm", "--dump", "demowiki-20230101", "--yes", "--force"), "rename dumps/", ends=gone),
         Job("fetch", "built", ("fetch", "--no-wikidata"), "rename dumps/demowiki/", variables=mirror),
@@ -94,6 +97,7 @@ TESTED = (
     "release tempel",
     "release templama",
     "release dynamic-templama",
+    "score",
     "release ecbd",
     "release extend",
     "rm release",
@@ -150,6 +154,14 @@ class Homes:
         self.put("built")
         self._type("rm", "--window", _LAST_WINDOW, "--yes")
         self._type("gc")
+
+    def _make_known(self) -> None:
+        """A release of facts, and a model that was not asked about them yet."""
+        self.put("asked")
+        checkpoint = self._slot / "checkpoint"
+        for part in (random_model(KINDS["t5"], tokenizer_of("t5")), tokenizer_of("t5")):
+            part.save_pretrained(checkpoint)
+        self._type("model", "add", "tiny", str(checkpoint))
 
     def _make_unpublished(self) -> None:
         self.put("released")
