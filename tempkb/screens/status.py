@@ -1,6 +1,7 @@
 """The screens of `tempkb status` and of the end of a build."""
 
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.releases import lacking_prompts
 from tempkb.settings import Home, at_home
@@ -126,12 +128,16 @@ def _models(store: Store) -> list[tuple[Any, ...]]:
         known = known_models(store.lake)
     except StoredDamageError:
         return []
-    return [(row["model"], row["family"], row["status"], row["checkpoint"]) for row in known]
+    n_scores: Counter[str] = Counter()
+    for key in store.lake.partitions(PROMPT_SCORES.name):
+        version = store.lake.current(PROMPT_SCORES.name, key)
+        n_scores[model_of(key)] += version.rows if version is not None else 0
+    return [(row["model"], row["family"], row["status"], n_scores[row["model"]], row["checkpoint"]) for row in known]
 
 
 def _print_models(models: Sequence[tuple[Any, ...]]) -> None:
     if models:
-        console().print(grid(("model", "family", "status", "checkpoint"), models, title="models"))
+        console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
 
 
 def _print_damage(store: Store) -> None:

@@ -104,7 +104,7 @@ def test_a_model_is_a_row_with_its_digests_and_dates(home_folder, saved):
     shown = model(home_folder, "show", "tiny").stdout
     assert sha256(folder / "model.safetensors") in shown
     status = run_tempkb(home_folder, "status").stdout
-    assert f"│ tiny  │ causal │ ready  │ {folder}" in status
+    assert f"│ tiny  │ causal │ ready  │      0 │ {folder}" in status
     assert "no such model; there: tiny" in model(home_folder, "show", "huge", check=False).stderr
 
 
