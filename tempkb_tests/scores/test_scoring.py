@@ -12,7 +12,7 @@ from tempkb.errors import ContractError, DesignError, ModelError, SettingsError
 from tempkb.models import checkpoints
 from tempkb.prompts import Prompt
 from tempkb.rooms import BENCHMARKS
-from tempkb.scores import shards
+from tempkb.scores import scoring, shards
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
@@ -254,3 +254,29 @@ def test_the_table_is_one_of_the_schema(store, add):
     assert (row["n_before"], row["n_after"]) == (1, 1)
     assert row["log_prob_nats"] == pytest.approx(sum(row["token_log_probs"][1:]))
     assert isinstance(store.read("prompt_scores"), pa.Table)
+
+
+def test_shards_are_added_while_a_long_run_goes_on(tmp_path, monkeypatch, add):
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    store = home_of(tmp_path, monkeypatch)
+    name = add(store, "t5")
+    copy = tmp_path / "copy"
+    shutil.copytree(store.home.path, copy)
+    score(store, name)
+    at_once = files(store)
+
+    monkeypatch.setenv("TEMPKB_HOME", str(copy))
+    store, seen = open_store(), []
+    honest = shards.Shards.finish
+
+    def watched(self, number, scores):
+        seen.append(len(rows(store)))
+        honest(self, number, scores)
+
+    monkeypatch.setattr(shards.Shards, "finish", watched)
+    monkeypatch.setattr(scoring, "_ADDED_EVERY", -1.0)
+    score(store, name)
+    # Before each shard those before it are in the table.
+    assert seen == [4 * number for number in range(len(seen))]
+    assert len(seen) > 3
+    assert files(store) == at_once
