@@ -43,8 +43,9 @@ def rows(store, **equal):
 
 def files(store):
     """Bytes of the table of scores, and of the notes beside it."""
-    folder = store.home.lake / "prompt_scores"
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*/*") if path.is_file()}
+    versions = store.lake.versions("prompt_scores")
+    folders = {version.partition: version.folder for version in versions}
+    return {f"{key}/{path.name}": path.read_bytes() for key, folder in folders.items() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize(
