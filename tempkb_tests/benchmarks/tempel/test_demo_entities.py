@@ -59,3 +59,16 @@ def test_surfaces_of_new_entities_are_shared_so_that_the_likeliest_entity_is_oft
         assert sum(len(found) >= 3 for found in targets.values()) >= 8
     tested = [row for row in new if row["subset"] == "test"]
     assert 0.2 < sum(row["rank_in_surface"] == 1 for row in tested) / len(tested) < 0.8
+
+
+def test_surfaces_of_continual_entities_are_shared_as_well(mentions):
+    continual = [row for row in mentions if row["category"] == "continual"]
+    for cut in (*CUTS, LATER):
+        targets = {}
+        for row in continual:
+            if row["cut"] == cut:
+                targets.setdefault(row["mention"].lower(), set()).add(row["target_title"])
+        assert sum(len(found) >= 2 for found in targets.values()) >= 4
+    tested = [row for row in continual if row["subset"] == "test"]
+    share = sum(row["rank_in_surface"] == 1 for row in tested) / len(tested)
+    assert 0.2 < share < 0.8, share
