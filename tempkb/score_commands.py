@@ -6,17 +6,30 @@ import click
 @click.command()
 @click.argument("names", nargs=-1, metavar="[MODEL]...")
 @click.option("--all", "is_all", is_flag=True, help="All models of the home.")
-@click.option("--benchmark", "benchmarks", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
-@click.option("--release", "releases", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
-@click.option("--windows", default="", metavar="A..B", help="Only items of these windows.")
+@click.option(
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME",
+    help="Only ecbd, templama or dynamic-templama; may be repeated.",
+)
+@click.option("--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated.")
+@click.option(
+    "--windows", default="", metavar="A..B", help="Only items whose window begins on or after A and before B."
+)
 @click.option(
     "--variant",
     "variants",
     multiple=True,
     metavar="NAME",
-    help="Only this form of prompts; may be repeated. By default those that a benchmark names.",
+    help="Only this form of prompts, such as no_ent; may be repeated. By default those that a benchmark names.",
 )
-@click.option("--scorer", default="", metavar="TEMPLATE", help="By default the one that a benchmark names.")
+@click.option(
+    "--scorer",
+    default="",
+    metavar="TEMPLATE",
+    help="Without its family, such as span_end; by default the one that a benchmark names.",
+)
 @click.option("--limit", default="", metavar="N", help="At most so many prompts of each scorer, chosen by hash.")
 @click.option("--device", default="", help="By default a GPU if there is one, else cpu.")
 @click.option("--dtype", default="", help="float32 (default), bfloat16 or float64.")
@@ -43,7 +56,7 @@ def score(
       tempkb score --all
       tempkb score t5-large --benchmark ecbd --limit 1000
       tempkb score google-t5/t5-large ./checkpoints/mine --device cuda
-      tempkb score t5-large --release demo-facts --windows 2022-01-01..2023-01-01
+      tempkb score t5-large --release demo-quarters --windows 2022-01-01..2023-01-01
     """
     from tempkb.score_runs import score as run
     from tempkb.screens.failure import fail_all, warn

@@ -64,15 +64,22 @@ def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> Non
     """Refuse what would score nothing, before anything is loaded or fetched.
 
     Raises:
-        SettingsError: no release that is built has such prompts.
+        SettingsError: no release that is built has such prompts, or none about the windows.
     """
     request, said = request_of(words), list[str]()
     for family in dict.fromkeys(families or ["causal"]):
-        if not wanted(store, BENCHMARKS, family, request, said.append):
+        asked = wanted(store, BENCHMARKS, family, request, said.append)
+        if not asked:
             why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""
             raise SettingsError(
                 f"score: found no prompts of that kind in the releases of the home{why}; build a release first, such "
                 "as: tempkb release dynamic-templama 2021-01-01..2024-01-01"
+            )
+        if request.windows is not None and all(one.is_empty for one in asked):
+            first, end = request.windows
+            raise SettingsError(
+                f"score: found no prompt about a window that begins on or after {first} and before {end}; expected "
+                "windows of a release; tempkb status has the first and last of each table of prompts"
             )
 
 

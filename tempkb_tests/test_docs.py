@@ -27,7 +27,9 @@ from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb.values import MODEL_LINES
+from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.docs import documents
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -82,8 +84,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_eleven_queries():
-    assert len(queries()) == 11
+def test_there_are_sixteen_queries():
+    assert len(queries()) == 16
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):
@@ -173,10 +175,23 @@ def test_the_readme_of_a_room_names_every_file_of_it(room):
     assert named <= elsewhere, f"not there: {sorted(named - elsewhere)}"
 
 
+@pytest.fixture(scope="module")
+def scored_home(demo_home, tmp_path_factory):
+    """The demo's home with scores of two models of random weights, by the names of those that the demo trains."""
+    folder = tmp_path_factory.mktemp("scored")
+    home = shutil.copytree(demo_home, folder / "home")
+    for kind, day in (("gpt2", "2022-01-01"), ("llama", "2023-07-01")):
+        random_model(KINDS[kind], tokenizer_of(kind), context=512).save_pretrained(folder / kind)
+        tokenizer_of(kind).save_pretrained(folder / kind)
+        run_tempkb(home, "model", "add", f"demo-causal-{day}", str(folder / kind), "--knows-until", day)
+    run_tempkb(home, "score", "--all", "--windows", "2022-01-01..2022-10-01")
+    return home
+
+
 @pytest.mark.parametrize("query", queries(), ids=lambda query: query.splitlines()[0].removeprefix("-- "))
-def test_every_query_runs_on_the_demo_and_finds_something(demo_home, tmp_path, query):
+def test_every_query_runs_on_the_demo_and_finds_something(scored_home, tmp_path, query):
     database = tmp_path / "copy.duckdb"
-    shutil.copy(demo_home / "tempkb.duckdb", database)
+    shutil.copy(scored_home / "tempkb.duckdb", database)
     with duckdb.connect(str(database), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
     assert rows or "exclusions" in query

@@ -58,9 +58,11 @@ def _counts(done: list[Scored]) -> dict[str, Any]:
 
 
 def _shown(store: Store, name: str, done: list[Scored]) -> dict[str, Any]:
-    """A sample and a picture of each release, by its first scorer."""
+    """A sample and a picture of each release, by its first scorer that has prompts."""
     shown: dict[str, Any] = {}
     for one in done:
+        if not one.n_prompts:
+            continue
         for source in one.sources:
             if f"{source.release}/sample" not in shown:
                 partition = partition_of(name, one.scorer)

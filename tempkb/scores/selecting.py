@@ -14,6 +14,7 @@ from tempkb.models.families import Family
 from tempkb.models.scorers import require_template
 from tempkb.scores.requests import ScoreRequest
 from tempkb.store.lake import Version
+from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
 
@@ -75,6 +76,12 @@ class Wanted:
             f"SELECT prompt_id, {texts}, any_value(right_context) AS right_context FROM ({parts}) "
             f"GROUP BY prompt_id{some}"
         )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no such prompts."""
+        with asking() as memory:
+            return memory.execute(f"FROM ({self.query}) LIMIT 1").fetchone() is None
 
     @property
     def inputs(self) -> dict[str, str]:

@@ -47,9 +47,8 @@ def picture(store: Store, partition: str, source: Source) -> str:
 
 
 def _asked(store: Store, partition: str, source: Source, query: str) -> pa.Table:
-    version = store.lake.current(PROMPT_SCORES.name, partition)
-    scores = parquet(version.paths()) if version is not None else "(SELECT NULL AS prompt_id LIMIT 0)"
+    (version,) = store.lake.versions(PROMPT_SCORES.name, [partition])
     with asking() as memory:
         memory.execute(f"CREATE TEMP VIEW prompts AS {source.query}")
-        memory.execute(f"CREATE TEMP VIEW scores AS FROM {scores}")
+        memory.execute(f"CREATE TEMP VIEW scores AS FROM {parquet(version.paths())}")
         return memory.sql(query).to_arrow_table()

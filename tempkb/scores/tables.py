@@ -18,7 +18,8 @@ PROMPT_SCORES = Table(
             "status",
             STRING,
             "scored; or why there is no score: too_long (more tokens than the model reads), not_alignable (a token "
-            "lies on both sides of an edge of the target), not_finite (the model gave NaN or an infinity), "
+            "lies on both sides of an edge of the target; for masked.probing, the "
+            "target has several tokens), not_finite (the model gave NaN or an infinity), "
             "no_left_context (nothing precedes the target)",
         ),
         Column("log_prob_nats", FLOAT64, "natural logarithm of the probability of what the scorer counts; or null"),
