@@ -14,6 +14,7 @@ from tempkb.models.families import Family
 from tempkb.models.scorers import require_template
 from tempkb.scores.requests import ScoreRequest
 from tempkb.store.lake import Version
+from tempkb.store.memory import asking
 from tempkb.store.quoting import literal, parquet
 from tempkb.store.store import Store
 
@@ -75,6 +76,13 @@ class Wanted:
             f"SELECT prompt_id, {texts}, any_value(right_context) AS right_context FROM ({parts}) "
             f"GROUP BY prompt_id{some}"
         )
+
+    @property
+    def n_prompts(self) -> int:
+        """Number of prompts."""
+        with asking() as memory:
+            ((n,),) = memory.execute(f"SELECT count(*) FROM ({self.query})").fetchall()
+        return int(n)
 
     @property
     def inputs(self) -> dict[str, str]:
