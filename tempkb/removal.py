@@ -5,6 +5,8 @@ publication; its files are deleted by `tempkb gc`. Texts are partitioned by quar
 shared by all windows, so they are kept.
 """
 
+import contextlib
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +18,7 @@ from tempkb.models.tables import MODELS
 from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
-from tempkb.scores.tables import model_of
+from tempkb.scores.tables import drafts_of, model_of
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -26,15 +28,17 @@ class Removal:
     """What is to be removed.
 
     Attributes:
-        partitions: (table, partition), in the order of the tables.
+        partitions: (table, partition), in the order in which they are removed.
         dumps: dumps whose files are deleted.
         releases: releases that are taken from the register.
+        drafts: names of folders of drafts that are deleted first.
         notes: what the user should know before confirming.
     """
 
     partitions: list[tuple[str, str]] = field(default_factory=list)
     dumps: list[Dump] = field(default_factory=list)
     releases: list[str] = field(default_factory=list)
+    drafts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -103,7 +107,7 @@ def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:
 
 
 def of_model(store: Store, name: str) -> Removal:
-    """Find what was made for a language model: its row, and its scores.
+    """Find what was made for a language model: its scores, finished or not, and its row.
 
     Raises:
         SettingsError: there is no such model.
@@ -112,16 +116,29 @@ def of_model(store: Store, name: str) -> Removal:
     if not found:
         there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")
+    # Its row is removed last: a name without a row is free for other files, to which no score must be left.
+    found.sort(key=lambda one: one[0] == MODELS.name)
     notes = ["Its checkpoint stays where it is. The name is free then, also for other files."]
     if name in dict(store.home.settings.models):
         notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
-    return Removal(found, notes=notes)
+    return Removal(found, drafts=[drafts_of(name)], notes=notes)
 
 
 def remove(store: Store, removal: Removal) -> int:
-    """Remove what was found, publish, and return the bytes of dump files that were freed."""
-    for table, partition in removal.partitions:
-        store.lake.remove(table, partition)
+    """Remove what was found, publish, and return the bytes of dump files that were freed.
+
+    Raises:
+        ContractError: a run works on drafts that are to be deleted; nothing is removed.
+    """
+    with contextlib.ExitStack() as stack:
+        for name in removal.drafts:
+            drafts = stack.enter_context(store.lake.resumable(name))
+            for kept in drafts.folder.iterdir():
+                if kept.is_dir():
+                    shutil.rmtree(kept)
+            drafts.is_finished = True
+        for table, partition in removal.partitions:
+            store.lake.remove(table, partition)
     # Texts that these windows lack because of damage need not be read again for them.
     settle_texts(store, [partition for table, partition in removal.partitions if table == STABLE_SNAPSHOTS.name])
     # The register is changed last: rows without an entry would be taken for those of a new release of that name.

@@ -1,7 +1,7 @@
 """Runs that score language models on the prompts of releases; a model that fails does not stop the others."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, past_damage, run_job
 from tempkb.model_runs import add
 from tempkb.models.known import known_models
+from tempkb.models.requests import request_of as model_request
+from tempkb.models.scorers import TEMPLATES
 from tempkb.models.tables import READY
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
@@ -32,21 +34,33 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         the names of the models that were asked for, as far as they can be used; and what happened.
 
     Raises:
-        SettingsError: no model is asked for; there is no such release, variant or template; or nothing to score.
+        SettingsError: no model is asked for, or two by one name; there is no such release, variant or template; or
+            nothing to score.
     """
     store = open_store()
-    families = {row["model"]: row["family"] for row in known_models(store.lake) if row["status"] == READY}
+    known = known_models(store.lake)
+    families = {row["model"]: row["family"] for row in known if row["status"] == READY}
+    unusable = {
+        row["model"]: f"model {row['model']!r}: its checkpoint could not be used: {row['reason']}; once it can, add it "
+        f"again: tempkb model add {row['model']} {row['checkpoint']}"
+        for row in known
+        if row["status"] != READY
+    }
     if bool(asked) == is_all:
         raise SettingsError("score: expected names of models, or --all for all models of the home")
     if is_all and not families:
         raise SettingsError("score: the home has no model that is ready; add one: tempkb model add NAME CHECKPOINT")
     _require_prompts(store, [families[name] for name in (asked or families) if name in families], words)
-    names = (
-        {one: one if one in families else _name_of(one) for one in asked} if asked else {one: one for one in families}
-    )
-    added = add({name: {"checkpoint": one} for one, name in names.items() if one not in families})
-    ready = {row["model"] for row in known_models(store.lake) if row["status"] == READY}
-    usable = [name for name in dict.fromkeys(names.values()) if name in ready]
+    names = {one: one if one in families else _name_of(one) for one in asked or families if one not in unusable}
+    new = _new(names, families)
+    added = add(new)
+    ready = {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
+    # A name may be bound to other files than those that were to be added under it.
+    usable = [
+        name
+        for name in dict.fromkeys(names.values())
+        if name in ready and (name not in new or ready[name]["checkpoint"] == model_request(name, new[name]).checkpoint)
+    ]
 
     def work() -> Summary:
         summary = Summary()
@@ -57,7 +71,34 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         return summary
 
     summary = past_damage(work)
-    return usable, Summary(failures=[*added.failures, *summary.failures], notes=[*added.notes, *summary.notes])
+    left_out = [line for name, line in unusable.items() if is_all or name in asked]
+    failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
+    # Who names a model expects its scores; of all models, some may have been known to be of no use.
+    return usable, Summary(failures=failures if is_all else left_out + failures, notes=left_out * is_all + notes)
+
+
+def _new(names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:
+    """What is to be added, by the name that it gets.
+
+    Args:
+        names: name of each model, folder or id that is asked for.
+        known: names of models that need not be added.
+
+    Raises:
+        SettingsError: two things would have the same name.
+    """
+    new: dict[str, Mapping[str, str]] = {}
+    for one, name in names.items():
+        if one in known:
+            continue
+        if name in new or (name in names and name != one):
+            first = new[name]["checkpoint"] if name in new else name
+            raise SettingsError(
+                f"score: {first} and {one} would both have the name {name!r}; add them under names of their own: "
+                "tempkb model add NAME CHECKPOINT"
+            )
+        new[name] = {"checkpoint": one}
+    return new
 
 
 def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> None:
@@ -67,7 +108,9 @@ def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> Non
         SettingsError: no release that is built has such prompts, or none about the windows.
     """
     request, said = request_of(words), list[str]()
-    for family in dict.fromkeys(families or ["causal"]):
+    # The family of a checkpoint is known once it is read; until then it may be any that has such a scorer.
+    able = [family for family, templates in TEMPLATES.items() if not request.template or request.template in templates]
+    for family in dict.fromkeys(families or able[:1] or TEMPLATES):
         asked = wanted(store, BENCHMARKS, family, request, said.append)
         if not asked:
             why = f" ({'; '.join(dict.fromkeys(said))})" if said else ""
@@ -75,7 +118,7 @@ def _require_prompts(store: Store, families: Sequence[Any], words: Words) -> Non
                 f"score: found no prompts of that kind in the releases of the home{why}; build a release first, such "
                 "as: tempkb release dynamic-templama 2021-01-01..2024-01-01"
             )
-        if request.windows is not None and all(one.is_empty for one in asked):
+        if request.windows is not None and not any(one.n_prompts for one in asked):
             first, end = request.windows
             raise SettingsError(
                 f"score: found no prompt about a window that begins on or after {first} and before {end}; expected "
@@ -89,10 +132,11 @@ def _name_of(checkpoint: str) -> str:
     Raises:
         SettingsError: it is neither.
     """
-    if "/" not in checkpoint and not Path(checkpoint).expanduser().is_dir():
+    folder = Path(checkpoint).expanduser()
+    if "/" not in checkpoint and not folder.is_dir():
         raise SettingsError(
             f"model {checkpoint!r}: no such model; expected a name from tempkb model list, a folder, or an id of the "
             "Hugging Face hub such as google-t5/t5-large"
         )
-    last = Path(checkpoint).expanduser().resolve().name if Path(checkpoint).is_dir() else checkpoint.split("/")[-1]
+    last = folder.resolve().name if folder.is_dir() else checkpoint.split("/")[-1]
     return re.sub(r"-+", "-", re.sub(r"[^a-z0-9._-]", "-", last.lower())).strip("-._") or "model"

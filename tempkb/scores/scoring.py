@@ -24,9 +24,8 @@ from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.scores.requests import ScoreRequest
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards, merged, rows_of
-from tempkb.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
 from tempkb.store.drafts import Provenance
-from tempkb.store.lake import RESUMABLE
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
@@ -82,7 +81,7 @@ def score_model(
     """
     row = _ready(store, name)
     asked = wanted(store, benchmarks, row["family"], request, log)
-    with store.lake.resumable(f"{RESUMABLE}scores-{name}") as drafts:
+    with store.lake.resumable(drafts_of(name)) as drafts:
         run = _Run(store, row, request, drafts.folder, log)
         for one in _kept_of(drafts.folder):
             if one not in {run.folder_of(it) for it in asked}:
@@ -137,7 +136,9 @@ class _Run:
         partition = partition_of(self._row["model"], scorer)
         query = one.query
         shards = Shards(self.folder_of(one))
-        if not shards.is_planned:
+        if shards.is_planned:
+            shards.take_back()
+        else:
             current = self._store.lake.current(PROMPT_SCORES.name, partition)
             shards.plan(query, current.paths() if current is not None else [])
         n_new = shards.n_prompts
@@ -169,7 +170,9 @@ class _Run:
     def add_leftover(self, folder: Path) -> None:
         """Add what an earlier run for other prompts has finished, and remove its folder."""
         scorer = folder.name.rpartition("-")[0]
-        self._add(Shards(folder), partition_of(self._row["model"], scorer), None)
+        shards = Shards(folder)
+        shards.take_back()
+        self._add(shards, partition_of(self._row["model"], scorer), None)
         shutil.rmtree(folder)
 
     def _score_shards(self, one: Wanted, scorer: str, partition: str, shards: Shards) -> None:

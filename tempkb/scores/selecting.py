@@ -78,10 +78,11 @@ class Wanted:
         )
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there are no such prompts."""
+    def n_prompts(self) -> int:
+        """Number of prompts."""
         with asking() as memory:
-            return memory.execute(f"FROM ({self.query}) LIMIT 1").fetchone() is None
+            ((n,),) = memory.execute(f"SELECT count(*) FROM ({self.query})").fetchall()
+        return int(n)
 
     @property
     def inputs(self) -> dict[str, str]:

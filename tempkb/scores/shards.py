@@ -93,6 +93,11 @@ class Shards:
         for path in paths:
             path.replace(path.with_name(path.name.replace(_FINISHED, _ADDED)))
 
+    def take_back(self) -> None:
+        """Let shards that were added be added again, which changes no row: the table may have lost them meanwhile."""
+        for path in self.folder.glob(f"{_ADDED}-*.parquet"):
+            path.replace(path.with_name(path.name.replace(_ADDED, _FINISHED)))
+
     def _path(self, number: int, state: str = _FINISHED) -> Path:
         return self.folder / f"{state}-{number:06}.parquet"
 

@@ -1,5 +1,6 @@
 """The table of scores: what a model gives for a prompt, once for all releases that have it."""
 
+from tempkb.store.lake import RESUMABLE
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import FLOAT64, INT32, INT64, STRING, list_of
 
@@ -61,6 +62,11 @@ TABLES = (PROMPT_SCORES,)
 def partition_of(model: str, scorer: str) -> str:
     """Return the partition of a model and scorer in the lake."""
     return f"{model}{SEPARATOR}{scorer}"
+
+
+def drafts_of(model: str) -> str:
+    """Return the name of the folder of drafts of the runs that score with a model."""
+    return f"{RESUMABLE}scores-{model}"
 
 
 def model_of(partition: str) -> str:

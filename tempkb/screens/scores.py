@@ -17,6 +17,8 @@ from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 
+_WAITING = "no score yet"  # after a run that failed, in place of a status
+
 
 def print_scores(models: Sequence[str], words: Words) -> None:
     """Print what models were asked, and first figures of what they know.
@@ -30,16 +32,18 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     request = request_of(words)
     asked = {name: wanted(store, BENCHMARKS, row["family"], request, lambda _line: None) for name, row in about.items()}
     rows = [
-        (name, scorer, Counter(counted(store, partition_of(name, scorer), one.query)))
+        (name, scorer, one.n_prompts, Counter(counted(store, partition_of(name, scorer), one.query)))
         for name in about
         for one in asked[name]
         for scorer in [scorer_name(about[name]["family"], one.template, request.dtype)]
     ]
     if not rows:
         return
+    for _, _, n_asked, n in rows:
+        n[_WAITING] = n_asked - n.total()
     # Reasons that no prompt has would be empty columns.
-    reasons = [status for status in STATUSES if any(n[status] for _, _, n in rows)]
-    cells = [(name, scorer, n.total(), *(n[reason] for reason in reasons)) for name, scorer, n in rows]
+    reasons = [status for status in (*STATUSES, _WAITING) if any(n[status] for *_, n in rows)]
+    cells = [(name, scorer, n_asked, *(n[reason] for reason in reasons)) for name, scorer, n_asked, n in rows]
     out.print(grid(("model", "scorer", "prompts", *reasons), cells, title="scores"))
     releases = {source.release for them in asked.values() for one in them for source in one.sources}
     days = sorted({row["knows_certainly_until"] for row in about.values() if row["knows_certainly_until"]})
@@ -61,8 +65,8 @@ def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> No
         condition += f" AND window_start >= DATE '{days[0]}' AND window_start < DATE '{days[-1]}'"
     rows = store.ask(
         f"""
-        SELECT model, scorer, release, sum(n_pairs)::BIGINT AS n_pairs, {_weighted("prefers_new")},
-               {_weighted("prefers_new_raw")}, {_weighted("control_raw")}
+        SELECT model, scorer, release, sum(n_pairs)::BIGINT AS n_pairs, {_weighted("prefers_new", "n_preferences")},
+               {_weighted("prefers_new_raw", "n_pairs")}, {_weighted("control_raw", "n_controls")}
         FROM prefers_new WHERE window_start IS NOT NULL AND {condition} GROUP BY ALL ORDER BY ALL
         """,
         "prefers_new",
@@ -97,11 +101,15 @@ def _print_perplexities(store: Store, condition: str) -> None:
         titles = ("model", "scorer", "release", *(f"born {year}" for year in years), "all")
         cells = [(*key, *(found.get(year) for year in (*years, 0))) for key, found in by_scorer.items()]
         console().print(grid(titles, cells, title="perplexity of spans about entities (test, original)"))
+        say(
+            "perplexity: by token, so that only models with equal scorers and tokenizers can be compared; of masked "
+            "models it is a pseudo-perplexity"
+        )
 
 
-def _weighted(share: str) -> str:
-    """SQL of a share of all pairs, in per cent, from the shares of windows."""
-    return f"round(100 * sum({share} * n_pairs) / sum(n_pairs) FILTER (WHERE {share} IS NOT NULL))::BIGINT AS {share}"
+def _weighted(share: str, n: str) -> str:
+    """SQL of a share of all pairs, in per cent, from the shares of windows and the numbers of pairs they are of."""
+    return f"round(100 * sum({share} * {n}) / nullif(sum({n}), 0))::BIGINT AS {share}"
 
 
 def _listed(names: Iterable[str]) -> str:

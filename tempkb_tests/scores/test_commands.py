@@ -113,3 +113,37 @@ def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, save
     assert len(checks) == 4
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE model = 'fresh'")
     assert counted["n"] == 25
+
+
+def test_files_whose_name_is_bound_to_others_are_not_scored_as_those(home, saved, tmp_path):
+    run_tempkb(home, "model", "add", "bound", str(saved("t5")))
+    other = shutil.copytree(saved("bart"), tmp_path / "bound")
+    done = run_tempkb(home, "score", str(other), "--limit", "7", check=False)
+    assert done.returncode == 1
+    assert "expected the files to which the name is bound" in done.stderr
+    assert query(home, "SELECT * FROM prompt_scores WHERE model = 'bound'") == []
+    assert "bound" not in done.stdout
+
+
+def test_two_checkpoints_of_one_name_are_refused(home, saved, tmp_path):
+    for part in ("a", "b"):
+        shutil.copytree(saved("t5"), tmp_path / part / "twin")
+    done = run_tempkb(home, "score", str(tmp_path / "a" / "twin"), str(tmp_path / "b" / "twin"), check=False)
+    assert done.returncode == 1
+    assert "would both have the name 'twin'; add them under names of their own" in done.stderr
+
+
+def test_a_checkpoint_may_be_asked_by_a_scorer_of_its_own_family(home, saved):
+    done = run_tempkb(home, "score", str(saved("roberta")), "--scorer", "original", "--limit", "6")
+    assert "masked.original-1.f32" in done.stdout
+
+
+def test_a_model_that_could_not_be_loaded_is_named_with_its_reason(home, saved, tmp_path):
+    config_with(shutil.copytree(saved("t5"), tmp_path / "odd"), model_type="abacus")
+    run_tempkb(home, "model", "add", "odd", str(tmp_path / "odd"), check=False)
+    named = run_tempkb(home, "score", "odd", "bound", "--limit", "5", check=False)
+    assert named.returncode == 1
+    assert "model 'odd': its checkpoint could not be used" in named.stderr
+    assert len(query(home, "SELECT * FROM prompt_scores WHERE model = 'bound'")) >= 5
+    every = run_tempkb(home, "score", "--all", "--limit", "5", "--benchmark", "ecbd")
+    assert "model 'odd': its checkpoint could not be used" in every.stderr

@@ -14,6 +14,7 @@ from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
 from tempkb.scores.showing import picture, sample
 from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.screens.scores import print_scores
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb.store.tables import MANIFEST
@@ -144,6 +145,61 @@ def test_preferences_follow_from_the_log_probabilities_of_both_objects(scored):
     assert len(pairs) == 5
     assert shares["None"]["prefers_new"] == sum(row["preference_nats"] > 0 for row in once) / 4
     assert shares["None"]["prefers_new_raw"] == sum(row["new_nats"] > row["old_nats"] for row in once) / 4
+
+
+def lines(capsys):
+    """The cells of the lines that a screen has printed."""
+    printed = capsys.readouterr().out.replace("┃", "│").splitlines()
+    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in printed]
+
+
+def test_shares_are_of_the_changes_that_have_what_they_compare(scored, capsys):
+    """Without "This player plays for Salt." only the coach (+1) and Cem (-1) have a preference, in unlike windows."""
+    texts = {
+        f"{row['left_context']}{row['target']}{row['right_context']}": row["prompt_id"]
+        for row in scored.read("dynamic_templama_prompts").to_pylist()
+    }
+    pairs = {row["subject_id"]: row for row in scored.read("change_scores", wording="undated").to_pylist()}
+    raised = {row["prompt_id"]: 0.0 for row in scored.read("fact_scores", variant="no_subject").to_pylist()}
+    for subject, (new, old) in {"Q201": (-1.0, -2.0), "Q3": (-2.0, -1.0)}.items():
+        by_target = {
+            row["target"]: row["prompt_id"]
+            for row in scored.read("fact_scores", item_id=pairs[subject]["item_id"], variant="undated").to_pylist()
+        }
+        raised |= {by_target[pairs[subject]["new_label"]]: new, by_target[pairs[subject]["old_label"]]: old}
+
+    def change(rows):
+        values = [
+            raised.get(key, value)
+            for key, value in zip(rows["prompt_id"].to_pylist(), rows["log_prob_nats"].to_pylist(), strict=True)
+        ]
+        rows = rows.set_column(rows.schema.get_field_index("log_prob_nats"), "log_prob_nats", pa.array(values))
+        return rows.filter(pc.not_equal(rows["prompt_id"], texts["This player plays for Salt."]))
+
+    rewrite(scored, change)
+    every = [row for row in scored.read("prefers_new").to_pylist() if row["window_start"] is None]
+    assert [(row["n_pairs"], row["n_preferences"], row["prefers_new"]) for row in every] == [(4, 2, 0.5)]
+    print_scores(["t5"], {})
+    (shown,) = [line for line in lines(capsys) if len(line) == 7 and line[:2] == ["t5", SCORER]]
+    assert shown[3:5] == ["4", "50"]
+
+
+def test_prompts_that_have_no_score_yet_are_counted(scored, capsys):
+    rewrite(scored, lambda rows: rows.slice(2))
+    print_scores(["t5"], {})
+    found = lines(capsys)
+    (titles,) = [line for line in found if "no score yet" in line]
+    (shown,) = [line for line in found if len(line) == len(titles) and line[:2] == ["t5", SCORER]]
+    n = len(
+        {row["prompt_id"] for row in scored.read("dynamic_templama_prompts").to_pylist() if row["variant"] != "dated"}
+    )
+    assert dict(zip(titles, shown, strict=True)) | {"model": "", "scorer": ""} == {
+        "model": "",
+        "scorer": "",
+        "prompts": str(n),
+        "scored": str(n - 2),
+        "no score yet": "2",
+    }
 
 
 def test_views_count_missing_tables_of_other_benchmarks_as_empty(scored):

@@ -10,7 +10,10 @@ import pytest
 from tempkb.api import open_store
 from tempkb.errors import ContractError, DesignError, ModelError, SettingsError
 from tempkb.models import checkpoints
+from tempkb.models.adding import add_model
+from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
+from tempkb.removal import of_model, remove
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores import scoring, shards
 from tempkb.scores.requests import request_of
@@ -188,6 +191,56 @@ def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(
     assert len(rows(store).keys() - prompts(store, {"dated"}).keys()) == 3 * 4
 
 
+def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(tmp_path, monkeypatch, add):
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    store = home_of(tmp_path, monkeypatch)
+    name = add(store, "gpt2")
+    die("last", name)
+    added = rows(store, scorer="causal.sentence-1.f32")
+    assert added
+    # As a damaged partition is set aside before the next run.
+    store.lake.remove("prompt_scores", f"{name}--causal.sentence-1.f32")
+    score(store, name)
+    assert rows(store, scorer="causal.sentence-1.f32") == added
+
+
+def test_what_a_killed_run_has_finished_goes_with_its_model(tmp_path, monkeypatch, add, saved):
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    store = home_of(tmp_path, monkeypatch)
+    name = add(store, "t5")
+    die("middle", name)
+    remove(store, of_model(store, name))
+    # The name is free now: scores of the files that it had must not become those of other files.
+    add_model(store, model_request(name, {"checkpoint": str(saved("bart"))}), quiet)
+    score(store, name, variants="dated")
+    assert rows(store).keys() == prompts(store, {"dated"}).keys()
+
+
+def test_a_model_is_not_removed_while_a_process_scores_with_it(store, add):
+    name = add(store, "t5")
+    score(store, name, limit="3")
+    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
+        remove(store, of_model(store, name))
+    assert len(rows(store)) == 3
+    assert store.lake.partitions("models") == [name]
+
+
+def test_a_removal_that_is_killed_leaves_no_scores_without_their_model(store, add, monkeypatch):
+    name = add(store, "t5")
+    score(store, name, limit="3")
+    honest = store.lake.remove
+
+    def dying(table, partition):
+        honest(table, partition)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.lake, "remove", dying)
+    with pytest.raises(KeyboardInterrupt):
+        remove(store, of_model(store, name))
+    assert store.lake.partitions("models") == [name]
+    assert not store.lake.partitions("prompt_scores")
+
+
 def test_two_processes_never_score_with_one_model(store, add):
     name = add(store, "t5")
     with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
@@ -196,10 +249,7 @@ def test_two_processes_never_score_with_one_model(store, add):
 
 def test_files_that_have_changed_are_not_scored(store, add, saved, tmp_path):
     folder = shutil.copytree(saved("t5"), tmp_path / "mine")
-    from tempkb.models.adding import add_model
-    from tempkb.models.requests import request_of as model_of
-
-    add_model(store, model_of("mine", {"checkpoint": str(folder)}), quiet)
+    add_model(store, model_request("mine", {"checkpoint": str(folder)}), quiet)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
     with pytest.raises(ModelError, match=r"model 'mine': the files .* are not those .*weights_sha256"):

@@ -218,7 +218,7 @@ PREFERS_NEW = View(
     meaning="The share of changes in which a model prefers the new object to the old one, by window (null: all "
     "windows): by what the subject adds to its log-probability, and by the log-probability itself (raw); and the same "
     "for controls, objects of another subject's change. Queries that a scorer cannot score undated are asked with the "
-    "object last.",
+    "object last. Pairs whose score without the subject, or whose controls, are missing count for the raw share alone.",
     query="""
     WITH once AS (
         SELECT * FROM change_scores
@@ -229,7 +229,8 @@ PREFERS_NEW = View(
     SELECT release, model, scorer, window_start, count(*) AS n_pairs,
            count(DISTINCT (subject_id, relation)) AS n_clusters,
            avg((preference_nats > 0)::INTEGER) AS prefers_new, avg((new_nats > old_nats)::INTEGER) AS prefers_new_raw,
-           avg((control_new_nats > control_old_nats)::INTEGER) AS control_raw
+           avg((control_new_nats > control_old_nats)::INTEGER) AS control_raw,
+           count(preference_nats) AS n_preferences, count(control_new_nats - control_old_nats) AS n_controls
     FROM once GROUP BY GROUPING SETS ((release, model, scorer, window_start), (release, model, scorer))
     """,
     needs=("change_scores",),
