@@ -54,6 +54,9 @@ def run_job(
         config: of the run.
         selection: assets; empty for all of the job's.
         summary: is filled.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
     """
     import dagster as dg
 
@@ -76,6 +79,9 @@ def run_job(
             tags={**tags, COMMAND_TAG: mark},
         )
     summary.run_ids.append(result.run_id)
+    if any(event.is_step_failure and _is_interrupt(event) for event in result.all_events):
+        # Dagster ends the run, and goes on; who pressed Ctrl-C meant all that was still to come.
+        raise KeyboardInterrupt
     summary.failures += list(_failures(result))
     summary.notes += list(dict.fromkeys(_notes(result)))
 
@@ -153,6 +159,11 @@ def _partition_set(job_name: str) -> str:
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):
         raise TypeError(f"job {job_name}: runs over {partitions}; expected partitions that come as they appear")
     return str(partitions.name)
+
+
+def _is_interrupt(event: Any) -> bool:
+    source = event.step_failure_data.error_source
+    return source is not None and str(source.value) == "INTERRUPT"
 
 
 def _failures(result: Any) -> Iterator[str]:
