@@ -21,6 +21,7 @@ class Prompting:
         variants: all variants of its prompts, those that are scored by default first.
         n_default: how many of them are scored by default.
         templates: the template of scorers by family of models, such as `{"causal": "span_end"}`.
+        view: the view that joins its prompts with their scores.
         without_left: a further template, by family, by which prompts without a left context are scored as well.
     """
 
@@ -28,6 +29,7 @@ class Prompting:
     variants: tuple[str, ...]
     n_default: int
     templates: Mapping[str, str]
+    view: str
     without_left: Mapping[str, str] = field(default_factory=dict)
 
     @property

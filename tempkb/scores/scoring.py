@@ -29,6 +29,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST
 
 if TYPE_CHECKING:
     from tempkb.models.loading import LoadedModel
@@ -134,6 +135,7 @@ class _Run:
         """Score what is missing for one scorer, and add it to the table."""
         scorer = scorer_name(self._row["family"], one.template, self._request.dtype)
         partition = partition_of(self._row["model"], scorer)
+        self._require_own(partition)
         query = one.query
         shards = Shards(self.folder_of(one))
         if shards.is_planned:
@@ -151,6 +153,25 @@ class _Run:
         shutil.rmtree(shards.folder)
         by_status = counted(self._store, partition, query)
         return Scored(scorer, sum(by_status.values()), n_new, by_status, one.sources)
+
+    def _require_own(self, partition: str) -> None:
+        """Refuse to add to scores of other files, which may be left if the model's own row was lost.
+
+        Raises:
+            ModelError: the scores that are there were made with other files.
+        """
+        current = self._store.lake.current(PROMPT_SCORES.name, partition)
+        if current is None:
+            return
+        inputs = {row["name"]: row["sha256"] for row in current.side_rows(MANIFEST.name) if row["role"] == "input"}
+        differing = [name for name in DIGESTS if inputs.get(name) != self._row[name]]
+        if differing:
+            name = self._row["model"]
+            raise ModelError(
+                f"model {name!r}: the scores that are there ({partition}) were made with other files "
+                f"({', '.join(differing)} differ); remove the model with its scores, and add it again: "
+                f"tempkb model rm {name}"
+            )
 
     def folder_of(self, one: Wanted) -> Path:
         """The folder of the shards of some prompts; its name has everything on which their bytes depend."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from tempkb.api import open_store
@@ -37,6 +37,8 @@ def print_scores(models: Sequence[str], words: Words) -> None:
         for one in asked[name]
         for scorer in [scorer_name(about[name]["family"], one.template, request.dtype)]
     ]
+    # A scorer without any prompt in these windows.
+    rows = [row for row in rows if row[2]]
     if not rows:
         return
     for _, _, n_asked, n in rows:
@@ -45,24 +47,30 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     reasons = [status for status in (*STATUSES, _WAITING) if any(n[status] for *_, n in rows)]
     cells = [(name, scorer, n_asked, *(n[reason] for reason in reasons)) for name, scorer, n_asked, n in rows]
     out.print(grid(("model", "scorer", "prompts", *reasons), cells, title="scores"))
-    releases = {source.release for them in asked.values() for one in them for source in one.sources}
+    sources = [source for them in asked.values() for one in them for source in one.sources]
     days = sorted({row["knows_certainly_until"] for row in about.values() if row["knows_certainly_until"]})
-    condition = f"model IN ({_listed(about)}) AND release IN ({_listed(sorted(releases))})"
-    _print_preferences(store, condition, days)
-    _print_perplexities(store, condition)
-    print_next('sql "FROM prompt_scores LIMIT 5"', "tables")
+    condition = (
+        f"model IN ({_listed(about)}) AND release IN ({_listed({one.release for one in sources})}) "
+        f"AND scorer IN ({_listed({scorer for _, scorer, *_ in rows})})"
+    )
+    _print_preferences(store, condition, request.windows, days)
+    _print_perplexities(store, condition, request.windows)
+    views = {
+        one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
+    }
+    print_next(*(f'sql "FROM {view} LIMIT 5"' for view in views))
 
 
-def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> None:
+def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:
     """Print the share of changes in which each model prefers the new object.
 
-    Of models that know until different days, only changes between these days are shown.
+    Without windows, only changes between the days until which the models know are shown, if these differ.
     """
     if not all(store.lake.partitions(name) for name in store.views["change_scores"].needs):
         return
-    between = len(days) > 1
+    between = windows or ((days[0], days[-1]) if len(days) > 1 else None)
     if between:
-        condition += f" AND window_start >= DATE '{days[0]}' AND window_start < DATE '{days[-1]}'"
+        condition += f" AND window_start >= DATE '{between[0]}' AND window_start < DATE '{between[1]}'"
     rows = store.ask(
         f"""
         SELECT model, scorer, release, sum(n_pairs)::BIGINT AS n_pairs, {_weighted("prefers_new", "n_preferences")},
@@ -72,7 +80,7 @@ def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> No
         "prefers_new",
     )
     if rows:
-        when = f" from {days[0]} to {days[-1]}" if between else ""
+        when = f" from {between[0]} to {between[1]}" if between else ""
         titles = ("model", "scorer", "release", "changes", "prefers new, %", "raw, %", "controls, %")
         console().print(grid(titles, [list(row.values()) for row in rows], title=f"changes{when}"))
         say(
@@ -82,10 +90,12 @@ def _print_preferences(store: Store, condition: str, days: Sequence[date]) -> No
         )
 
 
-def _print_perplexities(store: Store, condition: str) -> None:
-    """Print the perplexity of each model on spans of entities, by year of origin."""
+def _print_perplexities(store: Store, condition: str, windows: tuple[date, date] | None) -> None:
+    """Print the perplexity of each model on spans of entities, by year of origin; the years that windows touch."""
     if not all(store.lake.partitions(name) for name in store.views["ecbd_scores"].needs):
         return
+    if windows:
+        condition += f" AND origin_year BETWEEN {windows[0].year} AND {(windows[1] - timedelta(days=1)).year}"
     rows = store.ask(
         f"""
         SELECT model, scorer, release, origin_year, round(ppl_entity_macro, 1) AS perplexity FROM ecbd_perplexities
@@ -98,8 +108,9 @@ def _print_perplexities(store: Store, condition: str) -> None:
     for row in rows:
         by_scorer.setdefault((row["model"], row["scorer"], row["release"]), {})[row["origin_year"]] = row["perplexity"]
     if rows:
-        titles = ("model", "scorer", "release", *(f"born {year}" for year in years), "all")
-        cells = [(*key, *(found.get(year) for year in (*years, 0))) for key, found in by_scorer.items()]
+        titles = ("model", "scorer", "release", *(f"born {year}" for year in years), *(() if windows else ("all",)))
+        shown = years if windows else [*years, 0]
+        cells = [(*key, *(found.get(year) for year in shown)) for key, found in by_scorer.items()]
         console().print(grid(titles, cells, title="perplexity of spans about entities (test, original)"))
         say(
             "perplexity: by token, so that only models with equal scorers and tokenizers can be compared; of masked "
@@ -113,4 +124,4 @@ def _weighted(share: str, n: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(literal, names))
+    return ", ".join(map(literal, sorted(names)))

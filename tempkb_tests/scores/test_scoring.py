@@ -331,3 +331,15 @@ def test_shards_are_added_while_a_long_run_goes_on(tmp_path, monkeypatch, add):
     assert seen == [4 * number for number in range(len(seen))]
     assert len(seen) > 3
     assert files(store) == at_once
+
+
+def test_scores_of_other_files_are_never_added_to(store, add, saved, tmp_path):
+    """The row of a model was lost, and its name given to other files; its scores are still there."""
+    name = add(store, "t5")
+    score(store, name, limit="5")
+    store.lake.remove("models", name)
+    add_model(store, model_request(name, {"checkpoint": str(saved("t5_untied"))}), quiet)
+    before = files(store)
+    with pytest.raises(ModelError, match=r"were made with other files \(weights_sha256, .* tempkb model rm t5$"):
+        score(store, name)
+    assert files(store) == before

@@ -36,5 +36,6 @@ ECBD = Benchmark(
         n_default=4,
         # The papers' perplexity is of the span alone, without anything that ends it.
         templates={"masked": "answer_l2r", "seq2seq": "span", "causal": "span"},
+        view="ecbd_scores",
     ),
 )

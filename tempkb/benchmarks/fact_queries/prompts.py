@@ -49,6 +49,7 @@ def prompting_of(prompts: Table, variants: Iterable[str]) -> Prompting:
         tuple(variants),
         _N_DEFAULT,
         templates={"masked": "answer_l2r", "seq2seq": "span_end", "causal": "span_end"},
+        view="fact_scores",
         # Nothing precedes an object at the beginning, so a causal model is asked for the whole sentence.
         without_left={"causal": "sentence"},
     )
