@@ -20,7 +20,6 @@ from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.models.test_parity import expected
-from tempkb_tests.scores.conftest import home_of
 from tempkb_tests.scores.dying import DEATHS
 
 UNDATED = {"undated", "no_subject", "object_last", "no_subject_object_last"}
@@ -141,7 +140,7 @@ def other(store, name):
     return found
 
 
-def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch, saved):
+def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
     from tempkb.models import heads
 
     name = add(store, "t5")
@@ -157,9 +156,8 @@ def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch, saved):
 
 
 @pytest.mark.parametrize("moment", DEATHS)
-def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(tmp_path, monkeypatch, add, moment):
+def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(store, tmp_path, monkeypatch, add, moment):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
-    store = home_of(tmp_path, monkeypatch)
     name = add(store, "gpt2")
     copy = tmp_path / "copy"
     shutil.copytree(store.home.path, copy)
@@ -181,9 +179,8 @@ def die(moment, name):
     assert subprocess.run([sys.executable, "-c", script, moment, name], check=False).returncode == 9
 
 
-def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(tmp_path, monkeypatch, add):
+def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(store, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
-    store = home_of(tmp_path, monkeypatch)
     name = add(store, "t5")
     die("middle", name)
     assert not rows(store)
@@ -191,9 +188,8 @@ def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(
     assert len(rows(store).keys() - prompts(store, {"dated"}).keys()) == 3 * 4
 
 
-def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(tmp_path, monkeypatch, add):
+def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(store, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
-    store = home_of(tmp_path, monkeypatch)
     name = add(store, "gpt2")
     die("last", name)
     added = rows(store, scorer="causal.sentence-1.f32")
@@ -204,9 +200,8 @@ def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(tmp_path, mo
     assert rows(store, scorer="causal.sentence-1.f32") == added
 
 
-def test_what_a_killed_run_has_finished_goes_with_its_model(tmp_path, monkeypatch, add, saved):
+def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, add, saved):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
-    store = home_of(tmp_path, monkeypatch)
     name = add(store, "t5")
     die("middle", name)
     remove(store, of_model(store, name))
@@ -247,7 +242,7 @@ def test_two_processes_never_score_with_one_model(store, add):
         score(store, name)
 
 
-def test_files_that_have_changed_are_not_scored(store, add, saved, tmp_path):
+def test_files_that_have_changed_are_not_scored(store, saved, tmp_path):
     folder = shutil.copytree(saved("t5"), tmp_path / "mine")
     add_model(store, model_request("mine", {"checkpoint": str(folder)}), quiet)
     weights = folder / "model.safetensors"
@@ -280,7 +275,7 @@ def test_words_that_cannot_be_meant_are_refused(store, add, words, message):
     assert not rows(store)
 
 
-def test_models_that_cannot_be_used_are_refused(store, add, tmp_path):
+def test_models_that_cannot_be_used_are_refused(store):
     with pytest.raises(SettingsError, match="model 'nobody': no such model; there: none. Add it first"):
         score(store, "nobody")
 
@@ -307,9 +302,8 @@ def test_the_table_is_one_of_the_schema(store, add):
     assert isinstance(store.read("prompt_scores"), pa.Table)
 
 
-def test_shards_are_added_while_a_long_run_goes_on(tmp_path, monkeypatch, add):
+def test_shards_are_added_while_a_long_run_goes_on(store, tmp_path, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
-    store = home_of(tmp_path, monkeypatch)
     name = add(store, "t5")
     copy = tmp_path / "copy"
     shutil.copytree(store.home.path, copy)
@@ -333,7 +327,7 @@ def test_shards_are_added_while_a_long_run_goes_on(tmp_path, monkeypatch, add):
     assert files(store) == at_once
 
 
-def test_scores_of_other_files_are_never_added_to(store, add, saved, tmp_path):
+def test_scores_of_other_files_are_never_added_to(store, add, saved):
     """The row of a model was lost, and its name given to other files; its scores are still there."""
     name = add(store, "t5")
     score(store, name, limit="5")
