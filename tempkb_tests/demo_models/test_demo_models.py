@@ -253,12 +253,17 @@ def test_a_checkpoint_is_one_that_transformers_loads_and_scorers_ask(store, fami
         assert all(score.log_prob_nats < 0 for score in scores)
 
 
+def heed_interrupts():
+    """Tests that run in the background ignore SIGINT, and so would the processes that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
     before = {path.name for path in (home / "models").glob("*")}
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", "tempkb.cli", "model", "demo", "--family", "masked", "--seeds", "20"]
-    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE)
+    running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     drafts = home / "models" / "drafts"
     while not list(drafts.glob("*/*")):
         assert running.poll() is None, running.stderr.read()

@@ -120,4 +120,4 @@ def test_a_meter_says_rate_and_time_left_in_lines():
 def test_a_meter_counts_other_things_than_bytes():
     with Meter("training", 300, print, "steps") as meter:
         meter.at(75)
-        assert re.fullmatch(r"training: 25% of 300 steps, \d+ steps/s, about \d+ s left", meter.line())
+        assert re.fullmatch(r"training: 25% of 300 steps, [\d,]+ steps/s, about \d+ s left", meter.line())

@@ -414,8 +414,9 @@ def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, 
         [sys.executable, "-c", IN_THE_UI, json.dumps(runs)], capture_output=True, text=True, check=True
     )
     first, again, nameless, other = json.loads(done.stdout.splitlines()[-1])
-    assert first == [True, [], [True]]
-    assert again == [True, [], [True]]
+    # The check of its files, and those of scores, of which there are none yet.
+    assert first == [True, [], [True] * 4]
+    assert again == [True, [], [True] * 4]
     assert nameless[0] is other[0] is False
     assert "found no checkpoint in the run's configuration" in nameless[1][0]
     assert "expected the files to which the name is bound" in other[1][0]

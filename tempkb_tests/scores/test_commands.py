@@ -141,9 +141,10 @@ def test_a_checkpoint_may_be_asked_by_a_scorer_of_its_own_family(home, saved):
 def test_a_model_that_could_not_be_loaded_is_named_with_its_reason(home, saved, tmp_path):
     config_with(shutil.copytree(saved("t5"), tmp_path / "odd"), model_type="abacus")
     run_tempkb(home, "model", "add", "odd", str(tmp_path / "odd"), check=False)
-    named = run_tempkb(home, "score", "odd", "bound", "--limit", "5", check=False)
+    run_tempkb(home, "model", "add", "even", str(saved("t5")))
+    named = run_tempkb(home, "score", "odd", "even", "--limit", "5", check=False)
     assert named.returncode == 1
     assert "model 'odd': its checkpoint could not be used" in named.stderr
-    assert len(query(home, "SELECT * FROM prompt_scores WHERE model = 'bound'")) >= 5
+    assert len(query(home, "SELECT * FROM prompt_scores WHERE model = 'even'")) >= 5
     every = run_tempkb(home, "score", "--all", "--limit", "5", "--benchmark", "ecbd")
     assert "model 'odd': its checkpoint could not be used" in every.stderr
