@@ -14,8 +14,7 @@ from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of
 
 # Rounding may lift the logarithm of a probability near one a little above zero.
 _ROUNDING = 1e-6
@@ -50,7 +49,7 @@ def _of_other_files(store: Store, subject: Subject) -> Iterator[tuple[str, str, 
     """Scores that were made with other files than those to which the model's name is bound."""
     models = {row["model"]: row for row in _models(store, subject)}
     for version in _versions(store, subject):
-        inputs = {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+        inputs = inputs_of(version)
         row = models.get(model_of(version.partition), {})
         for name in DIGESTS:
             if inputs.get(name) != row.get(name):

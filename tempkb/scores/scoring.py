@@ -28,8 +28,7 @@ from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.store import Store, inputs_of
 
 if TYPE_CHECKING:
     from tempkb.models.loading import LoadedModel
@@ -163,7 +162,7 @@ class _Run:
         current = self._store.lake.current(PROMPT_SCORES.name, partition)
         if current is None:
             return
-        inputs = {row["name"]: row["sha256"] for row in current.side_rows(MANIFEST.name) if row["role"] == "input"}
+        inputs = inputs_of(current)
         differing = [name for name in DIGESTS if inputs.get(name) != self._row[name]]
         if differing:
             name = self._row["model"]

@@ -111,7 +111,7 @@ class Store:
             current = self.lake.current(table.name, partition)
             if current is None:
                 return self.write(table, partition, rows, provenance, exclusions, staging)
-            inputs = self._inputs_of(current) | dict(provenance.inputs)
+            inputs = inputs_of(current) | dict(provenance.inputs)
             # Arrow comes with it, which those who only read do without.
             from tempkb.store.merge import union_by_key
 
@@ -271,8 +271,10 @@ class Store:
             )
         return list(summed.values())
 
-    def _inputs_of(self, version: Version) -> dict[str, str]:
-        return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
+
+def inputs_of(version: Version) -> dict[str, str]:
+    """Return what a version was made from: digests by the name of the file or table, from its manifest."""
+    return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":
