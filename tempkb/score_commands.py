@@ -5,6 +5,7 @@ import click
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[MODEL]...")
+@click.option("--model", "models", multiple=True, metavar="MODEL", help="The same as an argument; may be repeated.")
 @click.option("--all", "is_all", is_flag=True, help="All models of the home.")
 @click.option(
     "--benchmark",
@@ -38,6 +39,7 @@ import click
 @click.option("--fixed-shapes", is_flag=True, help="Equal bytes on one machine in any company; slower.")
 def score(
     names: tuple[str, ...],
+    models: tuple[str, ...],
     is_all: bool,
     benchmarks: tuple[str, ...],
     releases: tuple[str, ...],
@@ -69,7 +71,7 @@ def score(
         "variants": ",".join(variants),
         "fixed_shapes": "true" if fixed_shapes else "",
     }
-    scored, summary = run(names, {key: word for key, word in said.items() if word}, is_all=is_all)
+    scored, summary = run((*names, *models), {key: word for key, word in said.items() if word}, is_all=is_all)
     for note in summary.notes:
         warn(note)
     print_scores(scored, {key: word for key, word in said.items() if word})

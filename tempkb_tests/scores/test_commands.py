@@ -43,7 +43,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     (counted,) = query(home, "SELECT count(*) AS n FROM prompt_scores WHERE scorer LIKE 'causal.span_end%'")
     assert counted["n"] == 300
     assert "300" in run_tempkb(home, "score", "--all", "--limit", "300", "--release", "demo-quarters").stdout
-    run_tempkb(home, "score", "gpt2", "--limit", "20", "--benchmark", "ecbd")
+    run_tempkb(home, "score", "--model", "gpt2", "--limit", "20", "--benchmark", "ecbd")
     assert "perplexity of spans" in run_tempkb(home, "score", "gpt2", "--limit", "20", "--benchmark", "ecbd").stdout
     assert "no such release" not in run_tempkb(home, "verify").stdout
 
