@@ -74,7 +74,9 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     left_out = [line for name, line in unusable.items() if is_all or name in asked]
     failures, notes = [*added.failures, *summary.failures], [*added.notes, *summary.notes]
     # Who names a model expects its scores; of all models, some may have been known to be of no use.
-    return usable, Summary(failures=failures if is_all else left_out + failures, notes=left_out * is_all + notes)
+    if is_all:
+        return usable, Summary(failures=failures, notes=[*left_out, *notes])
+    return usable, Summary(failures=[*left_out, *failures], notes=notes)
 
 
 def _new(names: Mapping[str, str], known: Container[str]) -> dict[str, Mapping[str, str]]:

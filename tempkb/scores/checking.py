@@ -9,7 +9,7 @@ from tempkb.models.tables import DIGESTS
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import request_of
 from tempkb.scores.selecting import wanted
-from tempkb.scores.tables import PROMPT_SCORES, model_of, partition_of
+from tempkb.scores.tables import PROMPT_SCORES, SEPARATOR, model_of, partition_of
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
@@ -61,7 +61,7 @@ def _above_zero(store: Store, subject: Subject) -> list[tuple[Any, ...]] | None:
     paths = [
         path
         for version in _versions(store, subject)
-        if not version.partition.partition("--")[2].startswith("masked.")
+        if not version.partition.partition(SEPARATOR)[2].startswith("masked.")
         for path in version.paths()
     ]
     if not paths:
