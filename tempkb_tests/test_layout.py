@@ -42,7 +42,6 @@ RANKS = {
     "results": 8.06,
     "rooms": 8.1,
     "api": 8.2,
-    "results": 8.3,
     "scores.checking": 8.3,
     "scores.assets": 8.4,
     "results.reading": 8.3,

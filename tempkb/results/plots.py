@@ -145,8 +145,9 @@ def fact_figure(
         colours = {name: f"C{at % 10}" for at, name in enumerate(spells)}
         for axis, (scorer, objects) in zip(axes, series.items(), strict=False):
             for name, points in objects.items():
-                days, nats = zip(*sorted(points), strict=True)
-                axis.plot(days, nats, marker="o", markersize=4, color=colours.get(name), label=name)
+                axis.plot(
+                    *zip(*sorted(points), strict=True), marker="o", markersize=4, color=colours.get(name), label=name
+                )
             axis.set_ylabel("log-probability (nats)", fontsize=7)
             axis.set_title(scorer, fontsize=8)
             axis.legend(fontsize=7)

@@ -16,6 +16,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, ECBD_RELEASES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.known import known_models
+from tempkb.results.answering import Answers
 from tempkb.results.questions import Flags, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.rooms import BENCHMARKS
@@ -143,7 +144,7 @@ def _question(
     )
     found = [
         _scores_of(models[model], scorer, own, asked["n"], request, earlier)
-        for (model, scorer), own in _by_model(rows)
+        for (model, scorer), own in _groups(rows, "model", "scorer")
         if model in models
         and (not request.models or model in request.models)
         and _is_asked_for(scorer, models[model]["family"], measure.benchmark, request.template)
@@ -174,13 +175,13 @@ def _is_asked_for(scorer: str, family: str, benchmark: str, template: str = "") 
     return scorer.split("-")[0] == f"{family}.{wanted}"
 
 
-def _by_model(rows: pa.Table) -> Iterator[tuple[tuple[str, str], pa.Table]]:
-    """The rows of each model and scorer, which are neighbours."""
-    names = list(zip(rows["model"].to_pylist(), rows["scorer"].to_pylist(), strict=True))
+def _groups(rows: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.Table]]:
+    """The rows with equal values of some columns, which are neighbours."""
+    keys = list(zip(*(rows[name].to_pylist() for name in names), strict=True))
     start = 0
-    for at in range(1, len(names) + 1):
-        if at == len(names) or names[at] != names[start]:
-            yield names[start], rows.slice(start, at - start)
+    for at in range(1, len(keys) + 1):
+        if at == len(keys) or keys[at] != keys[start]:
+            yield keys[start], rows.slice(start, at - start)
             start = at
 
 
@@ -254,3 +255,41 @@ def usual_growth(store: Store) -> tuple[float, int] | None:
         LATE_EDITS.name,
     )
     return (rows[0]["growth"], rows[0]["n"]) if rows[0]["n"] else None
+
+
+def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
+    """Yield the scores of all changes of each release, model and scorer that is asked for."""
+    if not store.lake.partitions(PROMPT_SCORES.name):
+        return
+    models = {row["model"]: row for row in known_models(store.lake)}
+    rows = store.query(
+        """
+        SELECT model, scorer, release, window_start, window_end, hash(subject_id) AS cluster,
+               (preference_nats > 0)::DOUBLE AS prefers, (control_preference_nats > 0)::DOUBLE AS control,
+               new_nats, old_nats, days_after >= 0 AS is_after
+        FROM scored_changes ORDER BY release, model, scorer, window_start, item_id, new_object_id, old_object_id
+        """,
+        "scored_changes",
+    )
+    for (release, model, scorer), own in _groups(rows, "release", "model", "scorer"):
+        row = models.get(model)
+        if row is None or (request.models and model not in request.models):
+            continue
+        if request.releases and release not in request.releases:
+            continue
+        if not _is_asked_for(scorer, row["family"], _CHANGES.benchmark, request.template):
+            continue
+        certainly = row["knows_certainly_until"]
+        ends = own["window_end"].to_numpy()
+        yield Answers(
+            release,
+            model,
+            scorer,
+            certainly,
+            row["knows_possibly_until"],
+            own["window_start"].to_pylist(),
+            own["cluster"].to_numpy(),
+            *(own[name].to_numpy(zero_copy_only=False) for name in ("prefers", "control", "new_nats", "old_nats")),
+            np.zeros(len(ends), bool) if certainly is None else ends <= np.datetime64(certainly),
+            own["is_after"].fill_null(False).to_numpy(zero_copy_only=False),
+        )

@@ -39,9 +39,9 @@ def print_knowledge(
             say(line)
     say(
         "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
-        "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that these "
-        "items would show with a probability of 80 %; rank: the places that the items allow among models with the same "
-        "scorer. Intervals are 95 %, clustered by subject or entity."
+        "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
+        "these items would show with a probability of 80 %; rank: the places that the items allow among models with "
+        "the same scorer. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
     )
     if csv_file:
         write_file(csv_file, as_csv(known).encode())
@@ -74,8 +74,9 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     left_out = [one for one in known if one.scores.n_unclean]
     if left_out:
         what = ", ".join(
-            f"{one.scores.model['model']} {one.scores.n_unclean} of {one.scores.n_unclean + len(one.scores.window.values)}"
+            f"{one.scores.model['model']} {n} of {n + len(one.scores.window.values)}"
             for one in left_out
+            for n in [one.scores.n_unclean]
         )
         lines.append(
             "Left out because the model may have read of them too early (begun or known before the end of its "
@@ -84,8 +85,8 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     if question.is_provisional:
         growth = usual_growth(store)
         usual = (
-            f"windows of this home have grown by {100 * growth[0]:.1f} % since the first dump that covered them (median "
-            f"of {counted(growth[1], 'window')})"
+            f"windows of this home have grown by {100 * growth[0]:.1f} % since the first dump that covered them "
+            f"(median of {counted(growth[1], 'window')})"
             if growth
             else "no window of this home was covered by two dumps, so that it is not known how much is added later"
         )
