@@ -1,0 +1,1 @@
+"""What the scores mean: aggregates of stored scores, as views. Nothing here runs a model."""
