@@ -1,1 +1,1 @@
-"""What the scores mean: aggregates of stored scores, as views. Nothing here runs a model."""
+"""Results: from stored scores to figures with intervals; no model is run here."""
