@@ -78,12 +78,12 @@ def _of_side(name: str) -> str:
 ENTITY_KNOWLEDGE = View(
     name="entity_knowledge",
     meaning="What models know of a Wikidata entity, across benchmarks, by window and over all windows (null): the "
-    "sentences about it that they complete (ECBD, variant original, in the window of its origin; nats_per_token is the "
-    "mean over items of the mean negative log-probability of a token), the facts that hold in the window, of which it "
-    "is the subject or the object (sums of negative log-probabilities over sums of tokens), and the scored changes of "
-    "which it is the subject, with the share in which the new object is preferred (by what the subject adds). What "
-    "several releases have counts once. Only scores by the benchmarks' own templates count; numbers is the version "
-    "and number type of the scorers, such as 1.f32. Entities without a Wikidata item are left out.",
+    "sentences about it that they complete (ECBD, variant original, in the window of its origin; nats_per_token is "
+    "the mean over items of the mean negative log-probability of a token), the facts that hold in the window, of "
+    "which it is the subject or the object (sums of negative log-probabilities over sums of tokens), and the scored "
+    "changes of which it is the subject, with the share in which the new object is preferred (by what the subject "
+    "adds). What several releases have counts once. Only scores by the benchmarks' own templates count; numbers is "
+    "the version and number type of the scorers, such as 1.f32. Entities without a Wikidata item are left out.",
     query=f"""
     WITH sentences AS ({_and_all(_SENTENCES, "model, numbers, entity_id, sentence, prompt_id, nats")}),
     facts AS ({_and_all(_FACTS, "model, numbers, subject_id, relation, object_id, nats, n_tokens")}),

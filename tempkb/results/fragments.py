@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.results import clustered_sql
+from tempkb.results.clustered_sql import clustered_mean, exponentiated, proportion
 from tempkb.scores.tables import PROMPT_SCORES
 
 ALL = "all"
@@ -20,19 +20,31 @@ FIRST_WORDING = "wording DESC"
 """SQL: the order in which wordings are preferred where an object may count once: undated, then object_last."""
 
 
-def estimates(source: str, groups: Sequence[str]) -> str:
-    """Return SQL that estimates aggregates with clustered standard errors.
+MEAN, SHARE, EXP = "mean", "share", "exp"
+"""Forms of aggregates: a mean, a share (a mean of 0 and 1), and the exponential of a mean."""
+
+
+def estimates(source: str, groups: Sequence[str], forms: Sequence[str]) -> str:
+    """Return SQL that estimates aggregates with standard errors that know of clusters.
 
     Args:
         source: SQL with one row for each group and cluster: the columns of the groups, `form`, `cluster`, `n`, `s` and
-            `items`. The estimate is sum(s) / sum(n); `items` are counted. The form is mean, share (a mean of 0 and 1)
-            or exp (the mean's exponential).
+            `items`. The estimate is of sum(s) / sum(n); `items` are counted.
         groups: columns by which rows are grouped; each group has one form.
+        forms: those that occur.
 
     Returns:
         SQL with the columns of the groups, value, standard_error, low, high, n_items and n_clusters.
     """
-    return clustered_sql.estimates(source, groups)
+    return " UNION ALL BY NAME ".join(f"FROM ({_of_form(source, groups, form)})" for form in forms)
+
+
+def _of_form(source: str, groups: Sequence[str], form: str) -> str:
+    own = f"SELECT * FROM ({source}) WHERE form = '{form}'"
+    if form == SHARE:
+        return proportion(own, groups)
+    means = clustered_mean(own, groups, items="items")
+    return exponentiated(means) if form == EXP else means
 
 
 def pooled(source: str, same: Sequence[str], each: Mapping[str, str]) -> str:

@@ -3,9 +3,9 @@
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.tables import MODELS
-from tempkb.results.fragments import ALL, PERPLEXITY_METRIC, end_of_window, estimates
+from tempkb.results.fragments import ALL, EXP, PERPLEXITY_METRIC, end_of_window, estimates
 from tempkb.results.perplexities import CLOZE_SCORES, DYNAMIC_TEMPLAMA_RESULTS, ONCE, TEMPLAMA_RESULTS
-from tempkb.results.preferences import PREFERS_NEW
+from tempkb.results.preferences import SCORED_CHANGES, preferences
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import View
 
@@ -20,11 +20,12 @@ _SUMS_BY_ORIGIN = f"""
                avg(nats) AS s
         FROM placed GROUP BY ALL
     )
-    SELECT *, 'exp' AS form, 1 AS n, {PERPLEXITY_METRIC} AS metric, 'ppl_entity_macro' AS aggregate FROM entities
+    SELECT *, '{EXP}' AS form, 1 AS n, {PERPLEXITY_METRIC} AS metric, 'ppl_entity_macro' AS aggregate FROM entities
 """
 _BY_ORIGIN = estimates(
     _SUMS_BY_ORIGIN,
     ("release", "model", "scorer", "split", "variant", "granularity", "window_start", "metric", "aggregate"),
+    (EXP,),
 )
 _SHOWN = """release, model, scorer, split, {variant} AS variant, window_start, metric, aggregate, value, standard_error,
     low, high, n_items, n_clusters"""
@@ -32,12 +33,13 @@ _OF_CHANGES = "'prefers_new', 'prefers_new_raw', 'control_prefers_new', 'prefers
 
 SCORES_BY_GAP = View(
     name="scores_by_gap",
-    meaning="Scores of all benchmarks by window, with the time between the window and the end of the model's knowledge: "
+    meaning="Scores of all benchmarks by window, with the time from the end of the model's knowledge to the window: "
     "gap_days is the window's first day minus the day from which on the model knows nothing, gap_days_at_most that "
-    "minus the day until which it certainly knows; position says whether the window lies before, inside (even in part) "
-    "or after these days. All three are null for models without them. ECBD: ppl_entity_macro of the variant original "
-    "by window of origin, as fine as each origin is known, and by year. TempLAMA and DynamicTempLAMA: ppl_token of the "
-    "window's answers, each once. DynamicTempLAMA: aggregates of prefers_new over all pairs.",
+    "minus the day until which it certainly knows; position says whether the window lies before, inside (even in "
+    "part) or after these days. All three are null for models without them. ECBD: ppl_entity_macro of the variant "
+    "original by window of origin, as fine as each origin is known, and by year. TempLAMA and DynamicTempLAMA: "
+    "ppl_token of the window's answers, each once. DynamicTempLAMA: aggregates of prefers_new over all pairs, by the "
+    "window in which the new object has begun.",
     query=f"""
     WITH facts AS (
         SELECT 'templama' AS benchmark, {_SHOWN.format(variant="variant")} FROM {TEMPLAMA_RESULTS.name}
@@ -46,7 +48,7 @@ SCORES_BY_GAP = View(
         SELECT 'dynamic_templama', {_SHOWN.format(variant=f"'{ONCE}'")} FROM {DYNAMIC_TEMPLAMA_RESULTS.name}
         WHERE window_start IS NOT NULL AND change = '{ALL}' AND aggregate = 'ppl_token'
         UNION ALL
-        SELECT 'dynamic_templama', {_SHOWN.format(variant=f"'{ONCE}'")} FROM {PREFERS_NEW.name}
+        SELECT 'dynamic_templama', {_SHOWN.format(variant=f"'{ONCE}'")} FROM ({preferences("arrival_window_start")})
         WHERE window_start IS NOT NULL AND pairs = '{ALL}' AND aggregate IN ({_OF_CHANGES})
     ), every AS (
         SELECT facts.*, r.granularity FROM facts JOIN {FACT_RELEASES.name} AS r USING (release)
@@ -68,7 +70,7 @@ SCORES_BY_GAP = View(
         FACT_RELEASES.name,
         TEMPLAMA_RESULTS.name,
         DYNAMIC_TEMPLAMA_RESULTS.name,
-        PREFERS_NEW.name,
+        SCORED_CHANGES.name,
     ),
 )
 

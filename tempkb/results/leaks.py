@@ -63,16 +63,17 @@ _FACTS = f"""
 
 LEAK_FREE_ITEMS = View(
     name="leak_free_items",
-    meaning="Items that a model cannot have read: all days on which they rest, as far as known, are on or after the day "
-    "from which on the model knows nothing. days_after is the smallest number of days between; ask for more than 0 for "
-    "a buffer, since what is dated in the future may be announced. Models without that day, and items without a day "
-    "of origin, are left out. origin_day: for ECBD the first day on which the entity may have begun; for facts that of "
-    "the object's first spell, also if it came back later. evidence_day: for ECBD the first day of the first window "
-    "whose snapshot has the sentence, but not before the page, and the page's day if that is the home's first window; "
-    "null for facts, whose prompts quote no text. statement_day: for ECBD the day of the page's first revision; for "
-    "facts the day of the last dump that describes the subject without the object, if that is on or after the model's "
-    "day. A fact that a dump of the model's day or before has is left out. If the dumps do not tell (none lies between), "
-    "the fact is in, and statement_is_known is false. target_id is the new object of scored_changes.",
+    meaning="Items that a model cannot have read: all days on which they rest, as far as known, are on or after the "
+    "day from which on the model knows nothing. days_after is the smallest number of days between; ask for more than "
+    "0 for a buffer, since what is dated in the future may be announced. Models without that day, and items without a "
+    "day of origin, are left out. origin_day: for ECBD the first day on which the entity may have begun; for facts "
+    "that of the object's first spell, also if it came back later. evidence_day: for ECBD the first day of the first "
+    "window whose snapshot has the sentence, but not before the page, and the page's day if that is the home's first "
+    "window; null for facts, whose prompts quote no text. statement_day: for ECBD the day of the page's first "
+    "revision; for facts the day of the last dump that describes the subject without the object, if that is on or "
+    "after the model's day. A fact that a dump of the model's day or before has is left out. If no dump tells which "
+    "of the two is true, the fact is in, and statement_is_known is false. target_id is the new object of "
+    "scored_changes.",
     query=f"""
     WITH items AS (FROM ({_CLOZE}) UNION ALL BY NAME FROM ({_FACTS})), compared AS (
         SELECT m.model, i.benchmark, i.release, i.item_id, i.target_id, i.window_start, i.origin_day, i.evidence_day,

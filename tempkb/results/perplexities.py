@@ -9,7 +9,17 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
-from tempkb.results.fragments import ALL, FIRST_WORDING, OBJECT_SCORES, PERPLEXITY_METRIC, WORDING, estimates, pooled
+from tempkb.results.fragments import (
+    ALL,
+    EXP,
+    FIRST_WORDING,
+    MEAN,
+    OBJECT_SCORES,
+    PERPLEXITY_METRIC,
+    WORDING,
+    estimates,
+    pooled,
+)
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
@@ -64,25 +74,25 @@ _SUMS_OF_CLOZE = f"""
            {PERPLEXITY_METRIC} AS metric, a.aggregate, a.form, a.n, a.s, n AS items
     FROM (
         SELECT *, unnest(CASE WHEN has_sentinels THEN
-            [{{'aggregate': 'ppl_2021', 'form': 'exp', 'n': 1::DOUBLE, 's': s / n}}]
+            [{{'aggregate': 'ppl_2021', 'form': '{EXP}', 'n': 1::DOUBLE, 's': s / n}}]
         ELSE
-            [{{'aggregate': 'ppl_entity_macro', 'form': 'exp', 'n': 1::DOUBLE, 's': s / n}},
-             {{'aggregate': 'ppl_micro', 'form': 'exp', 'n': n::DOUBLE, 's': s}},
-             {{'aggregate': 'ppl_example', 'form': 'mean', 'n': n::DOUBLE, 's': exps}}]
+            [{{'aggregate': 'ppl_entity_macro', 'form': '{EXP}', 'n': 1::DOUBLE, 's': s / n}},
+             {{'aggregate': 'ppl_micro', 'form': '{EXP}', 'n': n::DOUBLE, 's': s}},
+             {{'aggregate': 'ppl_example', 'form': '{MEAN}', 'n': n::DOUBLE, 's': exps}}]
         END) AS a FROM grouped
     )
 """
 
 ECBD_RESULTS = View(
     name="ecbd_results",
-    meaning="Perplexities of spans about entities by aggregate, variant, split, kind of span (all: both kinds), subset "
-    "and year of origin (0: all years; popular entities have no other row), with standard errors by entity. With nats "
-    "the mean negative log-probability of a token of an item, ppl_entity_macro is exp of the mean over entities of "
-    "the mean over their items of nats (entities are pooled, years are never averaged), ppl_micro exp of the mean over "
-    "items of nats, and ppl_example the mean over items of exp of nats. ppl_2021 is ppl_entity_macro with both of "
-    "T5's sentinels averaged in, as in the paper's first version; only the scorer seq2seq.span_end of models with "
-    "sentinels has it. The scores of masked models give a pseudo-perplexity, as the column metric says. Compare models "
-    "of equal scorers and tokenizers only.",
+    meaning="Perplexities of spans about entities by aggregate, variant, split, kind of span (all: both kinds), "
+    "subset and year of origin (0: all years; popular entities have no other row), with standard errors by entity. "
+    "With nats the mean negative log-probability of a token of an item, ppl_entity_macro is exp of the mean over "
+    "entities of the mean over their items of nats (entities are pooled, years are never averaged), ppl_micro exp of "
+    "the mean over items of nats, and ppl_example the mean over items of exp of nats. ppl_2021 is ppl_entity_macro "
+    "with both of T5's sentinels averaged in, as in the paper's first version; only the scorer seq2seq.span_end of "
+    "models with sentinels has it. The scores of masked models give a pseudo-perplexity, as the column metric says. "
+    "Compare models of equal scorers and tokenizers only.",
     query=estimates(
         _SUMS_OF_CLOZE,
         (
@@ -97,6 +107,7 @@ ECBD_RESULTS = View(
             "metric",
             "aggregate",
         ),
+        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -122,9 +133,9 @@ _SUMS_OF_VARIANTS = f"""
         FROM paired
     )
     SELECT release, model, scorer, subset, split, variant, cluster, items, 1 AS n, unnest([
-        {{'metric': {PERPLEXITY_METRIC}, 'aggregate': 'ppl_entity_macro', 'form': 'exp', 's': nats}},
-        {{'metric': 'nats', 'aggregate': 'nats_minus_original', 'form': 'mean', 's': nats - original}},
-        {{'metric': {PERPLEXITY_METRIC}, 'aggregate': 'ppl_minus_original', 'form': 'mean', 's': difference}}
+        {{'metric': {PERPLEXITY_METRIC}, 'aggregate': 'ppl_entity_macro', 'form': '{EXP}', 's': nats}},
+        {{'metric': 'nats', 'aggregate': 'nats_minus_original', 'form': '{MEAN}', 's': nats - original}},
+        {{'metric': {PERPLEXITY_METRIC}, 'aggregate': 'ppl_minus_original', 'form': '{MEAN}', 's': difference}}
     ], max_depth := 2)
     FROM added
 """
@@ -137,7 +148,9 @@ ECBD_VARIANTS = View(
     "ppl_minus_original the difference of the perplexities (its standard error by the delta method). Differences are "
     "paired and clustered by entity.",
     query=estimates(
-        _SUMS_OF_VARIANTS, ("release", "model", "scorer", "subset", "split", "variant", "metric", "aggregate")
+        _SUMS_OF_VARIANTS,
+        ("release", "model", "scorer", "subset", "split", "variant", "metric", "aggregate"),
+        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -157,7 +170,7 @@ _SUMS_OF_ANSWERS = f"""
         ) = 1
     )
     SELECT release, model, scorer, split, window_start, variant, cluster, {PERPLEXITY_METRIC} AS metric,
-           'ppl_token' AS aggregate, 'exp' AS form, sum(n_tokens) AS n, sum(-log_prob_nats) AS s, count(*) AS items
+           'ppl_token' AS aggregate, '{EXP}' AS form, sum(n_tokens) AS n, sum(-log_prob_nats) AS s, count(*) AS items
     FROM counted GROUP BY ALL
 """
 _ANSWER_KEYS = ("release", "model", "scorer", "variant", "metric", "aggregate", "form", "cluster")
@@ -167,12 +180,14 @@ TEMPLAMA_RESULTS = View(
     name="templama_results",
     meaning="Perplexities of the answers of TempLAMA's queries by window (null: all windows), split (all: all splits) "
     "and variant, with standard errors by subject. ppl_token is exp of the sum of the negative log-probabilities of "
-    "all answers over the sum of their tokens, as far as the scorer counts them (span_end: with what ends the answer). "
-    "variant: undated, object_last, dated, or once (each answer once: undated, or, if the scorer has no score for it, "
-    "with the object last). Prompts without a score do not count; n_items is the number of answers that do.",
+    "all answers over the sum of their tokens, as far as the scorer counts them (span_end: with what ends the "
+    "answer). variant: undated, object_last, dated, or once (each answer once: undated, or, if the scorer has no "
+    "score for it, with the object last). Prompts without a score do not count; n_items is the number of answers that "
+    "do.",
     query=estimates(
         pooled(_SUMS_OF_ANSWERS, _ANSWER_KEYS, _EVERY),
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
+        (EXP,),
     ),
     needs=(TEMPLAMA_PROMPTS.name, PROMPT_SCORES.name),
 )
@@ -197,7 +212,7 @@ _CHANGES = f"""
 _SUMS_OF_TOKENS = f"""
     {_CHANGES}
     SELECT release, model, scorer, split, window_start, change, cluster, {PERPLEXITY_METRIC} AS metric,
-           'ppl_token' AS aggregate, 'exp' AS form, sum(n_tokens) AS n, sum(nats) AS s, count(*) AS items
+           'ppl_token' AS aggregate, '{EXP}' AS form, sum(n_tokens) AS n, sum(nats) AS s, count(*) AS items
     FROM measured GROUP BY ALL
 """
 _GROUPS_OF_CHANGES = ("release", "model", "scorer", "split", "window_start", "change", "metric", "aggregate")
@@ -208,12 +223,14 @@ _TOKENS_OF_CHANGES = estimates(
         _EVERY,
     ),
     _GROUPS_OF_CHANGES,
+    (EXP,),
 )
 # A day on which no window begins, since a join of groups finds no nulls.
 _ALL_WINDOWS = "DATE '0001-01-01'"
 _OF_MEDIANS = "release, model, scorer, split, place, change"
 _BELOW = f"""
-    SELECT {_OF_MEDIANS}, cluster, 'mean' AS form, count(*) AS n, sum((ppl <= median)::INTEGER) AS s, count(*) AS items
+    SELECT {_OF_MEDIANS}, cluster, '{MEAN}' AS form, count(*) AS n, sum((ppl <= median)::INTEGER) AS s,
+           count(*) AS items
     FROM each JOIN medians USING ({_OF_MEDIANS}) GROUP BY ALL
 """
 # Woodruff's interval: the interval of the share of items at or below the median, with its clustered standard error,
@@ -226,7 +243,7 @@ _MEDIANS = f"""
         FROM measured, (VALUES (true), (false)) AS a(by_split), (VALUES (true), (false)) AS b(by_window)
     ), medians AS (
         SELECT {_OF_MEDIANS}, median(ppl) AS median, list(ppl ORDER BY ppl) AS sorted FROM each GROUP BY ALL
-    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "))}), ranked AS (
+    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "), (MEAN,))}), ranked AS (
         SELECT *, floor(n_items * (0.5 + low - value))::BIGINT AS first,
                floor(n_items * (0.5 + high - value))::BIGINT + 1 AS last
         FROM shares JOIN medians USING ({_OF_MEDIANS})
@@ -240,14 +257,14 @@ _MEDIANS = f"""
 
 DYNAMIC_TEMPLAMA_RESULTS = View(
     name="dynamic_templama_results",
-    meaning="Perplexities of the objects of DynamicTempLAMA by window (null: all windows), split (all: all splits) and "
-    "change: unchanged, updated (the object that arrived), new, deleted (the object that left, scored by the query in "
-    "which it held), and all for all answers of the window. ppl_median is the median over objects of exp of the mean "
-    "negative log-probability of a token, as in the paper's table 2, whose code ignores the split and so shows the row "
-    "all four times; its interval is Woodruff's, from the clustered standard error of the share of objects at or below "
-    "the median, and a median has no standard error of its own. ppl_token is as in templama_results. Each object "
-    "counts once in a window, undated or, if the scorer has no score for it, with the object last. Clusters are "
-    "subjects.",
+    meaning="Perplexities of the objects of DynamicTempLAMA by window (null: all windows), split (all: all splits) "
+    "and change: unchanged, updated (the object that arrived), new, deleted (the object that left, scored by the "
+    "query in which it held), and all for all answers of the window. ppl_median is the median over objects of exp of "
+    "the mean negative log-probability of a token, as in the paper's table 2, whose code ignores the split and so "
+    "shows the row all four times; its interval is Woodruff's, from the clustered standard error of the share of "
+    "objects at or below the median, and a median has no standard error of its own. ppl_token is as in "
+    "templama_results. Each object counts once in a window, undated or, if the scorer has no score for it, with the "
+    "object last. Clusters are subjects.",
     query=f"FROM ({_MEDIANS}) UNION ALL BY NAME FROM ({_TOKENS_OF_CHANGES})",
     needs=(
         DYNAMIC_TEMPLAMA_CHANGES.name,

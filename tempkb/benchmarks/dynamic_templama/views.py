@@ -177,13 +177,14 @@ CHANGE_SCORES = View(
     "preference_nats is by how much more the subject adds to the new object than to the old one.",
     query=f"""
     WITH pairs AS (
-        SELECT c.release, c.window_start, q.query_id AS item_id, c.subject_id, c.relation,
+        SELECT c.release, c.window_start, c.paired_window_start AS arrival_window_start, q.query_id AS item_id,
+               c.subject_id, c.relation,
                c.paired_object_id AS new_object_id, c.object_id AS old_object_id
         FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
         JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
         WHERE c.role = 'leaving'
     ), places AS (
-        SELECT release, item_id, new_object_id AS place FROM pairs UNION SELECT release, item_id, old_object_id FROM pairs
+        SELECT DISTINCT release, item_id, unnest([new_object_id, old_object_id]) AS place FROM pairs
     ), asked AS (
         SELECT p.release, p.item_id, place, p.role = 'control' AS is_control, p.target, p.prompt_id,
                replace(replace(p.variant, 'no_subject_', ''), 'no_subject', 'undated') AS wording,
@@ -202,8 +203,9 @@ CHANGE_SCORES = View(
                any_value(log_prob_nats) FILTER (WHERE is_control AND NOT has_subject) AS control_bare_nats
         FROM asked JOIN prompt_scores AS s USING (prompt_id) WHERE s.status = 'scored' GROUP BY ALL
     )
-    SELECT model, scorer, release, window_start, subject_id, relation, wording, item_id, new_object_id, old_object_id,
-           new.label AS new_label, old.label AS old_label, new.nats AS new_nats, old.nats AS old_nats,
+    SELECT model, scorer, release, window_start, arrival_window_start, subject_id, relation, wording, item_id,
+           new_object_id, old_object_id, new.label AS new_label, old.label AS old_label,
+           new.nats AS new_nats, old.nats AS old_nats,
            new.bare_nats AS new_nats_without_subject, old.bare_nats AS old_nats_without_subject,
            new.control_nats AS control_new_nats, old.control_nats AS control_old_nats,
            (new.nats - new.bare_nats) - (old.nats - old.bare_nats) AS preference_nats,
