@@ -1,6 +1,16 @@
 """Declares the room of results."""
 
+from tempkb.results import entities, gaps, leaks, perplexities, preferences, stale_answers
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room("results", TABLES, (), ("tempkb.results.assets",))
+VIEWS = (
+    *perplexities.VIEWS,
+    *preferences.VIEWS,
+    *leaks.VIEWS,
+    *gaps.VIEWS,
+    *entities.VIEWS,
+    *stale_answers.VIEWS,
+)
+
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets",))
