@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tempkb.benchmarks.prompt_steps import are_current
+from tempkb.models.known import until_in_words
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.reading import READ, read_questions
 from tempkb.results.requests import KnowledgeRequest
@@ -97,13 +98,11 @@ def title_of(known: Known) -> str:
 def cells_of(known: Known) -> tuple[Any, ...]:
     """Return the cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
     row = known.row()
-    certainly, possibly = row["knows_certainly_until"], row["knows_possibly_until"]
     show = _factor if known.is_factor else _percent
-    until = "" if certainly is None else str(certainly) if certainly == possibly else f"{certainly}..{possibly}"
     sign = "" if known.is_factor else "+"
     return (
         row["model"],
-        until,
+        until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
         row["n_items"],
         row["n_clusters"],
         _interval(row["value"], row["low"], row["high"], show),

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.models.known import known_models
+from tempkb.models.known import known_models, until_in_words
+from tempkb.results.answering import answering_of
 from tempkb.results.knowing import Known
 from tempkb.results.plots import levels_figure
-from tempkb.results.reading import usual_growth
+from tempkb.results.reading import read_answers, usual_growth
 from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.statistics import Calibration
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.files import write_file, write_picture
@@ -37,6 +39,7 @@ def print_knowledge(
         console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
         for line in _remarks(store, request, own):
             say(line)
+    _print_answering(store, request)
     say(
         "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
         "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
@@ -50,6 +53,39 @@ def print_knowledge(
     if picture:
         with levels_figure(known) as figure:
             write_picture(picture, figure)
+
+
+def _print_answering(store: Store, request: KnowledgeRequest) -> None:
+    """Print what each model's answers over all windows of its release say of it."""
+    found = [answering_of(answers) for answers in read_answers(store, request)]
+    if not found:
+        return
+    rows = [
+        (
+            one.answers.release,
+            one.answers.model,
+            len(one.answers.starts),
+            until_in_words(one.answers.certainly, one.answers.possibly),
+            one.until_in_words,
+            *_calibration(one.before),
+            *_calibration(one.after),
+        )
+        for one in found
+    ]
+    titles = ("release", "model", "changes", "knows until", "by its answers", "error before", "Brier", "after", "Brier")
+    console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
+    say(
+        "by its answers: the first days of windows at which the share of preferred new objects, minus that of controls, "
+        "may have fallen halfway (a test at 5 % does not reject them); error: by how much the model's confidence in the "
+        "object that it prefers differs from the share of changes in which that is the new one (0 to 1), for windows "
+        "before and after its knowledge ends; Brier: mean squared error of that confidence (0.25: no better than a coin)"
+    )
+
+
+def _calibration(found: Calibration | None) -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    return "" if found.error is None else f"{found.error:.2f}", f"{found.brier.value:.2f}"
 
 
 def print_results() -> None:
