@@ -34,6 +34,8 @@ class Family(Enum):
     """A release of a benchmark."""
     MODEL = "model"
     """A language model."""
+    RESULT = "result"
+    """All scores of the home: it has one partition, which is computed anew from all of them."""
     SIDE = "side"
     """Written beside each version of any table; never built by itself."""
 
