@@ -40,6 +40,7 @@ RANKS = {
     "scores": 8.05,
     "rooms": 8.1,
     "api": 8.2,
+    "results": 8.3,
     "scores.checking": 8.3,
     "scores.assets": 8.4,
     "planning": 8.5,

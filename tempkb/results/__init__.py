@@ -1,0 +1,1 @@
+"""Results: from stored scores to figures with intervals; no model is run here."""

@@ -1,0 +1,146 @@
+"""DuckDB's estimates are those of `tempkb.results.statistics`, and its quantile of t is nearly SciPy's."""
+
+import duckdb
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from tempkb.results import clustered_sql, statistics
+
+SOURCE = "SELECT model, part, cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"
+GROUPS = ("model", "part")
+COLUMNS = ("value", "standard_error", "low", "high", "n_items", "n_clusters")
+
+
+def test_the_quantile_of_t_is_near_that_of_scipy():
+    found = duckdb.sql(f"SELECT n - 1, {clustered_sql.t_975('n')} FROM range(10, 5000) AS counted (n)").fetchnumpy()
+    freedom, quantile = (np.asarray(column) for column in found.values())
+    error = np.abs(quantile / t.ppf(0.975, freedom) - 1)
+    assert error.max() < 1e-5
+    assert error[freedom >= 30].max() < 2e-8
+
+
+def test_coefficients_are_those_of_abramowitz_and_stegun():
+    z = norm.ppf(0.975)
+    polynomials = [
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    ]
+    assert clustered_sql._POWERS == pytest.approx(polynomials, rel=1e-14)
+    assert clustered_sql._NORMAL == pytest.approx(z, rel=1e-15)
+
+
+@pytest.fixture(scope="module")
+def items():
+    """Rows of model, part, cluster and value: groups of 1 to 400 clusters, a null group, and groups that agree."""
+    random = np.random.default_rng(20261122)
+    found = []
+    for model in ("a", "b", None):
+        for part, n_clusters in enumerate((1, 2, 9, 10, 11, 40, 400)):
+            sizes = random.geometric(0.3, n_clusters)
+            effects = random.normal(3, 1, n_clusters)
+            found += [
+                (model, part, f"Q{cluster}", effect + random.normal())
+                for cluster, (size, effect) in enumerate(zip(sizes, effects, strict=True))
+                for _ in range(size)
+            ]
+    found += [("agree", 0, cluster, 0.1) for cluster in range(12) for _ in range(1 + cluster % 3)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def truths(items):
+    """The same with shares from none to all true."""
+    random = np.random.default_rng(7)
+    shares = (0, 0.01, 0.5, 0.5, 0.9, 0.99, 1)
+    found = [(model, part, cluster, float(random.random() < shares[part])) for model, part, cluster, _ in items]
+    return found + [("halves", 0, cluster, value) for cluster in range(12) for value in (0.0, 1.0)]
+
+
+def rows_of(query, items):
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE items (model VARCHAR, part INTEGER, cluster VARCHAR, value DOUBLE)")
+    connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", items)
+    found = connection.sql(query)
+    assert found.columns == [*GROUPS, *COLUMNS]
+    return {row[:2]: row[2:] for row in found.fetchall()}
+
+
+def by_group(items):
+    found = {}
+    for model, part, cluster, value in items:
+        values, clusters = found.setdefault((model, part), ([], []))
+        values.append(value)
+        clusters.append(str(cluster))
+    return found
+
+
+def assert_equal(found, expected):
+    """To 1e-9; ends of intervals to what the expansion of t leaves."""
+    assert found.keys() == expected.keys()
+    for group, row in found.items():
+        value, standard_error, low, high, n_items, n_clusters = row
+        one = expected[group]
+        assert (n_items, n_clusters) == (one.n_items, one.n_clusters), group
+        assert value == pytest.approx(one.value, rel=1e-9, abs=1e-12), group
+        assert standard_error == (one.standard_error and pytest.approx(one.standard_error, rel=1e-9)), group
+        assert (low is None) == (one.low is None), group
+        if low is not None:
+            near = 1e-5 * max(one.high - one.low, 1e-9)
+            assert (low, high) == (pytest.approx(one.low, abs=near), pytest.approx(one.high, abs=near)), group
+
+
+@pytest.mark.parametrize("name", ["clustered_mean", "macro_mean"])
+def test_means_are_those_of_python(items, name):
+    found = rows_of(getattr(clustered_sql, name)(SOURCE, GROUPS), items)
+    assert_equal(found, {group: getattr(statistics, name)(*one) for group, one in by_group(items).items()})
+    # Here the rules that make no interval are at work, and so is a null group.
+    assert found["a", 2][2] is None
+    assert found[None, 3][2] is not None
+    assert found["agree", 0][1:3] == (0, None)
+
+
+def test_proportions_are_those_of_python(truths):
+    found = rows_of(clustered_sql.proportion(SOURCE, GROUPS), truths)
+    assert_equal(found, {group: statistics.proportion(*one) for group, one in by_group(truths).items()})
+    # All of 400 clusters: Wilson's lower end, 1 / (1 + t^2 / 400).
+    assert found["a", 6][:4] == (1, 0, pytest.approx(1 / (1 + t.ppf(0.975, 399) ** 2 / 400)), 1)
+
+
+def test_perplexities_are_those_of_python(items):
+    found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
+    expected = {group: statistics.exponentiated(statistics.macro_mean(*one)) for group, one in by_group(items).items()}
+    assert_equal(found, expected)
+
+
+@pytest.mark.parametrize(("name", "is_macro"), [("change", False), ("macro_change", True)])
+def test_changes_are_those_of_python(items, name, is_macro):
+    """Model b against model a: they share some clusters, as the numbers of clusters are equal but the items are not."""
+    both = [("a" if model == "b" else model, part, cluster, value) for model, part, cluster, value in items]
+    shifted = [(m, p, f"Q{int(c[1:]) + 3}" if m == "a" else c, v) for m, p, c, v in both[len(both) // 3 :] if c != 3]
+    connection = duckdb.connect()
+    for table, rows in (("items", items), ("others", shifted)):
+        connection.execute(f"CREATE TABLE {table} (model VARCHAR, part INTEGER, cluster VARCHAR, value DOUBLE)")
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows)
+    query = clustered_sql.change(SOURCE, SOURCE.replace("items", "others"), GROUPS, is_macro=is_macro)
+    found = connection.sql(query)
+    assert found.columns == [*GROUPS, *COLUMNS]
+    before, after = by_group(items), by_group(shifted)
+    expected = {
+        group: getattr(statistics, name)(*before[group], *after[group]) for group in before.keys() & after.keys()
+    }
+    assert len(expected) > 8
+    assert_equal({row[:2]: row[2:] for row in found.fetchall()}, expected)
+
+
+def test_a_query_without_groups_is_one_row_and_an_empty_source_none(items):
+    source = "SELECT cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE items (model VARCHAR, part INTEGER, cluster VARCHAR, value DOUBLE)")
+    for query in (clustered_sql.clustered_mean(source, ()), clustered_sql.change(source, source, ())):
+        assert connection.sql(query).fetchall() == []
+    connection.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", items)
+    ((value, *_),) = connection.sql(clustered_sql.clustered_mean(source, ())).fetchall()
+    assert value == pytest.approx(np.mean([row[3] for row in items]))
