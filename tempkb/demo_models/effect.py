@@ -5,121 +5,35 @@ training would give other numbers. What is expected to be zero is a placebo, a c
 know; placebos of a family are judged together, by Holm.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
 from math import comb
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.demo_models.asking import DemoModel
-from tempkb.models.families import Family
+from tempkb.demo_models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
 from tempkb.results.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
 from tempkb.wording import counted
 
 CLAIM_SEEDS = 5
 """With fewer seeds there is an interval, but no claim; with one seed there is neither."""
-LEVEL = 0.05
 REPLICATES = 10_000
+"""Of bootstraps and permutations."""
 CHANCE = 17
 """Seed of bootstraps and permutations."""
-
-ROUNDING = 1e-12
-"""By so much sums of equal numbers may differ."""
-
-Born = Literal["between", "later", "earlier"]
-Expected = Literal["positive", "zero"]
-Verdict = Literal["shown", "not shown", "zero is included", "not zero", "no claim"]
-Floats = NDArray[np.float64]
-
-BORN: tuple[Born, ...] = get_args(Born)
-FACTS, CLOZE = "dynamic_templama", "ecbd"
-_LEAD = "nats by which the later model prefers new to removed objects more than the earlier one does"
+LEVEL = 0.05
+_ROUNDING = 1e-12  # by which sums of equal numbers may differ
 _MOST_SPLITS = 20_000  # that are all tried; of more, as many are drawn
 
+Expected = Literal["positive", "zero"]
+Verdict = Literal["shown", "not shown", "zero is included", "not zero", "no claim"]
 
-@dataclass(frozen=True)
-class ChangeScore:
-    """What a model gives for a change between the cuts: an object that was removed, and a new one in its place.
-
-    Attributes:
-        model: the model.
-        subject_id: whose change it is.
-        change: identifies the change.
-        is_withheld: whether articles about the subject were withheld from all models.
-        lead: log-probability of the new object minus that of the removed one, in nats.
-        control_lead: the same for the objects of another subject's change (permuted answers).
-    """
-
-    model: DemoModel
-    subject_id: str
-    change: Hashable
-    is_withheld: bool
-    lead: float
-    control_lead: float
-
-
-@dataclass(frozen=True)
-class ObjectScore:
-    """What a subject adds to the log-probability of one of its objects, with a model.
-
-    Attributes:
-        model: the model.
-        subject_id: the subject.
-        object: identifies the object and its relation.
-        is_new: whether it came between the cuts to a subject that changed; otherwise an unchanged subject kept it.
-        added: log-probability after the subject minus that after the noun of its class, in nats.
-    """
-
-    model: DemoModel
-    subject_id: str
-    object: Hashable
-    is_new: bool
-    added: float
-
-
-@dataclass(frozen=True)
-class ClozeScore:
-    """What a model gives for a span in a withheld sentence about an entity.
-
-    Attributes:
-        model: the model.
-        entity_id: the entity.
-        item: identifies the span.
-        born: when the entity came into being: before the first cut (earlier), between the cuts, or after the second
-            (later).
-        token_nats: mean log-probability of a token of the span, in nats.
-    """
-
-    model: DemoModel
-    entity_id: str
-    item: Hashable
-    born: Born
-    token_nats: float
-
-
-@dataclass(frozen=True)
-class FamilyScores:
-    """All scores of a family from which its effect is computed.
-
-    Attributes:
-        family: kind of models.
-        cuts: of the earlier and of the later models.
-        changes: of changes between the cuts, also of untrained models.
-        objects: of new and kept objects of subjects that are not withheld.
-        clozes: of test items of ECBD.
-        releases: the release of each benchmark from which they are; a benchmark without scores has none.
-    """
-
-    family: Family
-    cuts: tuple[date, date]
-    changes: Sequence[ChangeScore] = ()
-    objects: Sequence[ObjectScore] = ()
-    clozes: Sequence[ClozeScore] = ()
-    releases: Mapping[str, str] = field(default_factory=dict)
+_FACTS, _CLOZE = "dynamic_templama", "ecbd"
+_LEAD = "nats by which the later model prefers new to removed objects more than the earlier one does"
 
 
 @dataclass(frozen=True)
@@ -157,9 +71,9 @@ class Effect:
     note: str | None = None
 
 
-NEW_MINUS_REMOVED = Contrast(FACTS, "new_minus_removed", "positive", f"{_LEAD}, beyond permuted answers")
+NEW_MINUS_REMOVED = Contrast(_FACTS, "new_minus_removed", "positive", f"{_LEAD}, beyond permuted answers")
 NEW_MINUS_KEPT = Contrast(
-    FACTS,
+    _FACTS,
     "new_minus_kept",
     "positive",
     "nats by which the later model gains more than the earlier one in what a subject adds to its object: new objects "
@@ -167,7 +81,7 @@ NEW_MINUS_KEPT = Contrast(
 )
 BORN_MINUS_LATER, BORN_MINUS_EARLIER = (
     Contrast(
-        CLOZE,
+        _CLOZE,
         f"born_between_minus_{other}",
         "positive",
         "nats a token by which the later model is better than the earlier one: entities born between the cuts minus "
@@ -176,17 +90,17 @@ BORN_MINUS_LATER, BORN_MINUS_EARLIER = (
     for other, words in (("later", "after both"), ("earlier", "before both"))
 )
 UNTRAINED = Contrast(
-    FACTS, "untrained", "zero", "nats by which untrained models prefer new to removed objects, beyond permuted answers"
+    _FACTS, "untrained", "zero", "nats by which untrained models prefer new to removed objects, beyond permuted answers"
 )
 PAIRS_OF_SEEDS = Contrast(
-    FACTS,
+    _FACTS,
     "pairs_of_seeds",
     "zero",
     "new_minus_removed between models of one cut: mean over all pairs of seeds, the higher number for the later model",
 )
-PERMUTED_ANSWERS = Contrast(FACTS, "permuted_answers", "zero", f"{_LEAD}; objects of another subject's change")
+PERMUTED_ANSWERS = Contrast(_FACTS, "permuted_answers", "zero", f"{_LEAD}; objects of another subject's change")
 WITHHELD_SUBJECTS = Contrast(
-    FACTS, "withheld_subjects", "zero", "new_minus_removed of subjects whose articles were withheld from all models"
+    _FACTS, "withheld_subjects", "zero", "new_minus_removed of subjects whose articles were withheld from all models"
 )
 CONTRASTS = (
     NEW_MINUS_REMOVED,
@@ -231,58 +145,9 @@ def effects(scores: FamilyScores) -> list[Effect]:
         _untrained(net),
         _pairs_of_seeds(net, cuts),
         _difference(PERMUTED_ANSWERS, control, cuts),
-        _difference(WITHHELD_SUBJECTS, withheld, cuts),
+        replace(_difference(WITHHELD_SUBJECTS, withheld, cuts), note=_drift_apart(scores)),
     ]
     return [_judged(one) for one in (*found, *_adjusted(placebos))]
-
-
-class Panel:
-    """Values by model and item, where an item belongs to a cluster.
-
-    Args:
-        rows: model, cluster, item and value.
-    """
-
-    def __init__(self, rows: Iterable[tuple[DemoModel, str, Hashable, float]]) -> None:
-        self._values: dict[DemoModel, dict[tuple[str, Hashable], float]] = {}
-        for model, cluster, item, value in rows:
-            self._values.setdefault(model, {})[cluster, item] = value
-
-    def seeds(self, *cuts: date | None) -> list[int]:
-        """Return the seeds of which there is a model of each cut."""
-        of_cuts = [{model.seed for model in self._values if model.cut == cut} for cut in cuts]
-        return sorted(set.intersection(*of_cuts))
-
-    def matrices(self, seeds: Sequence[int], *cuts: date | None) -> "Matrices":
-        """Return means of clusters by seed, one matrix for each cut; only items that all these models have scored."""
-        sides = [[one for seed in seeds for one in self._values if (one.cut, one.seed) == (cut, seed)] for cut in cuts]
-        models = [one for side in sides for one in side]
-        common = set.intersection(*(set(self._values[one]) for one in models)) if models else set()
-        items = sorted(common, key=repr)
-        clusters = sorted({cluster for cluster, _ in items})
-        place = {cluster: at for at, cluster in enumerate(clusters)}
-        rows = np.array([place[cluster] for cluster, _ in items], np.int64)
-        n = np.bincount(rows, minlength=len(clusters))
-        found = []
-        for side in sides:
-            means = [np.bincount(rows, [self._values[one][item] for item in items], len(clusters)) / n for one in side]
-            found.append(np.array(means, np.float64).reshape(len(side), len(clusters)).T)
-        return Matrices(tuple(found), tuple(clusters), len(items))
-
-
-@dataclass(frozen=True)
-class Matrices:
-    """Matrices of clusters by seeds.
-
-    Attributes:
-        values: one for each cut.
-        clusters: of the rows.
-        n_items: number of items of which the rows are means.
-    """
-
-    values: tuple[Floats, ...]
-    clusters: tuple[str, ...]
-    n_items: int
 
 
 def _difference(contrast: Contrast, panel: Panel, cuts: tuple[date, date]) -> Effect:
@@ -325,7 +190,7 @@ def _untrained(panel: Panel) -> Effect:
     """
     found = panel.matrices(panel.seeds(None), None)
     if not found.n_items:
-        return Effect(UNTRAINED, note="no scores of untrained models; make them: tempkb model demo --untrained")
+        return Effect(UNTRAINED, note="found no scores of untrained models; make them: tempkb model demo --untrained")
     return _crossed(Effect(UNTRAINED, n_items=found.n_items, n_clusters=len(found.clusters)), found.values[0])
 
 
@@ -387,7 +252,7 @@ def _permuted_cuts(panel: Panel, cuts: tuple[date, date]) -> float | None:
         splits = np.zeros((len(chosen), 2 * n), bool)
         np.put_along_axis(splits, chosen, True, axis=1)
         effects_of_splits = np.abs(_effect_of(splits, levels))
-        return float((effects_of_splits >= abs(_effect_of(is_later, levels)) - ROUNDING).mean())
+        return float((effects_of_splits >= abs(float(_effect_of(is_later, levels))) - _ROUNDING).mean())
     chance = np.random.Generator(np.random.PCG64(CHANCE))
     splits = chance.permuted(np.tile(is_later, (_MOST_SPLITS, 1)), axis=1)
     return _share_reaching(np.abs(_effect_of(splits, levels)), float(_effect_of(is_later, levels)))
@@ -395,12 +260,13 @@ def _permuted_cuts(panel: Panel, cuts: tuple[date, date]) -> float | None:
 
 def _effect_of(is_later: NDArray[np.bool_], levels: Floats) -> Floats:
     """Mean of the models that are called later, minus that of the others; half of them are."""
-    return np.where(is_later, levels, -levels).sum(axis=-1) / (len(levels) / 2)
+    signed: Floats = np.where(is_later, levels, -levels)
+    return np.asarray(signed.sum(axis=-1) / (len(levels) / 2), np.float64)
 
 
 def _share_reaching(permuted: Floats, estimate: float) -> float:
     """The p-value of an estimate: the share of permutations, itself included, whose size reaches its own."""
-    return float((1 + (permuted >= abs(estimate) - ROUNDING).sum()) / (1 + len(permuted)))
+    return float((1 + (permuted >= abs(estimate) - _ROUNDING).sum()) / (1 + len(permuted)))
 
 
 def _crossed(effect: Effect, matrix: Floats) -> Effect:
@@ -410,6 +276,24 @@ def _crossed(effect: Effect, matrix: Floats) -> Effect:
         return replace(effect, estimate=float(matrix.mean()), n_seeds=n_seeds)
     found = crossed_bootstrap(matrix, n_replicates=REPLICATES, seed=CHANCE)
     return replace(effect, estimate=found.value, low=found.low, high=found.high, n_seeds=n_seeds, p_value=found.p_value)
+
+
+def _drift_apart(scores: FamilyScores) -> str | None:
+    """What is left of the placebo with withheld subjects if it is asked for what these add.
+
+    What a withheld subject has passed on to others is read more often at the second cut, and what it got from others
+    less often. That moves its own objects, and neither those of another change nor what the subject adds.
+    """
+    added = Panel(
+        (one.model, one.subject_id, one.change, one.added_lead)
+        for one in scores.changes
+        if one.is_withheld and one.added_lead is not None
+    )
+    found = _difference(WITHHELD_SUBJECTS, added, scores.cuts)
+    if found.low is None or found.high is None:
+        return None
+    interval = f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    return f"in what subjects add, so without drift of frequencies: {interval}"
 
 
 def _adjusted(placebos: Sequence[Effect]) -> list[Effect]:

@@ -21,18 +21,12 @@ from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.benchmarks.prompting import Prompting
 from tempkb.demo_models.asking import DemoModel
 from tempkb.demo_models.corpus import is_withheld
-from tempkb.demo_models.effect import (
-    CHANCE,
-    REPLICATES,
-    ChangeScore,
-    ClozeScore,
-    Effect,
-    FamilyScores,
-    ObjectScore,
-    effects,
-)
+from tempkb.demo_models.effect import CHANCE, REPLICATES, Effect, effects
+from tempkb.demo_models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.errors import ContractError
 from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
@@ -129,6 +123,7 @@ class _Reader:
                 is_withheld(row["subject_id"]),
                 row["lead"],
                 row["control_lead"],
+                row["added_lead"],
             )
 
     def _objects(self, release: str) -> Iterator[ObjectScore]:
@@ -145,7 +140,7 @@ class _Reader:
 
     def _clozes(self, release: str) -> Iterator[ClozeScore]:
         tables = (ECBD_CLOZE.name, ECBD_PROMPTS.name, PROMPT_SCORES.name)
-        variant = ECBD.prompting.variants[0] if ECBD.prompting else ""
+        variant = _prompting(ECBD).variants[0]
         for row in self._ask(_CLOZES, *tables, release=release, scorer=_scorer(ECBD, self._family), variant=variant):
             model = self._models[row["model"]]
             yield ClozeScore(model, row["entity_id"], row["item_id"], row["born"], row["token_nats"])
@@ -159,8 +154,13 @@ class _Reader:
 
 def _scorer(benchmark: Benchmark, family: Family) -> str:
     """The scorer by which a benchmark's prompts are scored unless somebody asks for another."""
-    assert benchmark.prompting is not None
-    return scorer_name(family, benchmark.prompting.templates[family], ScoreRequest().dtype)
+    return scorer_name(family, _prompting(benchmark).templates[family], ScoreRequest().dtype)
+
+
+def _prompting(benchmark: Benchmark) -> Prompting:
+    if benchmark.prompting is None:
+        raise ContractError(f"benchmark {benchmark.name!r} has no prompts, so there is nothing to compare")
+    return benchmark.prompting
 
 
 def _row(scores: FamilyScores, effect: Effect) -> dict[str, Any]:
@@ -235,7 +235,7 @@ _RELEASES_OF_CHANGES = f"""
 _CHANGES = f"""
     WITH {_HELD}
     SELECT c.model, c.subject_id, c.relation, c.old_object_id, c.new_object_id, c.new_nats - c.old_nats AS lead,
-           c.control_new_nats - c.control_old_nats AS control_lead
+           c.control_new_nats - c.control_old_nats AS control_lead, c.preference_nats AS added_lead
     FROM change_scores AS c {_PAIRED.format(new="new_object_id", old="old_object_id")}
     WHERE c.release = {{release}} AND c.scorer = {{scorer}} AND c.model IN ({{models}}) AND control_lead IS NOT NULL
     QUALIFY row_number() OVER (
@@ -247,7 +247,8 @@ _CHANGES = f"""
 _OBJECTS = f"""
     WITH {_HELD},
     subjects AS (
-        SELECT release, subject_id, relation, bool_or(at_first <> at_second) AS is_changed, bool_or(at_first) AS was_asked
+        SELECT release, subject_id, relation, bool_or(at_first <> at_second) AS is_changed,
+               bool_or(at_first) AS was_asked
         FROM held GROUP BY ALL
     ),
     objects AS (
