@@ -1,6 +1,6 @@
 """The rooms and the benchmarks, in the order of the data. Whoever needs all tables or views goes through these.
 
-dumps -> revisions -> wikitext, mentions -> benchmarks -> scores
+dumps -> revisions -> wikitext, mentions -> benchmarks -> scores -> results
 dumps -> wikidata --------------------------^   models -----^
 
 A benchmark is one folder of `tempkb/benchmarks` and one line of `BENCHMARKS`.
@@ -14,6 +14,7 @@ from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.dumps.room import ROOM as DUMPS
 from tempkb.mentions.room import ROOM as MENTIONS
 from tempkb.models.room import ROOM as MODELS
+from tempkb.results.room import ROOM as RESULTS
 from tempkb.revisions.room import ROOM as REVISIONS
 from tempkb.scores.room import ROOM as SCORES
 from tempkb.wikidata.room import ROOM as WIKIDATA
@@ -21,7 +22,7 @@ from tempkb.wikidata.room import ROOM as WIKIDATA
 BENCHMARKS = (TEMPEL, ECBD, TEMPLAMA, DYNAMIC_TEMPLAMA)
 """The benchmarks, in the order in which people meet them."""
 
-ROOMS = (DUMPS, REVISIONS, MENTIONS, WIKIDATA, FACT_QUERIES, *(one.room for one in BENCHMARKS), MODELS, SCORES)
+ROOMS = (DUMPS, REVISIONS, MENTIONS, WIKIDATA, FACT_QUERIES, *(one.room for one in BENCHMARKS), MODELS, SCORES, RESULTS)
 
 TABLES = tuple(table for room in ROOMS for table in room.tables)
 """All tables that are declared, in the order of the data."""

@@ -31,7 +31,7 @@ from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import MODELS, READY
-from tempkb.results.tables import DEMO_EFFECT
+from tempkb.results.tables import ALL, DEMO_EFFECT
 from tempkb.scores.requests import ScoreRequest
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.drafts import Provenance
@@ -40,8 +40,6 @@ from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Family as TableFamily
 
-ALL = "all"
-"""The only partition of a table that has no others."""
 
 
 def write_demo_effect(store: Store) -> Version:

@@ -9,12 +9,12 @@ Columns of groups are given as SQL: quoted where they need to be.
 
 from collections.abc import Sequence
 
-from tempkb.results.statistics.estimates import EDGE, MIN_CLUSTERS, ROUNDING
+from tempkb.results.conventions import EDGE, MIN_CLUSTERS, ROUNDING
 
-# The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5), at the normal quantile: a test computes
-# the coefficients anew from the polynomials.
-_NORMAL = 1.959963984540054
-_POWERS = (2.372271230298562, 2.8224986157396112, 2.555849679507722, 1.5895340533938225)
+# The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5): the normal quantile and the coefficients,
+# which a test computes anew from the polynomials.
+_T_975 = (1.959963984540054, 2.372271230298562, 2.8224986157396112, 2.555849679507722, 1.5895340533938225)
+_T_80 = (0.8416212335729144, 0.3594409221562545, 0.14765062376290836, 0.01674585475189037, -0.011559163026144157)
 
 
 def t_975(n_clusters: str) -> str:
@@ -26,16 +26,36 @@ def t_975(n_clusters: str) -> str:
     Args:
         n_clusters: SQL of the number of clusters; fewer than ten count as ten.
     """
+    return _expansion(_T_975, n_clusters)
+
+
+def detectable(n_clusters: str, standard_error: str) -> str:
+    """Return SQL for the smallest true difference that is found with a power of 80 %, as `statistics.Estimate.mde`.
+
+    Args:
+        n_clusters: SQL of the number of clusters; fewer than ten count as ten.
+        standard_error: SQL of the difference's standard error.
+    """
+    return f"({_expansion(_T_975, n_clusters)} + {_expansion(_T_80, n_clusters)}) * {standard_error}"
+
+
+def _expansion(coefficients: Sequence[float], n_clusters: str) -> str:
     freedom = f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)"
     nested = "0"
-    for power in reversed(_POWERS):
-        nested = f"({power} + {nested}) / {freedom}"
-    return f"({_NORMAL} + {nested})"
+    for coefficient in reversed(coefficients[1:]):
+        nested = f"({coefficient} + {nested}) / {freedom}"
+    return f"({coefficients[0]} + {nested})"
 
 
-def clustered_mean(source: str, groups: Sequence[str]) -> str:
-    """Return a query of means over items, as `statistics.clustered_mean`."""
-    return _mean(source, groups, is_macro=False)
+def clustered_mean(source: str, groups: Sequence[str], *, items: str = "n") -> str:
+    """Return a query of means over items, as `statistics.clustered_mean`.
+
+    Args:
+        source: a source.
+        groups: columns of the groups.
+        items: SQL of the number of items of a cluster, where `n` counts something else, such as their tokens.
+    """
+    return _mean(source, groups, is_macro=False, items=items)
 
 
 def macro_mean(source: str, groups: Sequence[str]) -> str:
@@ -108,19 +128,19 @@ def change(before: str, after: str, groups: Sequence[str], *, is_macro: bool = F
     )
 
 
-def _mean(source: str, groups: Sequence[str], *, is_macro: bool) -> str:
+def _mean(source: str, groups: Sequence[str], *, is_macro: bool, items: str = "n") -> str:
     keys = _listed(groups)
     return _with_interval(
         f"""
         SELECT {keys}any_value(mean) AS value, {_error("deviation", "abs(any_value(mean))")} AS standard_error,
                sum(items)::BIGINT AS n_items, count(*) AS n_clusters
-        FROM ({_deviations(source, groups, is_macro=is_macro)}) GROUP BY ALL HAVING count(*) > 0
+        FROM ({_deviations(source, groups, is_macro=is_macro, items=items)}) GROUP BY ALL HAVING count(*) > 0
         """,
         keys,
     )
 
 
-def _deviations(source: str, groups: Sequence[str], *, is_macro: bool) -> str:
+def _deviations(source: str, groups: Sequence[str], *, is_macro: bool, items: str = "n") -> str:
     """Return a query of what each cluster adds to the error of its group's mean, which takes each item or cluster once.
 
     In two passes, since squares of sums minus sums of squares lose digits.
@@ -132,7 +152,10 @@ def _deviations(source: str, groups: Sequence[str], *, is_macro: bool) -> str:
     SELECT {clusters}, items, mean, (summed - mean * weight) / weights AS deviation
     FROM (
         SELECT *, sum(summed) {over} / sum(weight) {over} AS mean, sum(weight) {over} AS weights
-        FROM (SELECT {clusters}, n AS items, {weight}::DOUBLE AS weight, ({summed})::DOUBLE AS summed FROM ({source}))
+        FROM (
+            SELECT {clusters}, {items} AS items, {weight}::DOUBLE AS weight, ({summed})::DOUBLE AS summed
+            FROM ({source})
+        )
     )
     """
 

@@ -1,7 +1,93 @@
-"""The tables of results: what follows from scores, computed anew from all that a home has."""
+"""The tables of results, which are about all models of a home at once."""
 
 from tempkb.store.tables import Column, Family, Rule, Table
-from tempkb.store.types import DATE, FLOAT64, INT64, STRING
+from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
+
+ALL = "all"
+"""The one partition of a table of results."""
+
+MEASURES = ("prefers_new", "ppl_entity_macro")
+VERDICTS = ("more", "less", "cannot tell", "no comparison")
+
+KNOWLEDGE = Table(
+    name="knowledge",
+    meaning="What each model knows of the last window of each release, compared with what it knows of three years "
+    "earlier: the rows of `tempkb knows`, as they were when results were last computed. The view `knows` has all "
+    "windows, and always the present scores.",
+    columns=(
+        Column("release", STRING, "release whose items were asked"),
+        Column(
+            "measure",
+            STRING,
+            "prefers_new (share of the window's changes in which the subject adds more to the log-probability of the "
+            "new object than to that of the old one) or ppl_entity_macro (perplexity of test spans about entities "
+            "that originated in the window, each entity with the same weight)",
+        ),
+        Column("model", STRING, "name of the model"),
+        Column("scorer", STRING, "family, template, version and number type, such as causal.span-1.f32"),
+        Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
+        Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
+        Column("window_from", DATE, "first day of what is asked about"),
+        Column("window_to", DATE, "the day after the last"),
+        Column("is_provisional", BOOL, "true if facts of the window may still be entered in Wikidata in large numbers"),
+        Column("n_asked", INT32, "number of items in the window"),
+        Column("n_unscored", INT32, "how many of them have no score, such as names that the scorer cannot align"),
+        Column("n_unclean", INT32, "how many more were left out, because the model may have read of them too early"),
+        Column("n_items", INT32, "how many remain"),
+        Column("n_clusters", INT32, "of how many subjects or entities these are"),
+        Column("value", FLOAT64, "the measure in the window; null without an item"),
+        Column("low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+        Column("high", FLOAT64, "upper end"),
+        Column("earlier_from", DATE, "first day of the earlier period with which it is compared"),
+        Column("earlier_to", DATE, "the day after the last"),
+        Column("earlier_n_items", INT32, "number of its items"),
+        Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
+        Column("earlier_value", FLOAT64, "the measure in that period; null without an item"),
+        Column(
+            "difference",
+            FLOAT64,
+            "of prefers_new: window minus earlier period; of a perplexity: window divided by earlier period; null if "
+            "there is nothing to compare with",
+        ),
+        Column("difference_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+        Column("difference_high", FLOAT64, "upper end"),
+        Column(
+            "detectable",
+            FLOAT64,
+            "the smallest difference that would be found with a probability of 80 %: of prefers_new a difference, of "
+            "a perplexity a factor above 1",
+        ),
+        Column("rank_from", INT32, "best rank among the models with this scorer that the items allow; null if alone"),
+        Column("rank_to", INT32, "worst such rank"),
+        Column("n_ranked", INT32, "number of models that were ranked"),
+        Column(
+            "verdict",
+            STRING,
+            "more or less (known of the window than of the earlier period, by more than is detectable), cannot tell "
+            "(by less than that), or no comparison",
+        ),
+        Column("note", STRING, "why there is no interval or comparison, in a sentence; null otherwise"),
+    ),
+    key=("release", "measure", "model", "scorer"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("known_measure", "the measure has a known value", f"measure NOT IN {MEASURES}"),
+        Rule("known_verdict", "the verdict has a known value", f"verdict NOT IN {VERDICTS}"),
+        Rule(
+            "items_add_up",
+            "items without a score, those left out and those that remain are all items of the window",
+            "n_asked <> n_unscored + n_unclean + n_items",
+        ),
+        Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
+        Rule(
+            "verdict_has_a_difference",
+            "a verdict other than no comparison has an interval of the difference",
+            "verdict <> 'no comparison' AND difference_low IS NULL",
+        ),
+    ),
+)
 
 DEMO_EFFECT = Table(
     name="demo_effect",
@@ -44,7 +130,7 @@ DEMO_EFFECT = Table(
     ),
     key=("family", "benchmark", "contrast"),
     family=Family.RESULT,
-    partitioned_by="nothing: it has one partition",
+    partitioned_by="nothing",
     partition_columns=(),
     rules=(
         Rule("known_expectation", "expected is positive or zero", "expected NOT IN ('positive', 'zero')"),
@@ -68,4 +154,4 @@ DEMO_EFFECT = Table(
     ),
 )
 
-TABLES = (DEMO_EFFECT,)
+TABLES = (KNOWLEDGE, DEMO_EFFECT)

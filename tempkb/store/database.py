@@ -414,7 +414,9 @@ class Database:
         for view in self._views:
             if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
-            absent = [self._tables[name] for name in view.optional if name not in forms]
+            absent: dict[str, str] = {}
+            for name in view.optional:
+                self._add_absent(name, forms, absent)
             used = [name for name in (*view.needs, *view.optional) if name in forms]
             query = view.query_without(absent)
             declared = "\n".join([view.meaning, query, *(" ".join(forms[name]) for name in used)])
@@ -427,6 +429,21 @@ class Database:
                 connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
                 connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
             forms[view.name] = form
+
+    def _add_absent(self, name: str, forms: Collection[str], absent: dict[str, str]) -> None:
+        """Add to `absent` what takes the place of a table or view that does not exist: SQL that returns no rows.
+
+        A view is replaced by its own query, over empty tables where its tables do not exist.
+        """
+        if name in forms or name in absent:
+            return
+        if name in self._tables:
+            absent[name] = self._tables[name].empty_query
+            return
+        view = next(one for one in self._views if one.name == name)
+        for other in (*view.needs, *view.optional):
+            self._add_absent(other, forms, absent)
+        absent[name] = view.query
 
     def _keep_books(self, connection: duckdb.DuckDBPyConnection, one: Pending, *, is_booked: bool) -> None:
         named = [one.table.name, one.partition]

@@ -5,7 +5,7 @@ writing and the tables of rooms are elsewhere.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -35,7 +35,7 @@ class Family(Enum):
     MODEL = "model"
     """A language model."""
     RESULT = "result"
-    """All scores of the home: it has one partition, which is computed anew from all of them."""
+    """What scores mean, of all models at once; its one partition is `all`."""
     SIDE = "side"
     """Written beside each version of any table; never built by itself."""
 
@@ -165,7 +165,7 @@ class View:
         meaning: one sentence for people.
         query: SQL over the tables by their names.
         needs: those tables; the view exists once all of them do.
-        optional: further tables, which count as empty while they do not exist.
+        optional: further tables and views, which count as empty while they do not exist.
     """
 
     name: str
@@ -174,11 +174,15 @@ class View:
     needs: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
-    def query_without(self, absent: "Sequence[Table]") -> str:
-        """Return the query for a database that lacks some of the optional tables."""
+    def query_without(self, absent: "Mapping[str, str]") -> str:
+        """Return the query for a database that lacks some of the optional tables and views.
+
+        Args:
+            absent: SQL in place of each of them, by name; each may use those before it.
+        """
         if not absent:
             return self.query
-        empty = ", ".join(f"{identifier(table.name)} AS ({table.empty_query})" for table in absent)
+        empty = ", ".join(f"{identifier(name)} AS ({query})" for name, query in absent.items())
         return f"WITH {empty} SELECT * FROM ({self.query})"
 
 

@@ -173,33 +173,45 @@ SPLIT_SHARES = shares_of_splits("dynamic_templama_split_shares", DYNAMIC_TEMPLAM
 CHANGE_SCORES = View(
     name="change_scores",
     meaning="What models prefer where one object took the place of another: the scores of the new and of the old "
-    "object in the window in which the old one has left, also without the subject, and of the controls in their place.",
+    "object in the window in which the old one has left, also without the subject, and of the controls in their place. "
+    "preference_nats is by how much more the subject adds to the new object than to the old one.",
     query=f"""
     WITH pairs AS (
-        SELECT c.release, c.window_start, q.query_id AS item_id, c.subject_id, c.relation,
+        SELECT c.release, c.window_start, c.paired_window_start AS arrival_window_start, q.query_id AS item_id,
+               c.subject_id, c.relation,
                c.paired_object_id AS new_object_id, c.object_id AS old_object_id
         FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
         JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
         WHERE c.role = 'leaving'
-    ), scores AS (
-        SELECT s.model, s.scorer, p.release, p.item_id, p.target_id, coalesce(p.stands_for_id, p.target_id) AS place,
-               p.role, p.target, replace(replace(p.variant, 'no_subject_', ''), 'no_subject', 'undated') AS wording,
-               p.variant NOT LIKE 'no_subject%' AS has_subject, s.log_prob_nats
-        FROM {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p JOIN prompt_scores AS s USING (prompt_id)
-        WHERE s.status = 'scored' AND p.variant <> 'dated'
+    ), places AS (
+        SELECT DISTINCT release, item_id, unnest([new_object_id, old_object_id]) AS place FROM pairs
+    ), asked AS (
+        SELECT p.release, p.item_id, place, p.role = 'control' AS is_control, p.target, p.prompt_id,
+               replace(replace(p.variant, 'no_subject_', ''), 'no_subject', 'undated') AS wording,
+               p.variant NOT LIKE 'no_subject%' AS has_subject
+        FROM {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
+        JOIN places ON places.release = p.release AND places.item_id = p.item_id
+            AND places.place = coalesce(p.stands_for_id, p.target_id)
+        WHERE p.variant <> 'dated'
     ), sides AS (
-        SELECT model, scorer, release, item_id, wording, place,
-               any_value(target) FILTER (WHERE role <> 'control') AS label,
-               any_value(log_prob_nats) FILTER (WHERE role <> 'control' AND has_subject) AS nats,
-               any_value(log_prob_nats) FILTER (WHERE role <> 'control' AND NOT has_subject) AS bare_nats,
-               any_value(log_prob_nats) FILTER (WHERE role = 'control' AND has_subject) AS control_nats
-        FROM scores GROUP BY ALL
+        SELECT s.model, s.scorer, release, item_id, wording, place,
+               any_value(target) FILTER (WHERE NOT is_control) AS label,
+               any_value(log_prob_nats) FILTER (WHERE NOT is_control AND has_subject) AS nats,
+               any_value(n_chars) FILTER (WHERE NOT is_control AND has_subject) AS chars,
+               any_value(log_prob_nats) FILTER (WHERE NOT is_control AND NOT has_subject) AS bare_nats,
+               any_value(log_prob_nats) FILTER (WHERE is_control AND has_subject) AS control_nats,
+               any_value(log_prob_nats) FILTER (WHERE is_control AND NOT has_subject) AS control_bare_nats
+        FROM asked JOIN prompt_scores AS s USING (prompt_id) WHERE s.status = 'scored' GROUP BY ALL
     )
-    SELECT model, scorer, release, window_start, subject_id, relation, wording, item_id, new_object_id, old_object_id,
-           new.label AS new_label, old.label AS old_label, new.nats AS new_nats, old.nats AS old_nats,
+    SELECT model, scorer, release, window_start, arrival_window_start, subject_id, relation, wording, item_id,
+           new_object_id, old_object_id, new.label AS new_label, old.label AS old_label,
+           new.nats AS new_nats, old.nats AS old_nats,
            new.bare_nats AS new_nats_without_subject, old.bare_nats AS old_nats_without_subject,
            new.control_nats AS control_new_nats, old.control_nats AS control_old_nats,
-           (new.nats - new.bare_nats) - (old.nats - old.bare_nats) AS preference_nats
+           (new.nats - new.bare_nats) - (old.nats - old.bare_nats) AS preference_nats,
+           (new.control_nats - new.control_bare_nats) - (old.control_nats - old.control_bare_nats)
+               AS control_preference_nats,
+           new.chars AS new_chars, old.chars AS old_chars
     FROM pairs
     JOIN sides AS new USING (release, item_id)
     JOIN sides AS old USING (release, item_id, model, scorer, wording)
@@ -213,29 +225,6 @@ CHANGE_SCORES = View(
     ),
 )
 
-PREFERS_NEW = View(
-    name="prefers_new",
-    meaning="The share of changes in which a model prefers the new object to the old one, by window (null: all "
-    "windows): by what the subject adds to its log-probability, and by the log-probability itself (raw); and the same "
-    "for controls, objects of another subject's change. Queries that a scorer cannot score undated are asked with the "
-    "object last. Pairs whose score without the subject, or whose controls, are missing count for the raw share alone.",
-    query="""
-    WITH once AS (
-        SELECT * FROM change_scores
-        QUALIFY row_number() OVER (
-            PARTITION BY release, model, scorer, item_id, new_object_id, old_object_id ORDER BY wording DESC
-        ) = 1
-    )
-    SELECT release, model, scorer, window_start, count(*) AS n_pairs,
-           count(DISTINCT (subject_id, relation)) AS n_clusters,
-           avg((preference_nats > 0)::INTEGER) AS prefers_new, avg((new_nats > old_nats)::INTEGER) AS prefers_new_raw,
-           avg((control_new_nats > control_old_nats)::INTEGER) AS control_raw,
-           count(preference_nats) AS n_preferences, count(control_new_nats - control_old_nats) AS n_controls
-    FROM once GROUP BY GROUPING SETS ((release, model, scorer, window_start), (release, model, scorer))
-    """,
-    needs=("change_scores",),
-)
-
 VIEWS = (
     SPLIT_SHARES,
     SPLIT_SIZES,
@@ -247,5 +236,4 @@ VIEWS = (
     EXAMPLES,
     FACTS_OVER_TIME,
     CHANGE_SCORES,
-    PREFERS_NEW,
 )

@@ -1,4 +1,4 @@
-"""Declares the views: the paper's Tables 1 and 2 for any release, the balance of items, and perplexities of models."""
+"""Declares the views: the paper's Tables 1 and 2 for any release, the balance of items, and scores."""
 
 from tempkb.benchmarks.ecbd.categories import category_names
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES
@@ -79,25 +79,4 @@ BALANCE = View(
 
 SCORES = scores_view("ecbd_scores", "ECBD", ECBD_PROMPTS.name)
 
-PERPLEXITIES = View(
-    name="ecbd_perplexities",
-    meaning="The perplexity of spans by model, variant and year of origin (0: all years): exp of the mean over "
-    "entities of the mean over an entity's items of the mean negative log-probability of a token.",
-    query="""
-    WITH of_entity AS (
-        SELECT release, model, scorer, variant, split, cluster_id, year(window_start)::INTEGER AS year,
-               count(*) AS n_items, avg(-log_prob_nats / n_tokens) AS nats
-        FROM ecbd_scores WHERE status = 'scored' AND window_start IS NOT NULL GROUP BY ALL
-    )
-    SELECT release, model, scorer, variant, split,
-           CASE WHEN grouping(year) = 1 THEN 0 ELSE year END AS origin_year,
-           count(*) AS n_entities, sum(n_items)::BIGINT AS n_items, exp(avg(nats)) AS ppl_entity_macro
-    FROM of_entity
-    GROUP BY GROUPING SETS (
-        (release, model, scorer, variant, split, year), (release, model, scorer, variant, split)
-    )
-    """,
-    needs=(SCORES.name,),
-)
-
-VIEWS = (ORIGIN_YEARS, CATEGORIES, DATA_STATISTICS, BALANCE, SCORES, PERPLEXITIES)
+VIEWS = (ORIGIN_YEARS, CATEGORIES, DATA_STATISTICS, BALANCE, SCORES)

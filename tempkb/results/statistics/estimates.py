@@ -7,16 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from tempkb.errors import ContractError
+from tempkb.results.conventions import EDGE as EDGE
+from tempkb.results.conventions import LEVEL as LEVEL
+from tempkb.results.conventions import MIN_CLUSTERS as MIN_CLUSTERS
+from tempkb.results.conventions import ROUNDING as ROUNDING
 from tempkb.results.statistics.clusters import Clusters, Floats, Sums, Values, floats, sums
 
-MIN_CLUSTERS = 10
-"""With fewer clusters there is no interval, only a sentence: the standard error itself is too uncertain."""
-LEVEL = 0.95
 POWER = 0.80
-EDGE = 10
-"""With fewer successes or failures than this, counted in effective items, a proportion gets Wilson's interval."""
-ROUNDING = 1e-12
-"""A standard error below this part of the values is what rounding leaves of zero."""
 
 
 @dataclass(frozen=True)

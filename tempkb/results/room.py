@@ -1,0 +1,17 @@
+"""Declares the room of results."""
+
+from tempkb.results import entities, gaps, leaks, levels, perplexities, preferences, stale_answers
+from tempkb.results.tables import TABLES
+from tempkb.room import Room
+
+VIEWS = (
+    *perplexities.VIEWS,
+    *preferences.VIEWS,
+    *leaks.VIEWS,
+    *levels.VIEWS,
+    *gaps.VIEWS,
+    *entities.VIEWS,
+    *stale_answers.VIEWS,
+)
+
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets",))
