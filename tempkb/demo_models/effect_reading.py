@@ -41,7 +41,6 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Family as TableFamily
 
 
-
 def write_demo_effect(store: Store) -> Version:
     """Compute the demo effect from all scores of tiny models that the home has, and write it.
 
