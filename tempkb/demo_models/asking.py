@@ -47,7 +47,10 @@ class DemoModel:
         if found is None:
             return None
         family = next(one for one in FAMILIES if one == found["family"])
-        cut = None if found["cut"] == _UNTRAINED else date.fromisoformat(found["cut"])
+        try:
+            cut = None if found["cut"] == _UNTRAINED else date.fromisoformat(found["cut"])
+        except ValueError:
+            return None  # such as the 30th of February
         return cls(family, cut, int(found["seed"] or 0))
 
 
