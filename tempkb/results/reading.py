@@ -276,6 +276,9 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         certainly = row["knows_certainly_until"]
         ends = own["window_end"].to_numpy()
+        prefers, control, new, old = (
+            own[name].to_numpy(zero_copy_only=False) for name in ("prefers", "control", "new_nats", "old_nats")
+        )
         yield Answers(
             release,
             model,
@@ -284,7 +287,10 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             row["knows_possibly_until"],
             own["began"].to_pylist(),
             own["cluster"].to_numpy(),
-            *(own[name].to_numpy(zero_copy_only=False) for name in ("prefers", "control", "new_nats", "old_nats")),
+            prefers,
+            control,
+            new,
+            old,
             np.zeros(len(ends), bool) if certainly is None else ends <= np.datetime64(certainly),
             own["is_after"].fill_null(False).to_numpy(zero_copy_only=False),
         )
