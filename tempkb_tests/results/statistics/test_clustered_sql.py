@@ -28,8 +28,8 @@ def test_coefficients_are_those_of_abramowitz_and_stegun():
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     ]
-    assert clustered_sql._POWERS == pytest.approx(polynomials, rel=1e-14)
-    assert clustered_sql._NORMAL == pytest.approx(z, rel=1e-15)
+    assert pytest.approx(polynomials, rel=1e-14) == clustered_sql._POWERS
+    assert pytest.approx(z, rel=1e-15) == clustered_sql._NORMAL
 
 
 @pytest.fixture(scope="module")
