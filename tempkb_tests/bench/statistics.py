@@ -28,7 +28,7 @@ def measure_all() -> None:
     for n in (10_000, 100_000, 1_000_000, 10_000_000):
         values, clusters = _items(random, n, n // 3)
         _timed(
-            f"`clustered_mean` of {n:,} items in {n // 3:,} clusters", lambda v=values, c=clusters: clustered_mean(v, c)
+            f"clustered_mean of {n:,} items in {n // 3:,} clusters", lambda v=values, c=clusters: clustered_mean(v, c)
         )
     values, clusters = _items(random, 8_500, 3_000)
     matrix = random.normal(size=(200, 5))
@@ -43,13 +43,13 @@ def measure_all() -> None:
     )
     for n in (1_000, 10_000, 100_000):
         scores = _scores(random, n)
-        _timed(f"`rank_intervals` of 10 models on {n:,} items with names", lambda s=scores: rank_intervals(s))
+        _timed(f"rank_intervals of 10 models on {n:,} items with names", lambda s=scores: rank_intervals(s))
     months = [date(2018 + month // 12, month % 12 + 1, 1) for month in range(60)]
     starts = [months[one] for one in random.integers(0, 60, 5_000)]
     preferences, controls = (random.random(5_000) < share for share in (0.6, 0.5))
     subjects = random.integers(0, 3_000, 5_000)
     _timed(
-        "`knowledge_date` of 5,000 changes over 60 months, 1,000 permutations",
+        "knowledge_date of 5,000 changes over 60 months, 1,000 permutations",
         lambda: knowledge_date(starts, preferences, controls, subjects, seed=1),
     )
     print()

@@ -117,7 +117,7 @@ def main() -> None:
         found = case.coverage(n_replicates)
         is_met &= case.demand is None or found >= case.demand
         demand = "" if case.demand is None else f"{case.demand:.0%}"
-        sys.stdout.write(f"| {case.process} | `{case.estimator}` | {case.n_clusters} | {found:.1%} | {demand} |\n")
+        sys.stdout.write(f"| {case.process} | {case.estimator} | {case.n_clusters} | {found:.1%} | {demand} |\n")
         sys.stdout.flush()
     sys.exit(0 if is_met else 1)
 
