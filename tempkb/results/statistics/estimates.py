@@ -68,7 +68,7 @@ def clustered_mean(values: Values, clusters: Clusters) -> Estimate:
 
     >>> mean = clustered_mean([1, 0, 1, 1], ["a", "a", "b", "c"])
     >>> mean.value, round(mean.standard_error, 4), mean.reason
-    (0.75, 0.1531, '3 clusters; at least 10 are needed for an interval')
+    (0.75, 0.1875, '3 clusters; at least 10 are needed for an interval')
 
     Raises:
         ContractError: a value is not finite, or there is not one cluster for each value.

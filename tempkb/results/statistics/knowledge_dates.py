@@ -62,7 +62,7 @@ def knowledge_date(
     their order. Dates with p > 5 % are kept, and so is the hypothesis of no fall at all, in which clusters change
     places across all windows. Where that one is kept, the date may be outside the windows: on the side of the end that
     is kept among the dates. Where both ends are kept, or nothing, or there are fewer than ten clusters, nothing can be
-    told. No dates are kept, for instance, where a fall is gradual and the data are many.
+    told. The set is of steps: for a gradual fall it is too narrow, and empty if the data are many.
 
     Args:
         window_starts: of each change.
