@@ -67,6 +67,16 @@ def pooled(source: str, same: Sequence[str], each: Mapping[str, str]) -> str:
     """
 
 
+def window_of(day: str, granularity: str) -> str:
+    """Return SQL of the first day of the window that contains a day.
+
+    Args:
+        day: SQL of the day.
+        granularity: SQL of the window's length, such as quarter.
+    """
+    return f"CAST(date_trunc({granularity}, {day}) AS DATE)"
+
+
 def end_of_window(start: str, granularity: str) -> str:
     """Return SQL of the first day after a window.
 
