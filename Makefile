@@ -53,10 +53,11 @@ bench: $(READY_DEV) ## measure speed and memory on a generated history; prints t
 real: $(READY_DEV) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
 	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
 
-soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage a lake; compare with undisturbed homes; takes hours
+soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage a lake; compare with undisturbed homes; the demo effect with five seeds; takes hours
 	$(BIN)/python -m tempkb_tests.soak
 	$(BIN)/python -m tempkb_tests.soak.first_builds
 	$(BIN)/python -m tempkb_tests.soak.flips
+	$(BIN)/python -m tempkb_tests.soak.effect
 
 clean: ## remove the environment and the demo home
 	rm -rf $(VENV) data/demo *.egg-info

@@ -21,21 +21,28 @@ from tempkb.failures import call_hook, innermost
 from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
+from tempkb.models.known import known_models
+from tempkb.models.tables import READY
 from tempkb.partitions import CHAINED, DUMPS
 from tempkb.planning.built import stale_windows
 from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.rooms import BENCHMARKS
+from tempkb.scores.selecting import prompts_mark
+from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.settings import Settings, load_home
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.windows import Granularity, Window, stretches
+from tempkb.wording import counted
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
 RETIRE_JOB = "retire_dumps"
 MODELS_JOB = "score_models"
+RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
@@ -76,10 +83,10 @@ _NEVER = timedelta(days=3650)
 def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
     """Make Dagster warn of a table that grows with every dump and has not grown for long.
 
-    Releases are frozen and models are bound to their files, so they never become too old. Tables that report on a run
-    are written only if there is something to report.
+    Releases are frozen and models are bound to their files, so they never become too old, and results only with new
+    scores. Tables that report on a run are written only if there is something to report.
     """
-    if table.family in (Family.RELEASE, Family.MODEL) or table.tells_of_a_run:
+    if table.family in (Family.RELEASE, Family.MODEL, Family.RESULT) or table.tells_of_a_run:
         return spec
     late = timedelta(days=_LATE[granularity])
     policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
@@ -87,7 +94,7 @@ def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg
 
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
-    """One job for each family of tables of dumps, windows and models; of releases one for each benchmark.
+    """One job for each family of tables but releases, of which each benchmark has a job.
 
     Args:
         tables: all that are declared.
@@ -104,6 +111,10 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         Family.MODEL: (
             MODELS_JOB,
             "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
+        ),
+        Family.RESULT: (
+            RESULTS_JOB,
+            "Compare the scores of all models: what each knows of the last window, and what the tiny models show.",
         ),
     }
     made = [
@@ -161,6 +172,23 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
         dg.run_failure_sensor(
             description="Tells the program in the setting failure_hook of every run that fails.", **followed
         )(failed_runs),
+        # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
+        dg.sensor(
+            job=jobs[MODELS_JOB],
+            minimum_interval_seconds=60,
+            default_status=dg.DefaultSensorStatus.STOPPED,
+            description="A release was built or has grown: scores its new prompts with all models. Off unless it is "
+            "switched on in the UI.",
+        )(auto_score),
+        dg.run_status_sensor(
+            dg.DagsterRunStatus.SUCCESS,
+            monitored_jobs=[jobs[MODELS_JOB]],
+            request_job=jobs[RESULTS_JOB],
+            minimum_interval_seconds=10,
+            default_status=dg.DefaultSensorStatus.STOPPED,
+            description="A model was scored by auto_score: computes the tables of results. Off unless it is switched "
+            "on in the UI.",
+        )(after_scoring),
     ]
 
 
@@ -321,6 +349,48 @@ def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
     if not retirable(store, now().date()):
         return dg.SkipReason("No dump is to be removed.")
     return dg.RunRequest(f"{RETIRE_JOB} {context.dagster_run.run_id}", job_name=RETIRE_JOB, tags={CHAINED: "yes"})
+
+
+def auto_score(
+    context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """Request that all models be scored, once for each state of the releases' prompts."""
+    models = [row["model"] for row in known_models(store.lake) if row["status"] == READY]
+    mark = prompts_mark(store, BENCHMARKS)
+    if not models or not mark:
+        return dg.SkipReason("The home has no model that is ready, or no release with prompts.")
+    said = f"{mark} {' '.join(models)}"
+    if context.cursor == said:
+        return dg.SkipReason("No release has grown, and no model was added.")
+    busy = [name for name in models if _is_going_on(context.instance, _of_model(name, mark))]
+    if busy:
+        return dg.SkipReason(f"Under way: {', '.join(busy)}.")
+    context.update_cursor(said)
+    return [_of_model(name, mark) for name in models]
+
+
+def _of_model(name: str, mark: str) -> dg.RunRequest:
+    keys = [dg.AssetKey(PROMPT_SCORES.name)]
+    return dg.RunRequest(
+        f"{MODELS_JOB} {name} {mark}",
+        job_name=MODELS_JOB,
+        partition_key=name,
+        tags={CHAINED: "yes"},
+        asset_selection=keys,
+    )
+
+
+def after_scoring(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.SkipReason:
+    """Request results once the last model that was asked for is scored."""
+    run = context.dagster_run
+    if CHAINED not in run.tags:
+        return dg.SkipReason("A person has started that run.")
+    waiting = context.instance.get_runs_count(
+        dg.RunsFilter(job_name=MODELS_JOB, statuses=_GOING_ON, tags={CHAINED: "yes"})
+    )
+    if waiting:
+        return dg.SkipReason(f"Still to be scored: {counted(waiting, 'model')}.")
+    return dg.RunRequest(f"{RESULTS_JOB} {run.run_id}", job_name=RESULTS_JOB, tags={CHAINED: "yes"})
 
 
 def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:

@@ -21,7 +21,7 @@ _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_
 
 def check_of(
     promise: Promise,
-    partitions: dg.PartitionsDefinition[str],
+    partitions: dg.PartitionsDefinition[str] | None,
     asset: dg.AssetKey | None = None,
     judged: Callable[[Store, Subject], Verdict] | None = None,
 ) -> dg.AssetChecksDefinition:
@@ -29,7 +29,7 @@ def check_of(
 
     Args:
         promise: what is asked.
-        partitions: those of the asset.
+        partitions: those of the asset; None if it has none.
         asset: at which the check is shown; by default that of the promise's table.
         judged: takes the place of the promise's own judgement, where that needs to know more.
     """
@@ -50,7 +50,7 @@ def check_of(
             facts = _facts_of_run(context, key) if promise.finds is not None else {}
             verdict = judge(store, Subject(keys, facts))
             severity = dg.AssetCheckSeverity.WARN if verdict.is_warning else dg.AssetCheckSeverity.ERROR
-            if is_run_in_ranges or context.has_partition_key:
+            if partitions is None or is_run_in_ranges or context.has_partition_key:
                 yield dg.AssetCheckResult(passed=verdict.passed, severity=severity, metadata=verdict.facts)
                 return
             # In a run over several partitions, or over none, Dagster 1.13 takes no `AssetCheckResult`.
@@ -68,12 +68,14 @@ def check_of(
     return check
 
 
-def keys_of_run(context: dg.AssetCheckExecutionContext, partitions: dg.PartitionsDefinition[str]) -> list[str] | None:
+def keys_of_run(
+    context: dg.AssetCheckExecutionContext, partitions: dg.PartitionsDefinition[str] | None
+) -> list[str] | None:
     """Return the partitions that the run of a check is about; None if it names none, and so is about all."""
     tags = context.run.tags
     if _PARTITION in tags:
         return [tags[_PARTITION]]
-    if _FIRST not in tags:
+    if partitions is None or _FIRST not in tags:
         return None
     ends = [tags[_FIRST], tags[_LAST]]
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):

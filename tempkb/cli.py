@@ -10,6 +10,7 @@ import click
 
 import tempkb
 from tempkb.model_commands import model
+from tempkb.result_commands import knows, results
 from tempkb.score_commands import score
 from tempkb.screens.failure import end, leave, prepare_streams
 
@@ -395,6 +396,8 @@ def release() -> None:
 
 main.add_command(model)
 main.add_command(score)
+main.add_command(knows)
+main.add_command(results)
 
 
 def run() -> NoReturn:

@@ -54,7 +54,7 @@ def assets_of(room: Room, home: Home) -> Sequence[dg.AssetsDefinition]:
 def checks_of(room: Room, home: Home) -> list[dg.AssetChecksDefinition]:
     """Return the asset checks of a room for a home: of its promises, over the partitions of their tables."""
     partitions = partitions_of(home.settings)
-    return [check_of(promise, partitions[promise.about.family]) for promise in room.promised()]
+    return [check_of(promise, partitions.get(promise.about.family)) for promise in room.promised()]
 
 
 def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefinition]:
@@ -76,7 +76,7 @@ def _completed(
         kinds={"parquet", "duckdb"},
         owners=["team:tempkb"],
         code_version=f"{table.code_version}{under}",
-        partitions_def=partitions[table.family],
+        partitions_def=partitions.get(table.family),
     )
     return with_columns(automation.kept_fresh(spec, table, home.settings.granularity), table)
 

@@ -45,12 +45,12 @@ class Summary:
 def run_job(
     instance: Any, job_name: str, keys: Sequence[str], config: dict[str, Any], selection: list[str], summary: Summary
 ) -> None:
-    """Run a job over a partition, or a range of windows, in this process, and add its outcome to a summary.
+    """Run a job over a partition, a range of windows or all there is, and add its outcome to a summary.
 
     Args:
         instance: of Dagster.
         job_name: which job.
-        keys: one partition, or the windows of a range.
+        keys: one partition, or the windows of a range; none if the job's assets have no partitions.
         config: of the run.
         selection: assets; empty for all of the job's.
         summary: is filled.
@@ -64,7 +64,9 @@ def run_job(
     from tempkb.definitions import defs
 
     home, tags = load_home(), {}
-    if job_name != WINDOWS_JOB:
+    if not keys:
+        pass
+    elif job_name != WINDOWS_JOB:
         instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     else:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
@@ -75,7 +77,7 @@ def run_job(
             run_config={**config, **quiet},
             asset_selection=[dg.AssetKey(name) for name in selection] or None,
             raise_on_error=False,
-            partition_key=None if job_name == WINDOWS_JOB else keys[0],
+            partition_key=keys[0] if keys and job_name != WINDOWS_JOB else None,
             tags={**tags, COMMAND_TAG: mark},
         )
     summary.run_ids.append(result.run_id)

@@ -112,19 +112,21 @@ def rm(name: str, yes: bool) -> None:
 @click.option(
     "--seeds", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Models of each family and cut."
 )
-def demo(families: tuple[str, ...], cuts: str, seeds: int) -> None:
+@click.option("--untrained", is_flag=True, help="Also models with random weights, which have read nothing.")
+def demo(families: tuple[str, ...], cuts: str, seeds: int, untrained: bool) -> None:
     """Train tiny models on what the articles said at some cuts, and add them.
 
     There is one model for each family, cut and seed, such as demo-causal-2022-01-01,
     and demo-causal-2022-01-01-s1 for the second seed. Checkpoints are kept in the
     folder models of the home; those that are there are not trained again. Test
     sentences of ECBD and the articles about a fifth of the subjects of facts are
-    withheld from all models.
+    withheld from all models. Untrained models, such as demo-causal-untrained, are
+    for comparison: what they prefer has nothing to do with time.
 
     \b
     Examples:
       tempkb model demo
-      tempkb model demo --family causal --seeds 5
+      tempkb model demo --family causal --seeds 5 --untrained
       tempkb model demo --cuts 2021-07-01,2024-01-01
     """
     from tempkb.demo.model import FIRST_CUT, SECOND_CUT
@@ -133,7 +135,7 @@ def demo(families: tuple[str, ...], cuts: str, seeds: int) -> None:
     from tempkb.screens.failure import fail_all, tell, warn
     from tempkb.screens.models import print_models
 
-    asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds)
+    asked = asked_for(families, cuts or f"{FIRST_CUT:%Y-%m-%d},{SECOND_CUT:%Y-%m-%d}", seeds, with_untrained=untrained)
     summary = add_demo_models(asked, tell)
     for note in summary.notes:
         warn(note)

@@ -20,7 +20,7 @@ _CRON = {
 def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[str]]:
     """Return the partitions of each family of tables; which windows there are depends on the home's settings.
 
-    Releases are partitions of their benchmark (`tempkb.benchmarks.assets`).
+    Releases are partitions of their benchmark (`tempkb.benchmarks.assets`). Results have no partitions.
     """
     windows = dg.TimeWindowPartitionsDefinition(
         start=instant(epoch_seconds(settings.first_window)),

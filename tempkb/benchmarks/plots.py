@@ -1,9 +1,9 @@
 """Draws counts and means over windows for the metadata of a run, as lines or as stacked bars."""
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from tempkb.pictures import as_markdown, figure, label_dates
 
 _COLOURS = {
     "unchanged": "#b8c4ce",
@@ -48,21 +48,11 @@ def _draw_bars(axes: Any, series: Mapping[str, Sequence[int]]) -> None:
 
 
 def _picture(title: str, dates: Sequence[str], draw: Any, bottom: float | None = 0) -> str:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
-    draw(axes)
-    axes.set_title(title, fontsize=10)
-    axes.set_ylim(bottom=bottom)
-    # The axis has room for about twenty dates.
-    step = max(1, len(dates) // 20)
-    axes.set_xticks(range(0, len(dates), step), dates[::step], rotation=45, fontsize=7)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=7, ncols=2)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=70)
-    plt.close(figure)
-    return f"![{title}](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"
+    with figure() as (canvas, axes):
+        draw(axes)
+        axes.set_title(title, fontsize=10)
+        axes.set_ylim(bottom=bottom)
+        label_dates(axes, dates)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize=7, ncols=2)
+        return as_markdown(canvas, title)

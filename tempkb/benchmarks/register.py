@@ -284,6 +284,8 @@ def to_build_again(table: Table, partition: str) -> str:
     if table.family is Family.MODEL:
         name = partition.partition("--")[0]
         return f"tempkb model add {name} CHECKPOINT" if table.partitioned_by == "model" else f"tempkb score {name}"
+    if table.family is Family.RESULT:
+        return "tempkb results"
     if not is_of_releases(table):
         return "tempkb build"
     name = partition if table.partitioned_by == "release" else _WINDOW_AT_END.sub("", partition)

@@ -12,5 +12,7 @@ STEPS = (
     ("model", "demo"),
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "--all", "--benchmark", "dynamic-templama"),
+    ("results",),
+    ("knows", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""

@@ -1,5 +1,6 @@
 """Which tiny models a person asks for. No torch here."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -8,6 +9,11 @@ from tempkb.errors import SettingsError
 from tempkb.models.families import FAMILIES, Family
 from tempkb.windows import parse_day
 
+_UNTRAINED = "untrained"
+_NAME = re.compile(
+    rf"demo-(?P<family>{'|'.join(FAMILIES)})-(?P<cut>\d{{4}}-\d\d-\d\d|{_UNTRAINED})(?:-s(?P<seed>[1-9]\d*))?"
+)
+
 
 @dataclass(frozen=True)
 class DemoModel:
@@ -15,33 +21,54 @@ class DemoModel:
 
     Attributes:
         family: what kind of model it is.
-        cut: it has read what the articles said then.
+        cut: it has read what the articles said then; None for an untrained model, which has read nothing.
         seed: of all that is random in its training.
     """
 
     family: Family
-    cut: date
+    cut: date | None
     seed: int = 0
 
     @property
     def name(self) -> str:
         """Its name in the table of models, such as `demo-causal-2022-01-01`, and `...-s1` for another seed."""
-        return f"demo-{self.family}-{self.cut}" + (f"-s{self.seed}" if self.seed else "")
+        return f"demo-{self.family}-{self.cut or _UNTRAINED}" + (f"-s{self.seed}" if self.seed else "")
+
+    @classmethod
+    def named(cls, name: str) -> "DemoModel | None":
+        """Return the model that has a name; None if no tiny model is named like that.
+
+        >>> DemoModel.named("demo-causal-untrained-s2")
+        DemoModel(family='causal', cut=None, seed=2)
+        >>> DemoModel.named("t5-large") is None
+        True
+        """
+        found = _NAME.fullmatch(name)
+        if found is None:
+            return None
+        family = next(one for one in FAMILIES if one == found["family"])
+        try:
+            cut = None if found["cut"] == _UNTRAINED else date.fromisoformat(found["cut"])
+        except ValueError:
+            return None  # such as the 30th of February
+        return cls(family, cut, int(found["seed"] or 0))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Tiny models that are asked for: one of each family, cut and seed.
+    """Tiny models that are asked for: one of each family, cut and seed, and untrained ones if they are wanted.
 
     Attributes:
         families: kinds of models.
         cuts: what their texts are of, oldest first.
         n_seeds: number of seeds, which are counted from 0.
+        with_untrained: whether there is also a model of each family and seed that has read nothing.
     """
 
     families: tuple[Family, ...]
     cuts: tuple[date, ...]
     n_seeds: int = 1
+    with_untrained: bool = False
 
     def models(self) -> list[DemoModel]:
         """Return all of them, those of a family and seed together."""
@@ -49,7 +76,7 @@ class Asked:
             DemoModel(family, cut, seed)
             for family in self.families
             for seed in range(self.n_seeds)
-            for cut in self.cuts
+            for cut in (*self.cuts, *((None,) if self.with_untrained else ()))
         ]
 
     def names(self) -> list[str]:
@@ -57,13 +84,14 @@ class Asked:
         return [one.name for one in self.models()]
 
 
-def asked_for(families: Sequence[str], cuts: str, n_seeds: int) -> Asked:
+def asked_for(families: Sequence[str], cuts: str, n_seeds: int, *, with_untrained: bool = False) -> Asked:
     """Return what the words of a command ask for.
 
     Args:
         families: names; none for all.
         cuts: days, separated by commas.
         n_seeds: number of seeds.
+        with_untrained: whether models that have read nothing are wanted as well.
 
     Raises:
         SettingsError: a word is not allowed.
@@ -75,4 +103,4 @@ def asked_for(families: Sequence[str], cuts: str, n_seeds: int) -> Asked:
     if len(set(days)) < len(days):
         raise SettingsError(f"--cuts {cuts}: found a day twice; expected each cut once")
     chosen = tuple(family for family in FAMILIES if not families or family in families)
-    return Asked(chosen, tuple(sorted(days)), n_seeds)
+    return Asked(chosen, tuple(sorted(days)), n_seeds, with_untrained)

@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -55,17 +56,22 @@ def make(
         ModelError: a model could not be trained.
     """
     corpora, wanted = read_corpora(store, asked.cuts), asked.models()
-    places = {one: store.home.checkpoints / _key(one, recipes[one.family], corpora) for one in wanted}
+    recipe_of = {one: recipes[one.family] if one.cut else replace(recipes[one.family], steps=0) for one in wanted}
+    places = {one: store.home.checkpoints / _key(one, recipe_of[one], corpora) for one in wanted}
     _refuse_bound(store, places)
     store.home.checkpoints.mkdir(parents=True, exist_ok=True)
     with locked(store.home.checkpoints / _LOCK):
         missing = [one for one in wanted if not _is_whole(places[one])]
         if missing:
             with _drafts(store.home.checkpoints) as folder:
-                lessons = _lessons(missing, places, corpora, recipes)
+                lessons = _lessons(missing, places, corpora, recipe_of)
                 _train_all(lessons, folder, store.home.settings.workers, log)
     return {
-        one.name: {"checkpoint": str(places[one]), "family": one.family, "knows_until": one.cut.isoformat()}
+        one.name: {
+            "checkpoint": str(places[one]),
+            "family": one.family,
+            **({"knows_until": one.cut.isoformat()} if one.cut else {}),
+        }
         for one in wanted
     }
 
@@ -76,7 +82,7 @@ def _key(model: DemoModel, recipe: Recipe, corpora: Mapping[date, Corpus]) -> st
         "family": model.family,
         "recipe": recipe.numbers(),
         "seed": model.seed,
-        "corpus": corpora[model.cut].digest,
+        "corpus": corpora[model.cut].digest if model.cut else None,
         "texts of the tokenizer": [corpora[cut].digest for cut in sorted(corpora)],
     }
     return hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
@@ -103,15 +109,15 @@ def _lessons(
     missing: Sequence[DemoModel],
     places: Mapping[DemoModel, Path],
     corpora: Mapping[date, Corpus],
-    recipes: Mapping[Family, Recipe],
+    recipe_of: Mapping[DemoModel, Recipe],
 ) -> list[Lesson]:
     # The library of tokenizers is imported only where something is to be trained.
     from tempkb.demo_models.tokenizing import rows_of, train_tokenizer
 
     tokenizer = train_tokenizer([corpora[cut] for cut in sorted(corpora)])
-    rows = {cut: rows_of(tokenizer, corpora[cut]) for cut in {one.cut for one in missing}}
+    rows = {cut: rows_of(tokenizer, corpora[cut]) if cut else () for cut in {one.cut for one in missing}}
     return [
-        Lesson(one.name, one.family, recipes[one.family], one.seed, rows[one.cut], tokenizer.to_str(), places[one])
+        Lesson(one.name, one.family, recipe_of[one], one.seed, rows[one.cut], tokenizer.to_str(), places[one])
         for one in missing
     ]
 

@@ -1,1 +1,1 @@
-"""Results: from stored scores to figures with intervals; no model is run here."""
+"""What scores mean: statistics, views, and the one answer to what a model knows. Nothing here runs a model."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from tempkb.results.conventions import EDGE, MIN_CLUSTERS, ROUNDING
 
-# The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5), at the normal quantile: a test computes
-# the coefficients anew from the polynomials.
-_NORMAL = 1.959963984540054
-_POWERS = (2.372271230298562, 2.8224986157396112, 2.555849679507722, 1.5895340533938225)
+# The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5): the normal quantile and the coefficients,
+# which a test computes anew from the polynomials.
+_T_975 = (1.959963984540054, 2.372271230298562, 2.8224986157396112, 2.555849679507722, 1.5895340533938225)
+_T_80 = (0.8416212335729144, 0.3594409221562545, 0.14765062376290836, 0.01674585475189037, -0.011559163026144157)
 
 
 def t_975(n_clusters: str) -> str:
@@ -26,11 +26,25 @@ def t_975(n_clusters: str) -> str:
     Args:
         n_clusters: SQL of the number of clusters; fewer than ten count as ten.
     """
+    return _expansion(_T_975, n_clusters)
+
+
+def detectable(n_clusters: str, standard_error: str) -> str:
+    """Return SQL for the smallest true difference that is found with a power of 80 %, as `statistics.Estimate.mde`.
+
+    Args:
+        n_clusters: SQL of the number of clusters; fewer than ten count as ten.
+        standard_error: SQL of the difference's standard error.
+    """
+    return f"({_expansion(_T_975, n_clusters)} + {_expansion(_T_80, n_clusters)}) * {standard_error}"
+
+
+def _expansion(coefficients: Sequence[float], n_clusters: str) -> str:
     freedom = f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)"
     nested = "0"
-    for power in reversed(_POWERS):
-        nested = f"({power} + {nested}) / {freedom}"
-    return f"({_NORMAL} + {nested})"
+    for coefficient in reversed(coefficients[1:]):
+        nested = f"({coefficient} + {nested}) / {freedom}"
+    return f"({coefficients[0]} + {nested})"
 
 
 def clustered_mean(source: str, groups: Sequence[str], *, items: str = "n") -> str:

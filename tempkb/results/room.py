@@ -1,17 +1,17 @@
 """Declares the room of results."""
 
-from tempkb.results import entities, gaps, leaks, perplexities, preferences, stale_answers
+from tempkb.results import entities, gaps, leaks, levels, perplexities, preferences, stale_answers
+from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
-ROOM = Room(
-    "results",
-    (),
-    (
-        *preferences.VIEWS,
-        *perplexities.VIEWS,
-        *stale_answers.VIEWS,
-        *gaps.VIEWS,
-        *entities.VIEWS,
-        *leaks.VIEWS,
-    ),
+VIEWS = (
+    *perplexities.VIEWS,
+    *preferences.VIEWS,
+    *leaks.VIEWS,
+    *levels.VIEWS,
+    *gaps.VIEWS,
+    *entities.VIEWS,
+    *stale_answers.VIEWS,
 )
+
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo_models.assets"))

@@ -1,10 +1,10 @@
 """A picture of the windows, for Dagster's metadata."""
 
-import base64
-import io
 from collections.abc import Sequence
 
 import numpy as np
+
+from tempkb.pictures import as_markdown
 
 
 def plot_windows(labels: Sequence[str], pages: Sequence[int], edits: Sequence[int]) -> str:
@@ -30,6 +30,4 @@ def plot_windows(labels: Sequence[str], pages: Sequence[int], edits: Sequence[in
     for axis in (upper, lower):
         axis.set_ylim(bottom=0)
         axis.spines[["top", "right"]].set_visible(False)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=100, metadata={"Software": None})
-    return f"![pages and edits per window](data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()})"
+    return as_markdown(figure, "pages and edits per window", dots_per_inch=100)

@@ -96,6 +96,25 @@ class Wanted:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:24]
 
 
+def prompts_mark(store: Store, benchmarks: Sequence[Benchmark]) -> str:
+    """Return a hash of the prompts of all releases that are built; it changes when one grows. Empty if there are none.
+
+    Args:
+        store: of the home.
+        benchmarks: all that there are.
+    """
+    versions = [
+        (name, key, version.version)
+        for one in benchmarks
+        if one.prompting is not None
+        for name in releases_of(store.home, one.name)
+        if is_built(store.home, name)
+        for key in partitions_of_release(store.lake, one.prompting.table, name)
+        if (version := store.lake.current(one.prompting.table.name, key)) is not None
+    ]
+    return hashlib.sha256(json.dumps(versions).encode()).hexdigest()[:24] if versions else ""
+
+
 def wanted(
     store: Store, benchmarks: Sequence[Benchmark], family: Family, request: ScoreRequest, log: Log
 ) -> list[Wanted]:

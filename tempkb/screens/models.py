@@ -5,7 +5,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
-from tempkb.models.known import known_model, known_models
+from tempkb.models.known import known_model, known_models, until_in_words
 from tempkb.models.tables import MODELS
 from tempkb.screens.console import console, grid, print_next, say
 
@@ -45,14 +45,12 @@ def print_model(name: str) -> None:
 
 
 def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
-    certainly, possibly = row["knows_certainly_until"], row["knows_possibly_until"]
-    until = certainly if certainly == possibly else f"{certainly}..{possibly}"
     return (
         row["model"],
         row["family"],
         row["n_parameters"],
         row["context_tokens"],
-        until,
+        until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
         row["status"],
         row["checkpoint"],
     )

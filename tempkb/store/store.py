@@ -220,10 +220,14 @@ class Store:
             query: SQL.
             names: the tables and views that it uses.
         """
+        rows: list[dict[str, Any]] = self.query(query, *names).to_pylist()
+        return rows
+
+    def query(self, query: str, *names: str) -> "pa.Table":
+        """Return the same as `ask`, as one Arrow table."""
         with asking() as memory:
             self._view_needs(memory, names)
-            rows: list[dict[str, Any]] = memory.sql(query).to_arrow_table().to_pylist()
-        return rows
+            return memory.sql(query).to_arrow_table()
 
     def _answer(self, view: View, equal: Mapping[str, object]) -> "pa.Table":
         """Return the rows of a view, queried from the lake's files."""

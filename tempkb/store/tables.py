@@ -34,6 +34,8 @@ class Family(Enum):
     """A release of a benchmark."""
     MODEL = "model"
     """A language model."""
+    RESULT = "result"
+    """What scores mean, of all models at once; its one partition is `all`."""
     SIDE = "side"
     """Written beside each version of any table; never built by itself."""
 

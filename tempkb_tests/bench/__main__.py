@@ -6,7 +6,7 @@ with their spread, and ratios are taken pair by pair, so that a machine which
 changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
 Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
-`... commands` only the commands that read, `... scoring` only the scorers of models, `... knowledge` only what tiny models know.
+`... commands` only the commands that read, `... scoring` only the scorers of models.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
@@ -21,7 +21,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, commands, facts, knowledge, merging, scoring
+from tempkb_tests.bench import chain, cloze, commands, facts, merging, scoring
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -36,9 +36,6 @@ def main() -> None:
             return
         if "scoring" in sys.argv:
             scoring.measure_all()
-            return
-        if "knowledge" in sys.argv:
-            knowledge.measure_all(folder)
             return
         if "commands" in sys.argv:
             commands.measure_all(folder)
@@ -74,7 +71,6 @@ def main() -> None:
         cloze.measure_all(folder)
         commands.measure_all(folder)
         scoring.measure_all()
-        knowledge.measure_all(folder)
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:

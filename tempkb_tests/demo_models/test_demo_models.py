@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -30,7 +31,6 @@ from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import FAMILIES
 from tempkb.models.scoring import TEMPLATES, Scorer
 from tempkb.prompts import Prompt
-from tempkb_tests.bench.knowledge import effect, pairs, scored
 from tempkb_tests.conftest import run_tempkb
 
 CUTS = FIRST, SECOND = date(2022, 1, 1), date(2023, 7, 1)
@@ -224,6 +224,31 @@ def test_the_same_bytes_again_and_in_other_processes_and_nothing_is_trained_twic
     )
 
 
+def test_untrained_models_differ_by_seed_alone_and_have_read_nothing(store):
+    words = making.make(store, Asked(FAMILIES, CUTS, 2, with_untrained=True), print, SHORT)
+    untrained = {name: Path(one["checkpoint"]) for name, one in words.items() if "untrained" in name}
+    assert list(untrained) == [f"demo-{family}-untrained{seed}" for family in FAMILIES for seed in ("", "-s1")]
+    assert all(words[name].keys() == {"checkpoint", "family"} for name in untrained)
+    assert len(set(weights(untrained).values())) == 6
+    # Those that read something are the same models with and without them.
+    assert {name: Path(one["checkpoint"]) for name, one in words.items() if name not in untrained} == made(
+        store, n_seeds=2
+    )
+    checkpoint = read_checkpoint(str(untrained["demo-causal-untrained"]))
+    (score,) = Scorer(load(checkpoint), "span_end").score([Prompt("Ada plays for ", "Saltvik FC", ".")])
+    # Nothing is more likely than anything else, but for what random weights make of it.
+    assert score.log_prob_nats / score.n_tokens == pytest.approx(-np.log(2000), abs=3)
+
+
+def test_a_name_says_which_model_it_is_of():
+    for family in FAMILIES:
+        for cut in (*CUTS, None):
+            for seed in (0, 1, 12):
+                assert DemoModel.named(DemoModel(family, cut, seed).name) == DemoModel(family, cut, seed)
+    for other in ("demo-causal", "demo-huge-2022-01-01", "demo-causal-2022-01-01-s0", "demo-causal-2022-02-30"):
+        assert DemoModel.named(other) is None
+
+
 def test_other_seeds_and_other_texts_have_other_folders(store):
     one, two = made(store), made(store, n_seeds=2)
     assert {name: two[name] for name in one} == one
@@ -304,7 +329,7 @@ def test_a_home_without_windows_says_what_to_build(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_command_trains_adds_and_what_it_adds_knows_what_has_changed(home, store):
+def test_the_command_trains_and_adds_each_model_once(home, store):
     said = run_tempkb(home, "model", "demo", "--family", "masked")
     names = [f"demo-masked-{cut}" for cut in CUTS]
     rows = {row["model"]: row for row in store.read("models").to_pylist()}
@@ -327,16 +352,6 @@ def test_the_command_trains_adds_and_what_it_adds_knows_what_has_changed(home, s
     assert f"model {names[0]}: expected the checkpoint {rows[names[0]]['checkpoint']}" in refused.stderr
     assert f"tempkb model rm {names[0]}" in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
-
-    found = pairs(home, 7)
-    scores = {
-        (7, cut, 0): scored(load(read_checkpoint(rows[name]["checkpoint"])), found)
-        for cut, name in zip(CUTS, names, strict=True)
-    }
-    known, permuted = (effect({7: found}, scores, group, [0]) for group in ("changed", "permuted"))
-    assert known.n_clusters > 100
-    assert known.mean - known.half > 1
-    assert abs(permuted.mean) < known.mean / 3
 
     run_tempkb(home, "model", "rm", names[0], "--yes")
     run_tempkb(home, "gc")

@@ -1,34 +1,26 @@
 """Draws figures 3, 4c, 6 and 7 of the paper for the metadata of a run."""
 
-import base64
-import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tempkb.pictures import as_markdown, figure
+
 
 def plot_figures(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return a Markdown image of the rows of `tempel_statistics` of one release."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(2, 2, figsize=(11, 7), layout="constrained")
-    _drift(axes[0][0], rows)
-    _lines(axes[0][1], rows, "figure_4c", "Candidates (fig. 4c)")
-    _filters(axes[1][0], rows)
-    _distribution(axes[1][1], rows)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=70)
-    plt.close(figure)
-    return f"![figures](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"
+    with figure(2, 2, width=11, height=7) as (canvas, axes):
+        _drift(axes[0][0], rows)
+        _lines(axes[0][1], rows, "figure_4c", "Candidates (fig. 4c)")
+        _filters(axes[1][0], rows)
+        _distribution(axes[1][1], rows)
+        return as_markdown(canvas, "figures")
 
 
 def _drift(axes: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     names = {"figure_3a": "pages, overlap", "figure_3b": "pages, edit distance", "figure_3c": "contexts, overlap"}
-    for figure, label in names.items():
-        points = sorted((row["cut"], row["value"]) for row in rows if row["figure"] == figure)
+    for name, label in names.items():
+        points = sorted((row["cut"], row["value"]) for row in rows if row["figure"] == name)
         if points:
             axes.plot(*zip(*points, strict=True), marker="o", label=label)
             axes.legend(fontsize=8)

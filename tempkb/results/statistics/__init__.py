@@ -22,7 +22,7 @@ from tempkb.results.statistics.estimates import (
     proportion,
 )
 from tempkb.results.statistics.knowledge_dates import KnowledgeDate, knowledge_date
-from tempkb.results.statistics.ranks import Scored, holm, rank_intervals
+from tempkb.results.statistics.ranks import Scored, holm, rank_intervals, ranks
 from tempkb.results.statistics.resampling import Resampled, cluster_bootstrap, crossed_bootstrap
 
 __all__ = [
@@ -48,5 +48,6 @@ __all__ = [
     "paired_macro_difference",
     "proportion",
     "rank_intervals",
+    "ranks",
     "two_way",
 ]

@@ -63,16 +63,32 @@ def rank_intervals(
     """
     names = list(scores)
     matrix, clusters = _matrix(scores)
-    pairs = list(combinations(range(len(names)), 2))
-    found = [_compared(matrix[one], matrix[other], clusters, difference) for one, other in pairs]
-    adjusted = holm([1.0 if value.p_value is None else value.p_value for value in found])
-    better, worse = np.zeros(len(names), int), np.zeros(len(names), int)
-    for (one, other), value, p_value in zip(pairs, [one.value for one in found], adjusted, strict=True):
+    found = {
+        (names[one], names[other]): _compared(matrix[one], matrix[other], clusters, difference)
+        for one, other in combinations(range(len(names)), 2)
+    }
+    return ranks(names, found, higher_is_better=higher_is_better)
+
+
+def ranks(
+    names: Sequence[str], differences: Mapping[tuple[str, str], Estimate], *, higher_is_better: bool = True
+) -> dict[str, tuple[int, int]]:
+    """Return ranks as `rank_intervals` does, from the differences of pairs.
+
+    Args:
+        names: of the models.
+        differences: the second model's value minus the first one's, by (first, second); a pair without one does not
+            differ.
+        higher_is_better: False for perplexities and other losses.
+    """
+    adjusted = holm([1.0 if one.p_value is None else one.p_value for one in differences.values()])
+    better, worse = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
+    for ((one, other), estimate), p_value in zip(differences.items(), adjusted, strict=True):
         if p_value <= 1 - LEVEL:
-            winner, loser = (other, one) if (value > 0) == higher_is_better else (one, other)
+            winner, loser = (other, one) if (estimate.value > 0) == higher_is_better else (one, other)
             better[loser] += 1
             worse[winner] += 1
-    return {name: (1 + int(better[i]), len(names) - int(worse[i])) for i, name in enumerate(names)}
+    return {name: (1 + better[name], len(names) - worse[name]) for name in names}
 
 
 def _compared(first: Floats, second: Floats, clusters: Codes, difference: Difference) -> Estimate:

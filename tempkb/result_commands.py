@@ -1,0 +1,119 @@
+"""The commands `tempkb knows` and `tempkb results`. All else is imported when they run."""
+
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--window",
+    default="last",
+    show_default=True,
+    metavar="last|A..B",
+    help="What happened from A to the day before B; last: in the last window of each release.",
+)
+@click.option(
+    "--earlier",
+    default="3",
+    show_default=True,
+    metavar="YEARS|A..B",
+    help="With what the window is compared: the same days so many years before, or another period.",
+)
+@click.option("--models", multiple=True, metavar="NAME", help="Only this model; may be repeated. By default all.")
+@click.option(
+    "--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated. By default all."
+)
+@click.option(
+    "--scorer",
+    default="",
+    metavar="TEMPLATE",
+    help="Without its family, such as sentence; by default the one that each benchmark names.",
+)
+@click.option(
+    "--buffer",
+    "buffer_days",
+    type=click.IntRange(0),
+    default=90,
+    show_default=True,
+    metavar="DAYS",
+    help="Leave out what became known so soon after the end of a model's knowledge.",
+)
+@click.option("--all-items", "takes_all", is_flag=True, help="Leave nothing out.")
+@click.option(
+    "--fact",
+    nargs=2,
+    default=None,
+    metavar="SUBJECT RELATION",
+    help="Instead: the log-probabilities of the objects of one fact, such as Ostvik P6.",
+)
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all columns to a CSV file.")
+@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=_FILE, metavar="FILE", help="Draw them to a PNG file.")
+def knows(
+    window: str,
+    earlier: str,
+    models: tuple[str, ...],
+    releases: tuple[str, ...],
+    scorer: str,
+    buffer_days: int,
+    takes_all: bool,
+    fact: tuple[str, str] | None,
+    csv_file: Path | None,
+    latex_file: Path | None,
+    picture: Path | None,
+) -> None:
+    """Say which models know what happened in a window.
+
+    Two questions, from scores that are stored: in how many of the window's changes does a
+    model prefer the new object, and how well does it predict spans about entities that were
+    born in the window? Each is compared with the model's own level three years earlier.
+    Where the data cannot tell, it says so. docs/results.md explains every figure.
+
+    \b
+    Examples:
+      tempkb knows
+      tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
+      tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
+      tempkb knows --csv knows.csv --latex knows.tex --picture knows.png
+      tempkb knows --fact Ostvik P6 --picture ostvik.png
+    """
+    from tempkb.results.requests import request_of
+
+    if fact is not None:
+        if csv_file or latex_file:
+            raise click.UsageError("--fact has a table on the screen and a --picture; leave out --csv and --latex")
+        from tempkb.screens.facts import print_fact
+
+        print_fact(*fact, releases, picture)
+        return
+    from tempkb.screens.results import print_knowledge
+
+    request = request_of(window, earlier, models, releases, scorer, buffer_days, takes_all=takes_all)
+    print_knowledge(request, csv_file, latex_file, picture)
+
+
+@click.command()
+def results() -> None:
+    """Compute the tables of results from the scores that are there.
+
+    These are knowledge (what tempkb knows says of the last window) and, in a home with
+    models of tempkb model demo, demo_effect (whether the platform measures time). The
+    views of results need no command: they always follow the present scores.
+
+    \b
+    Example:
+      tempkb results
+    """
+    from tempkb.result_runs import compare
+    from tempkb.screens.failure import fail_all, warn
+    from tempkb.screens.results import print_results
+
+    summary = compare()
+    for note in summary.notes:
+        warn(note)
+    print_results()
+    if summary.failures:
+        fail_all(summary.failures)

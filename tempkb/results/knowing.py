@@ -1,0 +1,233 @@
+"""What models know of a window, compared with what they know of an earlier period: levels, differences, ranks. Pure.
+
+Of changes, the level is the share in which the new object is preferred. Of entities, it is the mean of nats over
+entities, shown as a perplexity; the difference of two such means is shown as a factor.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tempkb.results.questions import ModelScores, Question, Scored
+from tempkb.results.statistics import (
+    MIN_CLUSTERS,
+    Estimate,
+    change,
+    exponentiated,
+    macro_change,
+    macro_mean,
+    paired_difference,
+    paired_macro_difference,
+    proportion,
+    ranks,
+)
+from tempkb.wording import counted
+
+Level = Callable[[Any, Any], Estimate]
+Change = Callable[[Any, Any, Any, Any], Estimate]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a model knows of a window.
+
+    Attributes:
+        question: what was asked.
+        scores: what the model gave.
+        level: the measure in the window; None without an item.
+        earlier: the measure in the earlier period; None without an item.
+        difference: level minus earlier level, of perplexities in nats; None if one of them is missing.
+        verdict: more, less, cannot tell, or no comparison.
+        note: why there is no interval or no comparison; empty otherwise.
+        rank: best and worst rank that the items allow; None if no other model was asked by the scorer.
+        n_ranked: number of models that were ranked.
+    """
+
+    question: Question
+    scores: ModelScores
+    level: Estimate | None
+    earlier: Estimate | None
+    difference: Estimate | None
+    verdict: str
+    note: str = ""
+    rank: tuple[int, int] | None = None
+    n_ranked: int = 0
+
+    @property
+    def name(self) -> str:
+        """The names of the model and of the scorer."""
+        return f"{self.scores.model['model']} {self.scores.scorer}"
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether differences are shown as factors."""
+        return self.question.measure == "ppl_entity_macro"
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table `knowledge`."""
+        model, asked = self.scores.model, self.question
+        level, earlier, difference = map(self._shown, (self.level, self.earlier, self.difference))
+        detectable = self.difference.mde if self.difference else None
+        return {
+            "release": asked.release,
+            "measure": asked.measure,
+            "model": model["model"],
+            "scorer": self.scores.scorer,
+            "knows_certainly_until": model["knows_certainly_until"],
+            "knows_possibly_until": model["knows_possibly_until"],
+            "window_from": asked.window[0],
+            "window_to": asked.window[1],
+            "is_provisional": asked.is_provisional,
+            "n_asked": asked.n_asked,
+            "n_unscored": self.scores.n_unscored,
+            "n_unclean": self.scores.n_unclean,
+            "n_items": len(self.scores.window.values),
+            "n_clusters": level.n_clusters if level else 0,
+            "value": level and level.value,
+            "low": level and level.low,
+            "high": level and level.high,
+            "earlier_from": asked.earlier[0],
+            "earlier_to": asked.earlier[1],
+            "earlier_n_items": earlier.n_items if earlier else 0,
+            "earlier_n_clusters": earlier.n_clusters if earlier else 0,
+            "earlier_value": earlier and earlier.value,
+            "difference": difference and difference.value,
+            "difference_low": difference and difference.low,
+            "difference_high": difference and difference.high,
+            "detectable": math.exp(detectable) if self.is_factor and detectable is not None else detectable,
+            "rank_from": self.rank and self.rank[0],
+            "rank_to": self.rank and self.rank[1],
+            "n_ranked": self.n_ranked,
+            "verdict": self.verdict,
+            "note": self.note or None,
+        }
+
+    def _shown(self, estimate: Estimate | None) -> Estimate | None:
+        return exponentiated(estimate) if estimate and self.is_factor else estimate
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """How a measure is estimated, and whether a higher level means that more is known."""
+
+    level: Level
+    paired: Callable[[Any, Any, Any], Estimate]
+    change: Change
+    sign: int
+
+
+_WAYS: Mapping[str, _Ways] = {
+    "prefers_new": _Ways(proportion, paired_difference, change, 1),
+    "ppl_entity_macro": _Ways(macro_mean, paired_macro_difference, macro_change, -1),
+}
+
+
+def known_of(questions: Iterable[Question]) -> list[Known]:
+    """Return what models know, in the order of questions, models and scorers."""
+    return [one for question in questions for one in _ranked(question)]
+
+
+def _ranked(question: Question) -> list[Known]:
+    """What each model knows, with ranks among those that can be compared: by one scorer, of perplexities one tokenizer.
+
+    Models are ranked by their differences, or, if none of them has an earlier level, by their levels.
+    """
+    known = {one.name: one for one in map(partial(_known, question), question.models)}
+    for group in _comparable(known.values()):
+        for name, rank in _ranks({one.name: one for one in group}).items():
+            known[name] = replace(known[name], rank=rank, n_ranked=len(group))
+    return list(known.values())
+
+
+def _known(question: Question, scores: ModelScores) -> Known:
+    ways = _WAYS[question.measure]
+    level, earlier = (_level(ways, period) for period in (scores.window, scores.earlier))
+    difference = None
+    if level is not None and earlier is not None:
+        before, after = scores.earlier, scores.window
+        difference = ways.change(before.values, before.clusters, after.values, after.clusters)
+    return Known(
+        question, scores, level, earlier, difference, _verdict(difference, ways.sign), _note(question, scores, earlier)
+    )
+
+
+def _level(ways: _Ways, scored: Scored) -> Estimate | None:
+    return ways.level(scored.values, scored.clusters) if len(scored.values) else None
+
+
+def _verdict(difference: Estimate | None, sign: int) -> str:
+    if difference is None or difference.mde is None:
+        return "no comparison"
+    if abs(difference.value) < difference.mde:
+        return "cannot tell"
+    return "more" if sign * difference.value > 0 else "less"
+
+
+def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> str:
+    """Say why a model has no interval, or nothing to compare with."""
+    what, n = _CLUSTERS[question.measure], len(set(scores.window.clusters.tolist()))
+    if not n:
+        return "no item of the window is left" if scores.n_unclean else "no item of the window has a score"
+    if n < MIN_CLUSTERS:
+        return f"the items are about {counted(n, *what)}; an interval needs at least {MIN_CLUSTERS}"
+    certainly = scores.model["knows_certainly_until"]
+    if earlier is None:
+        if question.earlier[0] < question.first_day:
+            return f"the release begins on {question.first_day}, so that it has no item of the earlier period"
+        if certainly is not None and certainly < question.earlier[1]:
+            return f"the model's knowledge ends on {certainly}, before the earlier period does"
+        return "no item of the earlier period has a score"
+    if earlier.n_clusters < MIN_CLUSTERS:
+        return f"the earlier items are about {counted(earlier.n_clusters, *what)}; an interval needs {MIN_CLUSTERS}"
+    return ""
+
+
+_CLUSTERS = {"prefers_new": ("subject",), "ppl_entity_macro": ("entity", "entities")}
+
+
+def _comparable(known: Iterable[Known]) -> list[list[Known]]:
+    """Models that may be compared with one another, in groups of two or more."""
+    groups: dict[tuple[str, str], list[Known]] = {}
+    for one in known:
+        if one.level is not None:
+            # Perplexities are by token, so they can be compared only where the tokens are the same.
+            tokens = one.scores.model["tokenizer_sha256"] if one.is_factor else ""
+            groups.setdefault((one.scores.scorer, tokens), []).append(one)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _ranks(known: Mapping[str, Known]) -> dict[str, tuple[int, int]]:
+    """The ranks of models that are compared on the items that two of them share."""
+    by_difference = all(one.difference is not None for one in known.values())
+    pairs = {
+        (first, second): estimate
+        for first, second in combinations(known, 2)
+        if (estimate := _between(known[first], known[second], by_difference=by_difference)) is not None
+    }
+    is_loss = next(iter(known.values())).is_factor
+    return ranks(list(known), pairs, higher_is_better=not is_loss) if pairs else {}
+
+
+def _between(first: Known, second: Known, *, by_difference: bool) -> Estimate | None:
+    """By how much the second model's difference (or level) exceeds the first one's; None without shared items."""
+    ways = _WAYS[first.question.measure]
+    window = _minus(first.scores.window, second.scores.window)
+    if not len(window.values):
+        return None
+    if not by_difference:
+        return ways.paired(np.zeros(len(window.values)), window.values, window.clusters)
+    earlier = _minus(first.scores.earlier, second.scores.earlier)
+    if not len(earlier.values):
+        return None
+    return ways.change(earlier.values, earlier.clusters, window.values, window.clusters)
+
+
+def _minus(first: Scored, second: Scored) -> Scored:
+    """Second minus first, on the items that both have."""
+    items, at_first, at_second = np.intersect1d(first.items, second.items, return_indices=True)
+    return Scored(second.values[at_second] - first.values[at_first], first.clusters[at_first], items)

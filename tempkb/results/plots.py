@@ -1,0 +1,168 @@
+"""Draws what models know: levels with their intervals, levels by window, and a fact through time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+
+from tempkb.pictures import figure
+from tempkb.results.knowing import Known
+from tempkb.results.statistics import MIN_CLUSTERS
+
+_ROW = 0.42  # inches of a model
+_COLOURS = {"more": "#2a7f4f", "less": "#b3541e", "cannot tell": "#5b6b7a", "no comparison": "#9aa5b1"}
+_LABELS = {
+    "prefers_new": "changes in which the new object is preferred",
+    "ppl_entity_macro": "perplexity of spans about entities born in the window",
+}
+
+
+@contextmanager
+def levels_figure(known: Sequence[Known]) -> Any:
+    """Give a figure with a panel for each release and measure: each model's level now (full) and earlier (hollow)."""
+    panels = [one for one in _by_question(known) if any(own.level for own in one)]
+    n = max(map(len, panels), default=1)
+    with figure(max(1, len(panels)), 1, width=max(6.0, 6.5 * len(panels)), height=1.6 + _ROW * n) as (canvas, axes):
+        for axis, own in zip([axes] if len(panels) < 2 else axes, panels, strict=False):
+            _draw_levels(axis, [one for one in own if one.level])
+        yield canvas
+
+
+def _by_question(known: Sequence[Known]) -> list[list[Known]]:
+    panels: dict[int, list[Known]] = {}
+    for one in known:
+        panels.setdefault(id(one.question), []).append(one)
+    return list(panels.values())
+
+
+def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
+    question = known[0].question
+    for at, one in enumerate(known):
+        row = one.row()
+        colour = _COLOURS[one.verdict]
+        if row["earlier_value"] is not None:
+            axis.plot(row["earlier_value"], at, "o", markerfacecolor="white", color=colour, markersize=6)
+        if row["low"] is not None:
+            axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=2)
+        axis.plot(row["value"], at, "o", color=colour, markersize=6)
+    axis.set_yticks(range(len(known)), [one.scores.model["model"] for one in known], fontsize=8)
+    axis.set_ylim(len(known) - 0.5, -0.5)
+    if question.measure == "prefers_new":
+        axis.axvline(0.5, color="#c8ced6", linewidth=1, zorder=0)
+        axis.set_xlim(0, 1)
+    else:
+        axis.set_xscale("log")
+        _write_numbers(axis.xaxis)
+        axis.tick_params(axis="x", which="both", labelsize=7)
+    axis.set_xlabel(_LABELS[question.measure], fontsize=8)
+    axis.set_title(
+        f"{question.release}: {question.window[0]} to {question.window[1]} (full), "
+        f"{question.earlier[0]} to {question.earlier[1]} (hollow)",
+        fontsize=8,
+    )
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _write_numbers(axis: Any) -> None:
+    """Label a logarithmic axis with plain numbers in place of powers."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("{x:g}")
+
+
+@contextmanager
+def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Give a figure of levels by window: a row for each release and aggregate, a column for each scorer.
+
+    Bands mark where the models' knowledge ends. Hollow marks are of fewer clusters than an interval needs.
+
+    Args:
+        rows: with release, aggregate, scorer, model, window_start, value, n_clusters, knows_certainly_until and
+            knows_possibly_until.
+    """
+    panels: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        panels.setdefault((row["release"], row["aggregate"]), {}).setdefault(row["scorer"], []).append(row)
+    n_columns = max(map(len, panels.values()), default=1)
+    n_rows = max(1, len(panels))
+    with figure(n_columns, n_rows, width=1 + 5 * n_columns, height=3.2 * n_rows) as (canvas, axes):
+        grid = np.array(axes).reshape(n_rows, n_columns)
+        for line, ((release, aggregate), scorers) in zip(grid, sorted(panels.items()), strict=False):
+            for axis, (scorer, own) in zip(line, sorted(scorers.items()), strict=False):
+                _draw_windows(axis, own)
+                axis.set_title(f"{release}: {aggregate}, {scorer}", fontsize=8)
+            for axis in line[len(scorers) :]:
+                axis.set_visible(False)
+        yield canvas
+
+
+def _draw_windows(axis: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    models: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        models.setdefault(row["model"], []).append(row)
+    for name, own in sorted(models.items()):
+        ordered = sorted(own, key=lambda row: row["window_start"])
+        days, values = ([row[column] for row in ordered] for column in ("window_start", "value"))
+        (line,) = axis.plot(days, values, linewidth=1, label=name)
+        has_few = np.array([row["n_clusters"] < MIN_CLUSTERS for row in ordered])
+        for mask, fill in ((has_few, "white"), (~has_few, line.get_color())):
+            axis.plot(
+                np.array(days)[mask],
+                np.array(values)[mask],
+                "o",
+                color=line.get_color(),
+                markerfacecolor=fill,
+                markersize=4,
+            )
+        certainly, possibly = (ordered[0][f"knows_{how}_until"] for how in ("certainly", "possibly"))
+        if certainly is not None:
+            # A single day would be too narrow to be seen.
+            axis.axvspan(certainly, max(possibly, certainly + timedelta(days=4)), color=line.get_color(), alpha=0.3)
+    if rows[0]["aggregate"].startswith("ppl"):
+        axis.set_yscale("log")
+        _write_numbers(axis.yaxis)
+    axis.tick_params(labelsize=6, which="both")
+    axis.tick_params(axis="x", rotation=45)
+    axis.legend(fontsize=6)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+@contextmanager
+def fact_figure(
+    title: str,
+    series: Mapping[str, Mapping[str, Sequence[tuple[date, float]]]],
+    spells: Mapping[str, Sequence[tuple[date, date]]],
+) -> Any:
+    """Give a figure of the log-probabilities of a fact's objects, a panel for each scorer, above when each object held.
+
+    Args:
+        title: of the figure.
+        series: by scorer and object: days and nats.
+        spells: by object: first day, and the day after the last.
+    """
+    with figure(1, len(series) + 1, height=2.2 * len(series) + 1 + 0.3 * len(spells)) as (canvas, axes):
+        colours = {name: f"C{at % 10}" for at, name in enumerate(spells)}
+        for axis, (scorer, objects) in zip(axes, series.items(), strict=False):
+            for name, points in objects.items():
+                axis.plot(
+                    *zip(*sorted(points), strict=True), marker="o", markersize=4, color=colours.get(name), label=name
+                )
+            axis.set_ylabel("log-probability (nats)", fontsize=7)
+            axis.set_title(scorer, fontsize=8)
+            axis.legend(fontsize=7)
+        for at, (name, held) in enumerate(spells.items()):
+            for first, end in held:
+                axes[-1].barh(at, end - first, left=first, height=0.6, color=colours[name])
+        axes[-1].set_yticks(range(len(spells)), list(spells), fontsize=7)
+        axes[-1].invert_yaxis()
+        axes[-1].set_title("when each object held", fontsize=8)
+        days = [day for ends in spells.values() for pair in ends for day in pair]
+        days += [day for objects in series.values() for points in objects.values() for day, _ in points]
+        margin = (max(days) - min(days)) / 40
+        for axis in axes:
+            axis.set_xlim(min(days) - margin, max(days) + margin)
+            axis.tick_params(labelsize=7)
+            axis.spines[["top", "right"]].set_visible(False)
+        canvas.suptitle(title, fontsize=9)
+        yield canvas

@@ -1,0 +1,79 @@
+"""What is asked of models, and what they gave, item by item. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from tempkb.results.requests import Period
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Ids = np.ndarray[Any, np.dtype[np.uint64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a model gave for the items of a period, one row each, of equal length.
+
+    Attributes:
+        values: of prefers_new 1 if the new object is preferred and else 0; of perplexities nats of a token.
+        clusters: of which subject or entity each is.
+        items: which item each is; equal in all models.
+    """
+
+    values: Floats
+    clusters: Ids
+    items: Ids
+
+    def where(self, mask: Flags) -> "Scored":
+        """Return the rows for which a mask is true."""
+        return Scored(self.values[mask], self.clusters[mask], self.items[mask])
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """What a model gave for a window and for the earlier period.
+
+    Attributes:
+        model: the row of the table of models.
+        scorer: by which it was asked.
+        window: the items of the window that count.
+        earlier: the items of the earlier period.
+        n_unscored: items of the window without a score.
+        n_unclean: items of the window with a score that do not count, since the model may have read too early of them.
+    """
+
+    model: Mapping[str, Any]
+    scorer: str
+    window: Scored
+    earlier: Scored
+    n_unscored: int
+    n_unclean: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """One measure of one release: what is asked, and what each model gave.
+
+    Attributes:
+        measure: prefers_new or ppl_entity_macro.
+        release: the release.
+        window: what happened in these days.
+        earlier: with which period it is compared.
+        is_provisional: whether much may still be entered about the window.
+        n_asked: number of items of the window.
+        first_day: first day of the release's study.
+        models: by name and scorer.
+    """
+
+    measure: str
+    release: str
+    window: Period
+    earlier: Period
+    is_provisional: bool
+    n_asked: int
+    first_day: date
+    models: Sequence[ModelScores]

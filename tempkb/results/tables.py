@@ -1,0 +1,178 @@
+"""The tables of results, which are about all models of a home at once."""
+
+from tempkb.benchmarks.dynamic_templama.tables import (
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.models.tables import MODELS
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.store.tables import Column, Family, Rule, Table
+from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
+
+ALL = "all"
+"""The one partition of a table of results."""
+
+MEASURES = ("prefers_new", "ppl_entity_macro")
+VERDICTS = ("more", "less", "cannot tell", "no comparison")
+
+KNOWLEDGE = Table(
+    name="knowledge",
+    meaning="What each model knows of the last window of each release, compared with what it knows of three years "
+    "earlier: the rows of `tempkb knows`, as they were when results were last computed. The view `knows` has all "
+    "windows, and always the present scores.",
+    columns=(
+        Column("release", STRING, "release whose items were asked"),
+        Column(
+            "measure",
+            STRING,
+            "prefers_new (share of the window's changes in which the subject adds more to the log-probability of the "
+            "new object than to that of the old one) or ppl_entity_macro (perplexity of test spans about entities "
+            "that originated in the window, each entity with the same weight)",
+        ),
+        Column("model", STRING, "name of the model"),
+        Column("scorer", STRING, "family, template, version and number type, such as causal.span-1.f32"),
+        Column("knows_certainly_until", DATE, "day before which its training texts certainly reach; null if unknown"),
+        Column("knows_possibly_until", DATE, "day from which on none of its training texts is; null if unknown"),
+        Column("window_from", DATE, "first day of what is asked about"),
+        Column("window_to", DATE, "the day after the last"),
+        Column("is_provisional", BOOL, "true if facts of the window may still be entered in Wikidata in large numbers"),
+        Column("n_asked", INT32, "number of items in the window"),
+        Column("n_unscored", INT32, "how many of them have no score, such as names that the scorer cannot align"),
+        Column("n_unclean", INT32, "how many more were left out, because the model may have read of them too early"),
+        Column("n_items", INT32, "how many remain"),
+        Column("n_clusters", INT32, "of how many subjects or entities these are"),
+        Column("value", FLOAT64, "the measure in the window; null without an item"),
+        Column("low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+        Column("high", FLOAT64, "upper end"),
+        Column("earlier_from", DATE, "first day of the earlier period with which it is compared"),
+        Column("earlier_to", DATE, "the day after the last"),
+        Column("earlier_n_items", INT32, "number of its items"),
+        Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
+        Column("earlier_value", FLOAT64, "the measure in that period; null without an item"),
+        Column(
+            "difference",
+            FLOAT64,
+            "of prefers_new: window minus earlier period; of a perplexity: window divided by earlier period; null if "
+            "there is nothing to compare with",
+        ),
+        Column("difference_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+        Column("difference_high", FLOAT64, "upper end"),
+        Column(
+            "detectable",
+            FLOAT64,
+            "the smallest difference that would be found with a probability of 80 %: of prefers_new a difference, of "
+            "a perplexity a factor above 1",
+        ),
+        Column("rank_from", INT32, "best rank among the models with this scorer that the items allow; null if alone"),
+        Column("rank_to", INT32, "worst such rank"),
+        Column("n_ranked", INT32, "number of models that were ranked"),
+        Column(
+            "verdict",
+            STRING,
+            "more or less (known of the window than of the earlier period, by more than is detectable), cannot tell "
+            "(by less than that), or no comparison",
+        ),
+        Column("note", STRING, "why there is no interval or comparison, in a sentence; null otherwise"),
+    ),
+    key=("release", "measure", "model", "scorer"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("known_measure", "the measure has a known value", f"measure NOT IN {MEASURES}"),
+        Rule("known_verdict", "the verdict has a known value", f"verdict NOT IN {VERDICTS}"),
+        Rule(
+            "items_add_up",
+            "items without a score, those left out and those that remain are all items of the window",
+            "n_asked <> n_unscored + n_unclean + n_items",
+        ),
+        Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
+        Rule(
+            "verdict_has_a_difference",
+            "a verdict other than no comparison has an interval of the difference",
+            "verdict <> 'no comparison' AND difference_low IS NULL",
+        ),
+    ),
+)
+
+DEMO_EFFECT = Table(
+    name="demo_effect",
+    meaning="What tiny models of two cuts know of the changes between them, and contrasts that have to be zero.",
+    columns=(
+        Column("family", STRING, "kind of models: masked, seq2seq or causal"),
+        Column("benchmark", STRING, "benchmark whose scores are compared"),
+        Column(
+            "contrast",
+            STRING,
+            "new_minus_removed is the headline, with new_minus_kept and the contrasts of ECBD beside it; the others "
+            "are placebos",
+        ),
+        Column("unit", STRING, "what the estimate is, in words"),
+        Column("expected", STRING, "positive for an effect, zero for a placebo"),
+        Column("estimate", FLOAT64, "mean over subjects or entities, and over seeds; null without scores"),
+        Column("low", FLOAT64, "lower end of the 95 % interval, for which subjects and seeds count as drawn; or null"),
+        Column("high", FLOAT64, "upper end of the interval; null with one seed, or with fewer than ten clusters"),
+        Column("n_items", INT64, "number of changes, objects or spans that all compared models have scored"),
+        Column("n_clusters", INT64, "number of subjects or entities; of two groups, that of the smaller one"),
+        Column("n_seeds", INT64, "number of seeds of each cut"),
+        Column("p_value", FLOAT64, "of the hypothesis that it is zero, two-sided; null without an interval"),
+        Column("p_holm", FLOAT64, "of a placebo: adjusted for all placebos of the family by Holm's method"),
+        Column(
+            "p_permuted_cuts",
+            FLOAT64,
+            "of the headline: share of all ways to call half of the models the later ones in which the effect is at "
+            "least as large",
+        ),
+        Column(
+            "verdict",
+            STRING,
+            "of an effect, shown (the interval is above zero) or not shown; of a placebo, zero is included (p_holm is "
+            "at least 0.05) or not zero; or no claim, with fewer than five seeds or ten clusters",
+        ),
+        Column("note", STRING, "why there is no claim, or what else there is to say; or null"),
+        Column("release", STRING, "release of the benchmark from which the items are; null without scores"),
+        Column("first_cut", DATE, "cut of the earlier models"),
+        Column("second_cut", DATE, "cut of the later models"),
+    ),
+    key=("family", "benchmark", "contrast"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule("known_expectation", "expected is positive or zero", "expected NOT IN ('positive', 'zero')"),
+        Rule(
+            "known_verdict",
+            "the verdict fits what is expected",
+            "verdict NOT IN ('no claim', CASE expected WHEN 'zero' THEN 'zero is included' ELSE 'shown' END, "
+            "CASE expected WHEN 'zero' THEN 'not zero' ELSE 'not shown' END)",
+        ),
+        Rule(
+            "claim_has_an_interval",
+            "what is claimed has an interval and five seeds",
+            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
+        ),
+        Rule(
+            "estimate_is_within",
+            "an interval has two ends, around the estimate",
+            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
+        ),
+        Rule("only_placebos_are_adjusted", "p_holm is of placebos", "expected <> 'zero' AND p_holm IS NOT NULL"),
+    ),
+)
+
+TABLES = (KNOWLEDGE, DEMO_EFFECT)
+
+_SCORED = (
+    MODELS.name,
+    PROMPT_SCORES.name,
+    DYNAMIC_TEMPLAMA_CHANGES.name,
+    DYNAMIC_TEMPLAMA_QUERIES.name,
+    DYNAMIC_TEMPLAMA_PROMPTS.name,
+    ECBD_CLOZE.name,
+    ECBD_PROMPTS.name,
+)
+MADE_FROM = {KNOWLEDGE.name: _SCORED, DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name)}
+"""From which tables each table of results is made."""

@@ -1,0 +1,136 @@
+"""Writes what models know as a table: rows of the lake, CSV with all columns, and LaTeX as papers print it."""
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tempkb.models.known import until_in_words
+from tempkb.results.currency import present_inputs
+from tempkb.results.knowing import Known, known_of
+from tempkb.results.reading import read_questions
+from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.tables import ALL, KNOWLEDGE
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.store import Store
+
+TITLES = (
+    "model",
+    "knows until",
+    "items",
+    "clusters",
+    "level",
+    "earlier",
+    "difference",
+    "detectable",
+    "rank",
+    "verdict",
+)
+"""Columns of the table for people."""
+
+
+def write_knowledge(store: Store, known: Sequence[Known]) -> Version:
+    """Replace the rows of `knowledge`."""
+    rows = sorted((one.row() for one in known), key=lambda row: [row[name] for name in KNOWLEDGE.key])
+    made_from = Provenance(present_inputs(store.lake, KNOWLEDGE.name))
+    return store.write(KNOWLEDGE, ALL, [pa.Table.from_pylist(rows, KNOWLEDGE.schema)], made_from)
+
+
+def read_known(store: Store, request: KnowledgeRequest) -> list[Known]:
+    """Return what models know, of the scores that are there now."""
+    return known_of(read_questions(store, request))
+
+
+def as_arrow(known: Sequence[Known]) -> pa.Table:
+    """Return the table for people, with the columns `TITLES`; all cells are texts."""
+    cells = [[str(cell) for cell in cells_of(one)] for one in known]
+    return pa.table(dict(zip(TITLES, map(list, zip(*cells, strict=True)), strict=True)))
+
+
+def as_csv(known: Sequence[Known]) -> str:
+    """Return a CSV file with the columns of `knowledge`; numbers have all their digits."""
+    lines = io.StringIO()
+    writer = csv.DictWriter(lines, KNOWLEDGE.column_names(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(one.row() for one in known)
+    return lines.getvalue()
+
+
+def as_latex(known: Sequence[Known]) -> str:
+    """Return a LaTeX table for each release and measure; it needs the package booktabs."""
+    from pandas import DataFrame
+
+    parts = []
+    for caption, own in questions_of(known):
+        frame = DataFrame([cells_of(one) for one in own], columns=list(TITLES))
+        parts.append(frame.to_latex(index=False, escape=True, caption=_escaped(caption), position="t"))
+    return "\n".join(parts)
+
+
+def questions_of(known: Sequence[Known]) -> list[tuple[str, list[Known]]]:
+    """Return what is known by question, each with its title for people."""
+    found: dict[tuple[str, str], list[Known]] = {}
+    for one in known:
+        found.setdefault((one.question.release, one.question.measure), []).append(one)
+    return [(title_of(own[0]), own) for own in found.values()]
+
+
+def title_of(known: Known) -> str:
+    """Return the title of a question: what was measured of which window, compared with which period."""
+    asked = known.question
+    what = "perplexity of entities born" if known.is_factor else "prefers the new object, % of the changes"
+    return (
+        f"{what} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
+        f"earlier: {asked.earlier[0]} to {asked.earlier[1]}"
+    )
+
+
+def cells_of(known: Known) -> tuple[Any, ...]:
+    """Return the cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
+    row = known.row()
+    show = _factor if known.is_factor else _percent
+    sign = "" if known.is_factor else "+"
+    return (
+        row["model"],
+        until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
+        row["n_items"],
+        row["n_clusters"],
+        _interval(row["value"], row["low"], row["high"], show),
+        _interval(row["earlier_value"], None, None, show),
+        _interval(row["difference"], row["difference_low"], row["difference_high"], show, sign),
+        "" if row["detectable"] is None else show(row["detectable"], ""),
+        "" if known.rank is None else _rank(known.rank, known.n_ranked),
+        row["verdict"],
+    )
+
+
+def _interval(value: float | None, low: float | None, high: float | None, show: Any, sign: str = "") -> str:
+    if value is None:
+        return ""
+    if low is None or high is None:
+        return str(show(value, sign))
+    return f"{show(value, sign)} [{show(low, sign)}, {show(high, sign)}]"
+
+
+def _percent(share: float, sign: str) -> str:
+    return f"{100 * share:{sign}.0f}"
+
+
+def _factor(value: float, _sign: str) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def _rank(rank: tuple[int, int], n: int) -> str:
+    return f"{rank[0]} of {n}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]} of {n}"
+
+
+def _escaped(text: str) -> str:
+    r"""Characters with a meaning in LaTeX, as it prints them.
+
+    >>> print(_escaped("a_b, 5 %"))
+    a\_b, 5 \%
+    """
+    return "".join(f"\\{sign}" if sign in "&%$#_{}" else sign for sign in text)

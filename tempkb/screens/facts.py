@@ -1,0 +1,53 @@
+"""The screen of `tempkb knows --fact`: what models give for the objects of one fact, and when each held."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tempkb.api import open_store
+from tempkb.results.facts import Fact, read_fact
+from tempkb.results.plots import fact_figure
+from tempkb.screens.console import console, grid, say
+from tempkb.screens.files import write_picture
+
+
+def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Path | None) -> None:
+    """Print the log-probabilities of the objects of a fact, and draw them if a file is named.
+
+    Raises:
+        SettingsError: no release asks about the fact, or no model has scores of it.
+    """
+    fact = read_fact(open_store(), subject, relation, releases)
+    say(f"{fact.query} ({fact.subject}, {fact.relation}, release {fact.release})")
+    console().print(
+        grid(
+            ("object", "held (within the release)"),
+            [(name, ", ".join(f"{a} to {b}" for a, b in held)) for name, held in fact.spells.items()],
+        )
+    )
+    _print_scores(fact)
+    if picture:
+        title = f"{fact.subject}, {fact.relation}: {fact.query}"
+        with fact_figure(title, fact.series(), fact.spells) as figure:
+            write_picture(picture, figure)
+    else:
+        say("As a picture: add --picture FILE.png")
+
+
+def _print_scores(fact: Fact) -> None:
+    """A row for each model, scorer and, of queries with a date, window; a column for each object."""
+    objects = list(fact.spells)
+    rows: dict[tuple[str, ...], dict[str, float]] = {}
+    for one in fact.scores:
+        when = str(one.day) if one.is_dated else ""
+        rows.setdefault((one.model, one.scorer, when), {})[one.object] = one.nats
+    has_dates = any(one.is_dated for one in fact.scores)
+    heads = ("model", "scorer", "date in the query") if has_dates else ("model", "scorer")
+    cells = [
+        (*key[: len(heads)], *(_nats(nats.get(name)) for name in objects), max(nats, key=lambda name: nats[name]))
+        for key, nats in rows.items()
+    ]
+    console().print(grid((*heads, *objects, "preferred"), cells, title="log-probabilities (nats)"))
+
+
+def _nats(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

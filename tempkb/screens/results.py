@@ -1,0 +1,171 @@
+"""The screens of `tempkb knows` and `tempkb results`: what models know of a window, and how sure that is."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.errors import SettingsError
+from tempkb.models.known import known_models, until_in_words
+from tempkb.results.answering import answering_of
+from tempkb.results.knowing import Known
+from tempkb.results.plots import levels_figure
+from tempkb.results.reading import read_answers, releases_with_measures, usual_growth
+from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.statistics import Calibration
+from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
+from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
+from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.files import write_file, write_picture
+from tempkb.store.store import Store
+from tempkb.wording import counted
+
+
+def print_knowledge(
+    request: KnowledgeRequest, csv_file: Path | None, latex_file: Path | None, picture: Path | None
+) -> None:
+    """Print what models know of a window, and write it to the files that are asked for.
+
+    Raises:
+        SettingsError: there is no such model or release, or nothing that is asked for has scores.
+    """
+    store = open_store()
+    _refuse_unknown(store, request)
+    known = read_known(store, request)
+    if not known:
+        raise SettingsError(
+            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
+        )
+    for title, own in questions_of(known):
+        console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
+        for line in _remarks(store, request, own):
+            say(line)
+    _print_answering(store, request)
+    say(
+        "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
+        "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
+        "these items would show with a probability of 80 %; rank: the places that the items allow among models with "
+        "the same scorer. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
+    )
+    if csv_file:
+        write_file(csv_file, as_csv(known).encode())
+    if latex_file:
+        write_file(latex_file, as_latex(known).encode())
+    if picture:
+        with levels_figure(known) as figure:
+            write_picture(picture, figure)
+
+
+def _print_answering(store: Store, request: KnowledgeRequest) -> None:
+    """Print what each model's answers over all windows of its release say of it."""
+    found = [answering_of(answers) for answers in read_answers(store, request)]
+    if not found:
+        return
+    rows = [
+        (
+            one.answers.release,
+            one.answers.model,
+            len(one.answers.starts),
+            until_in_words(one.answers.certainly, one.answers.possibly),
+            one.until_in_words,
+            *_calibration(one.before),
+            *_calibration(one.after),
+        )
+        for one in found
+    ]
+    titles = ("release", "model", "changes", "knows until", "by its answers", "error before", "Brier", "after", "Brier")
+    console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
+    say(
+        "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway "
+        "(first days of windows that a test at 5 % does not reject); error: by how much the model's confidence in the "
+        "object that it prefers differs from the share of changes in which that is the new one (0 to 1), for changes "
+        "before and after its knowledge ends; Brier: mean squared error of that confidence (a coin has 0.25)"
+    )
+
+
+def _calibration(found: Calibration | None) -> tuple[str, str]:
+    if found is None:
+        return "", ""
+    return "" if found.error is None else f"{found.error:.2f}", f"{found.brier.value:.2f}"
+
+
+def print_results() -> None:
+    """Print how many rows the tables of results have, and the demo effect if there is one."""
+    store = open_store()
+    for table in MADE_FROM:
+        version = store.lake.current(table, ALL)
+        say(f"{table}: {counted(version.rows if version is not None else 0, 'row')}")
+    rows = store.ask(f"FROM {DEMO_EFFECT.name} ORDER BY family, expected, benchmark, contrast", DEMO_EFFECT.name)
+    if rows:
+        console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))
+        for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
+            say(note)
+    print_next('sql "FROM knowledge"', "knows", "ui")
+
+
+_EFFECT_TITLES = ("family", "benchmark", "contrast", "expected", "estimate", "clusters", "seeds", "p", "verdict")
+
+
+def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A row of the demo effect: p-values of placebos are those after Holm's correction."""
+    estimate, low, high = (None if row[name] is None else f"{row[name]:.2f}" for name in ("estimate", "low", "high"))
+    p_value = row["p_value"] if row["p_holm"] is None else row["p_holm"]
+    return (
+        row["family"],
+        row["benchmark"],
+        row["contrast"],
+        row["expected"],
+        estimate if low is None else f"{estimate} [{low}, {high}]",
+        row["n_clusters"],
+        row["n_seeds"],
+        "" if p_value is None else f"{p_value:.3f}",
+        row["verdict"],
+    )
+
+
+def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
+    there = [row["model"] for row in known_models(store.lake)]
+    odd = sorted(set(request.models) - set(there))
+    if odd:
+        raise SettingsError(f"--models {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
+    able = releases_with_measures(store)
+    odd = sorted(set(request.releases) - set(able))
+    if odd:
+        raise SettingsError(
+            f"--release {odd[0]}: no such release of ecbd or dynamic-templama; there: {', '.join(able) or 'none'}"
+        )
+
+
+def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) -> list[str]:
+    """What must be known of the rows of a question: what was left out, what may still change, what has no interval."""
+    question, lines = known[0].question, []
+    unscored = sorted({one.scores.n_unscored for one in known})
+    if unscored[-1]:
+        some = str(unscored[-1]) if len(unscored) == 1 else f"up to {unscored[-1]}"
+        lines.append(f"Of {counted(question.n_asked, 'item')} of the window, {some} have no score with these scorers.")
+    left_out = [one for one in known if one.scores.n_unclean]
+    if left_out:
+        what = ", ".join(
+            f"{one.scores.model['model']} {n} of {n + len(one.scores.window.values)}"
+            for one in left_out
+            for n in [one.scores.n_unclean]
+        )
+        lines.append(
+            "Left out because the model may have read of them too early (begun or known before the end of its "
+            f"knowledge and {request.buffer_days} days): {what}. With --all-items they count."
+        )
+    if question.is_provisional:
+        growth = usual_growth(store)
+        usual = (
+            f"windows of this home have grown by {100 * growth[0]:.1f} % since the first dump that covered them "
+            f"(median of {counted(growth[1], 'window')})"
+            if growth
+            else "no window of this home was covered by two dumps, so that it is not known how much is added later"
+        )
+        lines.append(f"The window is provisional: its dump was made less than 90 days after its end; {usual}.")
+    by_note: dict[str, list[str]] = {}
+    for one in known:
+        if one.note:
+            by_note.setdefault(one.note, []).append(one.scores.model["model"])
+    lines += [f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in by_note.items()]
+    return lines
