@@ -224,7 +224,7 @@ def _shown(value: object) -> str:
 
 def _counted(room: Room) -> str:
     views = f", {len(room.views)} views" if len(room.views) > 1 else ", 1 view" if room.views else ""
-    return f"{len(room.tables)} tables{views}" if len(room.tables) > 1 else f"1 table{views}"
+    return f"1 table{views}" if len(room.tables) == 1 else f"{len(room.tables)} tables{views}"
 
 
 def _started(sensor: Any) -> str:

@@ -6,7 +6,7 @@ from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
-from tempkb.results.fragments import FIRST_WORDING, WORDING, end_of_window
+from tempkb.results.fragments import FIRST_WORDING, WORDING, end_of_window, window_of
 from tempkb.results.preferences import SCORED_CHANGES
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import View
@@ -50,10 +50,11 @@ _FACTS = f"""
         PARTITION BY model, numbers, subject_id, relation, object_id, window_start, window_end ORDER BY {FIRST_WORDING}
     ) = 1
 """
+_ORIGIN = window_of("c.origin_from", "c.origin_granularity")
 _SENTENCES = f"""
     SELECT s.model, {_NUMBERS}, c.entity_id, hash(c.sentence) AS sentence, p.prompt_id,
-           CAST(date_trunc(c.origin_granularity, c.origin_from) AS DATE) AS window_start,
-           {end_of_window("window_start", "c.origin_granularity")} AS window_end, -s.log_prob_nats / s.n_tokens AS nats
+           {_ORIGIN} AS window_start, {end_of_window(_ORIGIN, "c.origin_granularity")} AS window_end,
+           -s.log_prob_nats / s.n_tokens AS nats
     FROM {ECBD_PROMPTS.name} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
     JOIN {ECBD_CLOZE.name} AS c ON c.release = p.release AND c.cloze_id = p.item_id
     WHERE s.status = 'scored' AND p.variant = 'original' AND c.entity_id IS NOT NULL

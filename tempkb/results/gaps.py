@@ -3,7 +3,7 @@
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.tables import MODELS
-from tempkb.results.fragments import ALL, EXP, PERPLEXITY_METRIC, end_of_window, estimates
+from tempkb.results.fragments import ALL, EXP, PERPLEXITY_METRIC, end_of_window, estimates, window_of
 from tempkb.results.perplexities import CLOZE_SCORES, DYNAMIC_TEMPLAMA_RESULTS, ONCE, TEMPLAMA_RESULTS
 from tempkb.results.preferences import SCORED_CHANGES, preferences
 from tempkb.scores.tables import PROMPT_SCORES
@@ -16,7 +16,7 @@ _SUMS_BY_ORIGIN = f"""
         WHERE subset = 'odie' AND variant = 'original'
     ), entities AS (
         SELECT release, model, scorer, split, variant, granularity,
-               CAST(date_trunc(granularity, origin_from) AS DATE) AS window_start, cluster, count(*) AS items,
+               {window_of("origin_from", "granularity")} AS window_start, cluster, count(*) AS items,
                avg(nats) AS s
         FROM placed GROUP BY ALL
     )

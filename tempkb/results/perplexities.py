@@ -231,7 +231,7 @@ _OF_MEDIANS = "release, model, scorer, split, place, change"
 _BELOW = f"""
     SELECT {_OF_MEDIANS}, cluster, '{MEAN}' AS form, count(*) AS n, sum((ppl <= median)::INTEGER) AS s,
            count(*) AS items
-    FROM each JOIN medians USING ({_OF_MEDIANS}) GROUP BY ALL
+    FROM (SELECT {_OF_MEDIANS}, median, unnest(clusters) AS cluster, unnest(ppls) AS ppl FROM medians) GROUP BY ALL
 """
 # Woodruff's interval: the interval of the share of items at or below the median, with its clustered standard error,
 # moved to one half, and read off the sorted items.
@@ -242,9 +242,10 @@ _MEDIANS = f"""
                exp(nats / n_tokens) AS ppl
         FROM measured, (VALUES (true), (false)) AS a(by_split), (VALUES (true), (false)) AS b(by_window)
     ), medians AS (
-        SELECT {_OF_MEDIANS}, median(ppl) AS median, list(ppl ORDER BY ppl) AS sorted FROM each GROUP BY ALL
+        SELECT {_OF_MEDIANS}, median(ppl) AS median, list(ppl) AS ppls, list(cluster) AS clusters
+        FROM each GROUP BY ALL
     ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "), (MEAN,))}), ranked AS (
-        SELECT *, floor(n_items * (0.5 + low - value))::BIGINT AS first,
+        SELECT *, list_sort(ppls) AS sorted, floor(n_items * (0.5 + low - value))::BIGINT AS first,
                floor(n_items * (0.5 + high - value))::BIGINT + 1 AS last
         FROM shares JOIN medians USING ({_OF_MEDIANS})
     )

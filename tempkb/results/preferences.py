@@ -1,5 +1,7 @@
 """Declares views of what models prefer where facts changed: new and old objects, in pairs and by themselves."""
 
+from typing import NamedTuple
+
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
     DYNAMIC_TEMPLAMA_PROMPTS,
@@ -50,40 +52,54 @@ SCORED_CHANGES = View(
 )
 
 
-def share(name: str, is_new: str) -> str:
-    """Return SQL of the share of pairs in which something holds; pairs of which it is not known are left out."""
-    return (
-        f"{{'aggregate': '{name}', 'metric': 'share of changes', 'form': '{SHARE}', 's': ({is_new})::INTEGER::DOUBLE}}"
-    )
+class Aggregate(NamedTuple):
+    """An aggregate over changes.
+
+    Attributes:
+        name: of the aggregate.
+        value: SQL of a change's value; where it is null, the change does not count.
+        metric: what the value measures.
+        form: share or mean.
+    """
+
+    name: str
+    value: str
+    metric: str = "share of changes"
+    form: str = SHARE
 
 
-def mean(name: str, value: str, metric: str = "nats") -> str:
-    """Return SQL of the mean of a value over pairs; pairs of which it is not known are left out."""
-    return f"{{'aggregate': '{name}', 'metric': '{metric}', 'form': '{MEAN}', 's': ({value})::DOUBLE}}"
-
-
-_AGGREGATES = ", ".join(
-    (
-        share("prefers_new", "preference_nats > 0"),
-        share("prefers_new_raw", "new_nats > old_nats"),
-        share("prefers_new_per_character", "new_nats / new_chars > old_nats / old_chars"),
-        share("control_prefers_new", "control_preference_nats > 0"),
-        share("control_prefers_new_raw", "control_new_nats > control_old_nats"),
-        mean(
-            "prefers_new_minus_control",
-            "(preference_nats > 0)::INTEGER - (control_preference_nats > 0)::INTEGER",
-            "difference of shares",
-        ),
-        mean("log_prob_new_minus_old", "new_nats - old_nats"),
-        mean(
-            "log_prob_new_minus_old_per_character",
-            "new_nats / new_chars - old_nats / old_chars",
-            "nats per character",
-        ),
-        mean("log_prob_new_minus_old_against_class", "preference_nats"),
-        mean("control_log_prob_new_minus_old", "control_new_nats - control_old_nats"),
-        mean("control_log_prob_new_minus_old_against_class", "control_preference_nats"),
-    )
+_AGGREGATES = (
+    Aggregate("prefers_new", "preference_nats > 0"),
+    Aggregate("prefers_new_raw", "new_nats > old_nats"),
+    Aggregate("prefers_new_per_character", "new_nats / new_chars > old_nats / old_chars"),
+    Aggregate("control_prefers_new", "control_preference_nats > 0"),
+    Aggregate("control_prefers_new_raw", "control_new_nats > control_old_nats"),
+    Aggregate(
+        "prefers_new_minus_control",
+        "(preference_nats > 0)::INTEGER - (control_preference_nats > 0)::INTEGER",
+        "difference of shares",
+        MEAN,
+    ),
+    Aggregate("log_prob_new_minus_old", "new_nats - old_nats", "nats", MEAN),
+    Aggregate(
+        "log_prob_new_minus_old_per_character",
+        "new_nats / new_chars - old_nats / old_chars",
+        "nats per character",
+        MEAN,
+    ),
+    Aggregate("log_prob_new_minus_old_against_class", "preference_nats", "nats", MEAN),
+    Aggregate("control_log_prob_new_minus_old", "control_new_nats - control_old_nats", "nats", MEAN),
+    Aggregate("control_log_prob_new_minus_old_against_class", "control_preference_nats", "nats", MEAN),
+)
+# One column each until groups and clusters are summed up: as rows they would be eleven times as many.
+_ADDED = ", ".join(
+    f"count({one.value}) AS n_{one.name}, sum(({one.value})::DOUBLE) AS s_{one.name}" for one in _AGGREGATES
+)
+_SUMS = tuple(f"{part}_{one.name}" for one in _AGGREGATES for part in ("n", "s"))
+_ROWS = ", ".join(
+    f"{{'aggregate': '{one.name}', 'metric': '{one.metric}', 'form': '{one.form}', 'n': n_{one.name}, "
+    f"'s': s_{one.name}}}"
+    for one in _AGGREGATES
 )
 _PAIRS = f"""list_filter(['{ALL}', CASE WHEN is_equal_length THEN 'equal_length' END,
     CASE WHEN abs(new_length - old_length) <= 1 THEN 'nearly_equal_length' END,
@@ -98,17 +114,18 @@ def preferences(window: str = "window_start", condition: str = "true") -> str:
         condition: SQL that chooses among the changes.
     """
     sums = f"""
-        SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster, a.metric,
-               a.aggregate, a.form, count(*) AS n, sum(a.s) AS s, count(*) AS items
-        FROM (
-            SELECT *, unnest([{_AGGREGATES}]) AS a
-            FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name} WHERE {condition})
-        )
-        WHERE a.s IS NOT NULL GROUP BY ALL
+        SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster, {_ADDED}
+        FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name} WHERE {condition}) GROUP BY ALL
     """
-    same = ("release", "model", "scorer", "pairs", "metric", "aggregate", "form", "cluster")
+    every = pooled(
+        sums,
+        ("release", "model", "scorer", "pairs", "cluster"),
+        {"split": f"'{ALL}'", "window_start": "NULL"},
+        _SUMS,
+    )
+    rows = f"SELECT *, n AS items FROM (SELECT *, unnest([{_ROWS}], max_depth := 2) FROM ({every})) WHERE n > 0"
     groups = ("release", "model", "scorer", "split", "window_start", "pairs", "metric", "aggregate")
-    return estimates(pooled(sums, same, {"split": f"'{ALL}'", "window_start": "NULL"}), groups, (SHARE, MEAN))
+    return estimates(rows, groups, (SHARE, MEAN))
 
 
 PREFERS_NEW = View(

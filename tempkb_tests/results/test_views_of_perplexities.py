@@ -183,12 +183,12 @@ def years():
     """TempLAMA: three queries, the first with two answers; the coach's begins with its answer."""
     world = World()
     answers = (
-        (2020, "A", "P54", "Reed", "test", (-2.0, 1)),
-        (2020, "A", "P54", "Salt", "test", (-6.0, 3)),
-        (2021, "A", "P54", "Salt", "test", (-6.0, 3)),
-        (2021, "B", "P286", "Ida", "train", (None, None)),
+        (2020, "A", "P54", "Reed", "test"),
+        (2020, "A", "P54", "Salt", "test"),
+        (2021, "A", "P54", "Salt", "test"),
+        (2021, "B", "P286", "Ida", "train"),
     )
-    for year, subject, relation, target, split, _ in answers:
+    for year, subject, relation, target, split in answers:
         for variant in ("undated", "no_subject", "dated"):
             world.add(
                 "templama_prompts",

@@ -218,6 +218,21 @@ def test_views_count_missing_tables_of_other_benchmarks_as_empty(scored):
         assert connection.execute("SELECT count(*) FROM fact_scores").fetchall()[0][0] == found.num_rows > 0
 
 
+def test_views_over_several_benchmarks_are_there_with_one_of_them(scored):
+    """Neither ECBD nor TempLAMA is built here, so their own views are missing, which others use."""
+    scored.publish()
+    with duckdb.connect(scored.home.database, read_only=True) as connection:
+        for name in ("scores_by_gap", "entity_knowledge"):
+            ((n,),) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()
+            assert n == scored.read(name).num_rows > 0
+        # The model's days are not known.
+        assert connection.execute("FROM leak_free_items").fetchall() == []
+        names = {row[0] for row in connection.execute("SELECT view_name FROM duckdb_views()").fetchall()}
+    assert {"prefers_new", "dynamic_templama_results"} <= names
+    assert not {"ecbd_results", "templama_results"} & names
+    assert set(pc.unique(scored.read("scores_by_gap")["benchmark"]).to_pylist()) == {"dynamic_templama"}
+
+
 def test_promises_name_each_table_that_they_read():
     assert {one.about.name for one in PROMISES} == {"prompt_scores"}
     assert all(dataclasses.is_dataclass(one) and one.meaning.endswith(".") for one in PROMISES)
