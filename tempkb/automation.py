@@ -35,6 +35,7 @@ from tempkb.settings import Settings, load_home
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
 from tempkb.windows import Granularity, Window, stretches
+from tempkb.wording import counted
 
 DUMPS_JOB = "register_dump"
 WINDOWS_JOB = "build_windows"
@@ -388,7 +389,7 @@ def after_scoring(context: dg.RunStatusSensorContext) -> dg.RunRequest | dg.Skip
         dg.RunsFilter(job_name=MODELS_JOB, statuses=_GOING_ON, tags={CHAINED: "yes"})
     )
     if waiting:
-        return dg.SkipReason(f"{waiting} more are to be scored.")
+        return dg.SkipReason(f"Still to be scored: {counted(waiting, 'model')}.")
     return dg.RunRequest(f"{RESULTS_JOB} {run.run_id}", job_name=RESULTS_JOB, tags={CHAINED: "yes"})
 
 

@@ -439,7 +439,7 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
             set(sensors),
         )
 
-    names = {"new_dumps", "after_registration", "after_building", "failed_runs"}
+    names = {"new_dumps", "after_registration", "after_building", "failed_runs", "auto_score", "after_scoring"}
     quarters = built("quarters", "first_window = 2021-04-01\n")
     assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, names)
     weekly = built(

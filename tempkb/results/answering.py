@@ -21,7 +21,7 @@ class Answers:
         scorer: by which it was asked.
         certainly: day before which its training texts certainly reach; None if unknown.
         possibly: day from which on none of its training texts is; None if unknown.
-        starts: first days of windows.
+        starts: first day of the window in which the new object began.
         clusters: of which subject each change is.
         prefers: 1 if the subject adds more to the new object; NaN if it is not known.
         control: the same for the change's control.

@@ -34,7 +34,7 @@ _CHANGES = f"""
         AND f.item_id = c.item_id AND f.target_id = c.new_object_id
     WHERE c.preference_nats IS NOT NULL
 """
-# Origins are known to the day, the month or the year: only of a year can it be said of all entities that they are in it.
+# Origins are known to the day, the month or the year: only of a year can it be said of all that they are in it.
 _ENTITIES = f"""
     SELECT s.release, 'ppl_entity_macro' AS measure, s.model, s.scorer,
            CAST(date_trunc('year', c.origin_from) AS DATE) AS window_from,

@@ -39,8 +39,9 @@ SCORED_CHANGES = View(
     )
     SELECT t.release, t.model, t.scorer, t.window_start, t.window_end, t.arrival_window_start, t.split,
            t.is_provisional, t.subject_id, t.relation, t.item_id, t.wording, t.new_object_id, t.old_object_id,
-           t.new_label, t.old_label, t.new_length, t.old_length, t.new_length = t.old_length AS is_equal_length, t.new_nats, t.old_nats, t.new_chars,
-           t.old_chars, t.preference_nats, t.control_new_nats, t.control_old_nats, t.control_preference_nats,
+           t.new_label, t.old_label, t.new_length, t.old_length, t.new_length = t.old_length AS is_equal_length,
+           t.new_nats, t.old_nats, t.new_chars, t.old_chars, t.preference_nats, t.control_new_nats,
+           t.control_old_nats, t.control_preference_nats,
            date_diff('day', m.knows_possibly_until, t.arrival_window_start) AS days_after,
            t.window_end <= m.knows_certainly_until - INTERVAL {YEARS_BEFORE} YEAR AS is_long_known
     FROM told AS t LEFT JOIN {MODELS.name} AS m USING (model)
@@ -89,18 +90,19 @@ _PAIRS = f"""list_filter(['{ALL}', CASE WHEN is_equal_length THEN 'equal_length'
     CASE WHEN is_long_known THEN 'long_known' END], lambda one: one IS NOT NULL)"""
 
 
-def preferences(window: str) -> str:
+def preferences(window: str = "window_start", condition: str = "true") -> str:
     """Return SQL of all aggregates over changes: the columns of the view `prefers_new`.
 
     Args:
         window: the column of `scored_changes` by which changes are grouped, called window_start in the result.
+        condition: SQL that chooses among the changes.
     """
     sums = f"""
         SELECT release, model, scorer, split, {window} AS window_start, pairs, subject_id AS cluster, a.metric,
                a.aggregate, a.form, count(*) AS n, sum(a.s) AS s, count(*) AS items
         FROM (
             SELECT *, unnest([{_AGGREGATES}]) AS a
-            FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name})
+            FROM (SELECT *, unnest({_PAIRS}) AS pairs FROM {SCORED_CHANGES.name} WHERE {condition})
         )
         WHERE a.s IS NOT NULL GROUP BY ALL
     """
@@ -120,7 +122,7 @@ PREFERS_NEW = View(
     "of what the subject adds to a noun for its class. pairs: all; equal_length or nearly_equal_length (labels that "
     "differ by no or at most one character); long_known (windows that ended at least three years before the day until "
     "which the model certainly knows). A pair without a score that an aggregate needs does not count for it.",
-    query=preferences("window_start"),
+    query=preferences(),
     needs=(SCORED_CHANGES.name,),
 )
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
-    DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, ECBD_RELEASES
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.known import known_models
 from tempkb.results.answering import Answers
@@ -87,16 +86,6 @@ _ENTITIES = _Measure(
     ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name),
 )
 _MEASURES = (_CHANGES, _ENTITIES)
-READ = (
-    PROMPT_SCORES.name,
-    DYNAMIC_TEMPLAMA_CHANGES.name,
-    DYNAMIC_TEMPLAMA_QUERIES.name,
-    DYNAMIC_TEMPLAMA_PROMPTS.name,
-    ECBD_CLOZE.name,
-    ECBD_PROMPTS.name,
-    "models",
-)
-"""The tables from which results follow."""
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
@@ -108,6 +97,11 @@ def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question
         for row in _releases(store, measure):
             if not request.releases or row["release"] in request.releases:
                 yield _question(store, measure, row, request, models)
+
+
+def releases_with_measures(store: Store) -> list[str]:
+    """Return the names of releases of which models can be asked what they know of a window."""
+    return sorted(row["release"] for measure in _MEASURES for row in _releases(store, measure))
 
 
 def _releases(store: Store, measure: _Measure) -> list[dict[str, Any]]:
@@ -264,7 +258,8 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
     models = {row["model"]: row for row in known_models(store.lake)}
     rows = store.query(
         """
-        SELECT model, scorer, release, window_start, window_end, hash(subject_id) AS cluster,
+        SELECT model, scorer, release, coalesce(arrival_window_start, window_start) AS began, window_end,
+               hash(subject_id) AS cluster,
                (preference_nats > 0)::DOUBLE AS prefers, (control_preference_nats > 0)::DOUBLE AS control,
                new_nats, old_nats, days_after >= 0 AS is_after
         FROM scored_changes ORDER BY release, model, scorer, window_start, item_id, new_object_id, old_object_id
@@ -287,7 +282,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             scorer,
             certainly,
             row["knows_possibly_until"],
-            own["window_start"].to_pylist(),
+            own["began"].to_pylist(),
             own["cluster"].to_numpy(),
             *(own[name].to_numpy(zero_copy_only=False) for name in ("prefers", "control", "new_nats", "old_nats")),
             np.zeros(len(ends), bool) if certainly is None else ends <= np.datetime64(certainly),

@@ -41,9 +41,19 @@ class KnowledgeRequest:
     takes_all: bool = False
 
     def before(self, window: Period) -> Period:
-        """Return the earlier period with which a window is compared."""
+        """Return the earlier period with which a window is compared.
+
+        Raises:
+            SettingsError: the period does not end before the window begins.
+        """
         first, end = (_years_before(day, self.years_before) for day in window)
-        return self.earlier or (first, end)
+        period = self.earlier or (first, end)
+        if period[1] > window[0]:
+            raise SettingsError(
+                f"--earlier: the period {period[0]}..{period[1]} does not end before the window "
+                f"{window[0]}..{window[1]} begins; name an earlier one: --earlier A..B"
+            )
+        return period
 
 
 def request_of(
@@ -68,7 +78,7 @@ def request_of(
         takes_all: whether all items are taken.
 
     Raises:
-        SettingsError: a word is not allowed, or the earlier period does not precede the window.
+        SettingsError: a word is not allowed.
     """
     asked = None if window == LAST else parse_range(window)
     if re.fullmatch(r"[1-9]\d?", earlier):
@@ -77,13 +87,8 @@ def request_of(
         )
     if ".." not in earlier:
         raise SettingsError(f"--earlier {earlier}: expected a number of years from 1 to 99, or two days A..B")
-    period = parse_range(earlier)
-    if asked is not None and period[1] > asked[0]:
-        raise SettingsError(
-            f"--earlier {earlier}: ends after {asked[0]}, where the window begins; expected a period before the window"
-        )
     return KnowledgeRequest(
-        asked, period, YEARS_BEFORE, _names(models), _names(releases), template, buffer_days, takes_all
+        asked, parse_range(earlier), YEARS_BEFORE, _names(models), _names(releases), template, buffer_days, takes_all
     )
 
 

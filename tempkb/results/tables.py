@@ -1,5 +1,13 @@
 """The tables of results, which are about all models of a home at once."""
 
+from tempkb.benchmarks.dynamic_templama.tables import (
+    DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
+    DYNAMIC_TEMPLAMA_QUERIES,
+)
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.models.tables import MODELS
+from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
 
@@ -155,3 +163,16 @@ DEMO_EFFECT = Table(
 )
 
 TABLES = (KNOWLEDGE, DEMO_EFFECT)
+
+MADE_FROM = {
+    KNOWLEDGE.name: (
+        MODELS.name,
+        PROMPT_SCORES.name,
+        DYNAMIC_TEMPLAMA_CHANGES.name,
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+        DYNAMIC_TEMPLAMA_PROMPTS.name,
+        ECBD_CLOZE.name,
+        ECBD_PROMPTS.name,
+    )
+}
+"""From which tables each table of results is made."""

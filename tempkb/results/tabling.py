@@ -7,10 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.models.known import until_in_words
+from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
-from tempkb.results.reading import READ, read_questions
+from tempkb.results.reading import read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.store.drafts import Provenance
@@ -35,20 +35,13 @@ TITLES = (
 def write_knowledge(store: Store, known: Sequence[Known]) -> Version:
     """Replace the rows of `knowledge`."""
     rows = sorted((one.row() for one in known), key=lambda row: [row[name] for name in KNOWLEDGE.key])
-    inputs = {
-        f"{table} {version.partition}": version.version for table in READ for version in store.lake.versions(table)
-    }
-    return store.write(KNOWLEDGE, ALL, [pa.Table.from_pylist(rows, KNOWLEDGE.schema)], Provenance(inputs))
+    made_from = Provenance(present_inputs(store.lake, KNOWLEDGE.name))
+    return store.write(KNOWLEDGE, ALL, [pa.Table.from_pylist(rows, KNOWLEDGE.schema)], made_from)
 
 
 def read_known(store: Store, request: KnowledgeRequest) -> list[Known]:
     """Return what models know, of the scores that are there now."""
     return known_of(read_questions(store, request))
-
-
-def is_up_to_date(store: Store) -> bool:
-    """Return whether the rows of `knowledge` follow from the scores that are there now."""
-    return are_current(store, store.lake.current(KNOWLEDGE.name, ALL))
 
 
 def as_arrow(known: Sequence[Known]) -> pa.Table:

@@ -9,7 +9,7 @@ from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
 from tempkb.results.knowing import Known
 from tempkb.results.plots import levels_figure
-from tempkb.results.reading import read_answers, usual_growth
+from tempkb.results.reading import read_answers, releases_with_measures, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
@@ -32,8 +32,7 @@ def print_knowledge(
     known = read_known(store, request)
     if not known:
         raise SettingsError(
-            "knows: no such model has scores of such a release; score it: tempkb score --all, after "
-            "tempkb release dynamic-templama 2021-01-01..2024-01-01 or tempkb release ecbd ..."
+            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
         )
     for title, own in questions_of(known):
         console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
@@ -75,10 +74,10 @@ def _print_answering(store: Store, request: KnowledgeRequest) -> None:
     titles = ("release", "model", "changes", "knows until", "by its answers", "error before", "Brier", "after", "Brier")
     console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
     say(
-        "by its answers: the first days of windows at which the share of preferred new objects, minus that of controls, "
-        "may have fallen halfway (a test at 5 % does not reject them); error: by how much the model's confidence in the "
-        "object that it prefers differs from the share of changes in which that is the new one (0 to 1), for windows "
-        "before and after its knowledge ends; Brier: mean squared error of that confidence (0.25: no better than a coin)"
+        "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway "
+        "(first days of windows that a test at 5 % does not reject); error: by how much the model's confidence in the "
+        "object that it prefers differs from the share of changes in which that is the new one (0 to 1), for changes "
+        "before and after its knowledge ends; Brier: mean squared error of that confidence (a coin has 0.25)"
     )
 
 
@@ -98,6 +97,12 @@ def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
     odd = sorted(set(request.models) - set(there))
     if odd:
         raise SettingsError(f"--models {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
+    able = releases_with_measures(store)
+    odd = sorted(set(request.releases) - set(able))
+    if odd:
+        raise SettingsError(
+            f"--release {odd[0]}: no such release of ecbd or dynamic-templama; there: {', '.join(able) or 'none'}"
+        )
 
 
 def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) -> list[str]:

@@ -6,8 +6,12 @@ from datetime import date, timedelta
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
+from tempkb.results.fragments import ALL
+from tempkb.results.perplexities import ECBD_RESULTS
+from tempkb.results.preferences import SCORED_CHANGES, preferences
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.scoring import counted
@@ -66,18 +70,19 @@ def _print_preferences(store: Store, condition: str, windows: tuple[date, date] 
 
     Without windows, only changes between the days until which the models know are shown, if these differ.
     """
-    if not all(store.lake.partitions(name) for name in store.views["change_scores"].needs):
+    if not all(store.lake.partitions(name) for name in CHANGE_SCORES.needs):
         return
     between = windows or ((days[0], days[-1]) if len(days) > 1 else None)
     if between:
         condition += f" AND window_start >= DATE '{between[0]}' AND window_start < DATE '{between[1]}'"
+    shares = ", ".join(map(_in_per_cent, ("prefers_new", "prefers_new_raw", "control_prefers_new_raw")))
     rows = store.ask(
         f"""
-        SELECT model, scorer, release, sum(n_pairs)::BIGINT AS n_pairs, {_weighted("prefers_new", "n_preferences")},
-               {_weighted("prefers_new_raw", "n_pairs")}, {_weighted("control_raw", "n_controls")}
-        FROM prefers_new WHERE window_start IS NOT NULL AND {condition} GROUP BY ALL ORDER BY ALL
+        SELECT model, scorer, release, max(n_items) FILTER (aggregate = 'prefers_new_raw') AS n_pairs, {shares}
+        FROM ({preferences(condition=condition)})
+        WHERE window_start IS NULL AND split = {literal(ALL)} AND pairs = {literal(ALL)} GROUP BY ALL ORDER BY ALL
         """,
-        "prefers_new",
+        SCORED_CHANGES.name,
     )
     if rows:
         when = f" from {between[0]} to {between[1]}" if between else ""
@@ -86,22 +91,23 @@ def _print_preferences(store: Store, condition: str, windows: tuple[date, date] 
         say(
             "prefers new: the share of changes in which the subject adds more to the log-probability of the new object "
             "than to that of the old one; raw: by the log-probability alone; controls: the same as raw for two objects "
-            "of another subject's change"
+            "of another subject's change; in brackets the 95 % interval, clustered by subject"
         )
 
 
 def _print_perplexities(store: Store, condition: str, windows: tuple[date, date] | None) -> None:
     """Print the perplexity of each model on spans of entities, by year of origin; the years that windows touch."""
-    if not all(store.lake.partitions(name) for name in store.views["ecbd_scores"].needs):
+    if not all(store.lake.partitions(name) for name in ECBD_RESULTS.needs):
         return
     if windows:
         condition += f" AND origin_year BETWEEN {windows[0].year} AND {(windows[1] - timedelta(days=1)).year}"
     rows = store.ask(
         f"""
-        SELECT model, scorer, release, origin_year, round(ppl_entity_macro, 1) AS perplexity FROM ecbd_perplexities
-        WHERE variant = 'original' AND split = 'test' AND {condition} ORDER BY ALL
+        SELECT model, scorer, release, origin_year, round(value, 1) AS perplexity FROM {ECBD_RESULTS.name}
+        WHERE aggregate = 'ppl_entity_macro' AND variant = 'original' AND split = 'test' AND subset = 'odie'
+          AND span_kind = {literal(ALL)} AND {condition} ORDER BY ALL
         """,
-        "ecbd_perplexities",
+        ECBD_RESULTS.name,
     )
     years = sorted({row["origin_year"] for row in rows if row["origin_year"]})
     by_scorer: dict[tuple[str, str, str], dict[Any, Any]] = {}
@@ -118,9 +124,12 @@ def _print_perplexities(store: Store, condition: str, windows: tuple[date, date]
         )
 
 
-def _weighted(share: str, n: str) -> str:
-    """SQL of a share of all pairs, in per cent, from the shares of windows and the numbers of pairs they are of."""
-    return f"round(100 * sum({share} * {n}) / nullif(sum({n}), 0))::BIGINT AS {share}"
+def _in_per_cent(aggregate: str) -> str:
+    """SQL of a share in per cent, with the ends of its interval if it has one; null without the share."""
+    value, low, high = (
+        f"round(100 * max({column}) FILTER (aggregate = '{aggregate}'))::BIGINT" for column in ("value", "low", "high")
+    )
+    return f"concat({value}, ' (' || {low} || '-' || {high} || ')') AS {aggregate}"
 
 
 def _listed(names: Iterable[str]) -> str:

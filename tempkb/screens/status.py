@@ -12,6 +12,7 @@ from tempkb.errors import StoredDamageError
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
+from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
@@ -228,7 +229,7 @@ def _published(store: Store) -> tuple[list[Pending] | None, list[str], str]:
 def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tuple[str, str]]:
     """Partitions that were written with another declaration, code version or setting than the present ones.
 
-    Also snapshots whose Wikidata items are out of date.
+    Also snapshots whose Wikidata items are out of date, and results of scores that are not the present ones.
     """
     unlinked = {(STABLE_SNAPSHOTS.name, window.key) for window in unlinked_windows(store)}
     return [
@@ -237,13 +238,15 @@ def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tupl
         for version in versions[table.name]
         if not version.fits(table)
         or not _is_of(version, table)
-        or not _has_settings(store, version)
+        or not _is_of_present(store, version)
         or (table.name, version.partition) in unlinked
     ]
 
 
-def _has_settings(store: Store, version: Version) -> bool:
-    """Whether a version was made with the present settings, for tables that depend on settings that can change."""
+def _is_of_present(store: Store, version: Version) -> bool:
+    """Whether a version was made with the present settings or scores, for tables that depend on what can change."""
+    if store.tables[version.table].family is Family.RESULT:
+        return is_current(store.lake, version)
     # Late edits depend on the dumps' days only.
     if store.tables[version.table].family is Family.ENTITIES and version.table != LATE_EDITS.name:
         return is_made_with(version, settings_of(store.home))

@@ -137,14 +137,20 @@ def test_preferences_follow_from_the_log_probabilities_of_both_objects(scored):
     assert (ben["new_nats_without_subject"], ben["old_nats_without_subject"]) == (-2, -6.5)
     # The subject takes 1 from Moss and adds 1.5 to Salt: the raw preference came from the names.
     assert ben["preference_nats"] == -2.5
-    shares = {str(row["window_start"]): row for row in scored.read("prefers_new").to_pylist()}
+    shares = shares_of(scored)
     pairs = scored.read("change_scores").to_pylist()
     once = [row for row in pairs if row["wording"] == "undated"]
     # Three players and the coach of Reed Town, whose query begins with its answer.
-    assert len(once) == shares["None"]["n_pairs"] == 4
+    assert len(once) == shares["prefers_new"]["n_items"] == 4
     assert len(pairs) == 5
-    assert shares["None"]["prefers_new"] == sum(row["preference_nats"] > 0 for row in once) / 4
-    assert shares["None"]["prefers_new_raw"] == sum(row["new_nats"] > row["old_nats"] for row in once) / 4
+    assert shares["prefers_new"]["value"] == sum(row["preference_nats"] > 0 for row in once) / 4
+    assert shares["prefers_new_raw"]["value"] == sum(row["new_nats"] > row["old_nats"] for row in once) / 4
+
+
+def shares_of(store):
+    """Aggregates over all changes of all windows and splits."""
+    rows = store.read("prefers_new", split="all", pairs="all").to_pylist()
+    return {row["aggregate"]: row for row in rows if row["window_start"] is None}
 
 
 def lines(capsys):
@@ -177,8 +183,9 @@ def test_shares_are_of_the_changes_that_have_what_they_compare(scored, capsys):
         return rows.filter(pc.not_equal(rows["prompt_id"], texts["This player plays for Salt."]))
 
     rewrite(scored, change)
-    every = [row for row in scored.read("prefers_new").to_pylist() if row["window_start"] is None]
-    assert [(row["n_pairs"], row["n_preferences"], row["prefers_new"]) for row in every] == [(4, 2, 0.5)]
+    shares = shares_of(scored)
+    assert shares["prefers_new_raw"]["n_items"] == 4
+    assert (shares["prefers_new"]["n_items"], shares["prefers_new"]["value"]) == (2, 0.5)
     print_scores(["t5"], {})
     (shown,) = [line for line in lines(capsys) if len(line) == 7 and line[:2] == ["t5", SCORER]]
     assert shown[3:5] == ["4", "50"]

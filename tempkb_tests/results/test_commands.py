@@ -1,0 +1,223 @@
+"""`tempkb knows` and `tempkb results` as people type them, on scores of two made-up models."""
+
+import csv
+import json
+import shutil
+from collections import defaultdict
+from datetime import date
+
+import duckdb
+import pytest
+
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.conftest import DAYS, SCORERS
+
+WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
+
+
+def knows(home, *arguments, check=True):
+    return run_tempkb(home, "knows", *arguments, check=check)
+
+
+@pytest.fixture(scope="module")
+def home(scored_home, tmp_path_factory):
+    """A copy, to which results are written."""
+    home = tmp_path_factory.mktemp("results") / "home"
+    shutil.copytree(scored_home, home)
+    return home
+
+
+def preferences(home, model):
+    """In plain Python, from the tables: (window, subject) and whether the subject adds more to the new object."""
+    with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
+        ask = lambda query, *values: connection.execute(query, list(values)).fetchall()  # noqa: E731
+        nats = dict(
+            ask("SELECT prompt_id, log_prob_nats FROM prompt_scores WHERE model = ? AND scorer = ?", model, SCORERS[0])
+        )
+        prompts = {
+            (item, target, variant): prompt
+            for item, target, variant, prompt in ask(
+                "SELECT item_id, target_id, variant, prompt_id FROM dynamic_templama_prompts WHERE role <> 'control'"
+            )
+        }
+        starts = dict(
+            ask(
+                "SELECT (subject_id, relation, object_id), min(valid_from) FROM fact_spells WHERE release = 'demo-quarters' GROUP BY ALL"
+            )
+        )
+        changes = ask(
+            """
+            SELECT q.query_id, c.window_start, c.subject_id, c.relation, c.paired_object_id, c.object_id
+            FROM dynamic_templama_changes AS c JOIN dynamic_templama_queries AS q
+            USING (release, window_start, subject_id, relation) WHERE c.role = 'leaving'
+            """
+        )
+    found = []
+    for item, window, subject, relation, new, old in changes:
+        adds = []
+        for target in (new, old):
+            asked = [prompts.get((item, target, variant)) for variant in ("undated", "no_subject")]
+            if None in asked:
+                break
+            adds.append(nats[asked[0]] - nats[asked[1]])
+        if len(adds) == 2:
+            found.append((window, subject, starts[subject, relation, new], adds[0] > adds[1]))
+    return found
+
+
+def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_left_out(home, tmp_path):
+    file = tmp_path / "k.csv"
+    said = knows(home, *WINDOW, "--csv", str(file)).stdout
+    rows = {(row["measure"], row["model"]): row for row in csv.DictReader(file.open())}
+    for name, day in DAYS.items():
+        found = preferences(home, name)
+        window = [one for one in found if date(2022, 1, 1) <= one[0] < date(2023, 7, 1)]
+        clean = [one for one in window if day == date(2023, 7, 1) or (one[2] is not None and (one[2] - day).days >= 90)]
+        row = rows["prefers_new", name]
+        assert int(row["n_items"]) == len(clean) > 100
+        assert int(row["n_unclean"]) == len(window) - len(clean)
+        assert int(row["n_clusters"]) == len({one[1] for one in clean})
+        assert float(row["value"]) == pytest.approx(sum(one[3] for one in clean) / len(clean))
+        earlier = [one for one in found if one[0] < date(2022, 1, 1)]
+        assert float(row["earlier_value"]) == pytest.approx(sum(one[3] for one in earlier) / len(earlier))
+    # The early model does not know what happened after its day; the late one does.
+    assert rows["prefers_new", "early"]["verdict"] == "less"
+    assert rows["prefers_new", "late"]["verdict"] == "cannot tell"
+    assert (rows["prefers_new", "early"]["rank_from"], rows["prefers_new", "late"]["rank_to"]) == ("2", "1")
+    assert "Left out because the model may have read of them too early" in said
+    assert f"early {rows['prefers_new', 'early']['n_unclean']} of " in said
+    assert "by its answers" in said
+
+
+def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
+    file = tmp_path / "k.csv"
+    said = knows(home, *WINDOW, "--all-items", "--csv", str(file)).stdout
+    rows = [row for row in csv.DictReader(file.open()) if row["measure"] == "prefers_new"]
+    assert {row["n_unclean"] for row in rows} == {"0"}
+    assert len({row["n_items"] for row in rows}) == 1
+    assert "Left out" not in said
+
+
+def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home):
+    said = knows(home, "--models", "early").stdout
+    assert "from 2023-10-01 to 2024-01-01 (demo-quarters), earlier: 2020-10-01 to 2021-01-01" in said
+    assert (
+        "The window is provisional: its dump was made less than 90 days after its end; no window of this home" in said
+    )
+    assert "early: the release begins on 2021-01-01, so that it has no item of the earlier period." in said
+    assert "late" not in said.replace("later", "")
+
+
+def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
+    latex, picture = tmp_path / "k.tex", tmp_path / "k.png"
+    knows(home, *WINDOW, "--latex", str(latex), "--picture", str(picture))
+    text = latex.read_text()
+    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
+    assert r"\caption{prefers the new object, \% of the changes from 2022-01-01" in text
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    refused = knows(home, "--picture", str(tmp_path / "missing" / "k.png"), check=False)
+    assert refused.returncode == 1
+    assert "cannot be written: No such file or directory; name a file in a folder that exists" in refused.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["k.png", "k.tex"]
+
+
+def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_path):
+    # Odd Haldor and others: the world's truth about Ostvik is in the README.
+    said = knows(home, "--fact", "Ostvik", "P6", "--picture", str(tmp_path / "f.png")).stdout
+    assert "_X_ is the head of the government of Ostvik. (Ostvik, P6, release demo-quarters)" in said
+    assert "2021-01-01 to 2021-04-22" in said
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--window", "yesterday"), "windows 'yesterday': expected A..B with two days"),
+        (("--earlier", "soon"), "--earlier soon: expected a number of years from 1 to 99, or two days A..B"),
+        (
+            ("--window", "2022-01-01..2023-01-01", "--earlier", "2021-06-01..2022-06-01"),
+            "--earlier: the period 2021-06-01..2022-06-01 does not end before the window 2022-01-01..2023-01-01 begins",
+        ),
+        (
+            ("--window", "2015-01-01..2023-01-01"),
+            "--earlier: the period 2012-01-01..2020-01-01 does not end before the window 2015-01-01..2023-01-01 begins",
+        ),
+        (("--models", "nobody"), "--models nobody: no such model; there: early, late"),
+        (
+            ("--release", "nothing"),
+            "--release nothing: no such release of ecbd or dynamic-templama; there: demo-cloze, demo-quarters",
+        ),
+        (("--scorer", "sentence"), "knows: found no scores of such models and releases by such a scorer"),
+        (("--fact", "Nobody", "P6"), "--fact Nobody P6: no release asks about it"),
+    ],
+)
+def test_what_cannot_be_answered_is_one_line_that_says_what_to_do(home, arguments, message):
+    done = knows(home, *arguments, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
+    home = tmp_path / "home"
+    shutil.copytree(demo_home, home)
+    done = knows(home, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.rstrip().endswith("tempkb score --all")
+
+
+def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):
+    assert "knowledge" in run_tempkb(home, "results").stdout
+    rows = query(home, "SELECT model, measure, verdict FROM knowledge ORDER BY ALL")
+    assert [(row["model"], row["measure"]) for row in rows] == [
+        (name, measure) for name in DAYS for measure in ("ppl_entity_macro", "prefers_new")
+    ]
+    stale = {row[0]: row[4] for row in status(home)}
+    assert stale["knowledge"] == "0"
+    run_tempkb(home, "model", "rm", "late", "--yes")
+    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "1"
+    run_tempkb(home, "results")
+    assert [row["model"] for row in query(home, "SELECT DISTINCT model FROM knowledge")] == ["early"]
+    assert {row[0]: row[4] for row in status(home)}["knowledge"] == "0"
+
+
+def query(home, sql):
+    return [json.loads(line) for line in run_tempkb(home, "sql", sql, "--json").stdout.splitlines()]
+
+
+def status(home):
+    """The rows of the table of partitions."""
+    lines = run_tempkb(home, "status").stdout.split("partitions\n")[1].splitlines()
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+
+
+def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, tmp_path):
+    file = tmp_path / "k.csv"
+    knows(scored_home, "--window", "2022-07-01..2022-10-01", "--csv", str(file))
+    said = {row["model"]: row for row in csv.DictReader(file.open()) if row["measure"] == "prefers_new"}
+    shown = query(scored_home, "SELECT * FROM knows WHERE measure = 'prefers_new' AND window_from = DATE '2022-07-01'")
+    assert {row["model"] for row in shown} == set(said)
+    for row in shown:
+        for name in ("value", "low", "high", "n_items", "n_clusters"):
+            assert float(row[name]) == pytest.approx(float(said[row["model"]][name]), rel=1e-5), name
+        assert row["verdict"] == said[row["model"]]["verdict"] == "no comparison"
+
+
+def test_perplexities_pool_entities_of_a_year(scored_home):
+    (row,) = query(
+        scored_home,
+        "SELECT * FROM knows WHERE measure = 'ppl_entity_macro' AND model = 'late' AND window_from = DATE '2021-01-01'",
+    )
+    means = defaultdict(list)
+    for item in query(
+        scored_home,
+        "SELECT s.cluster_id, s.log_prob_nats / s.n_tokens AS nats FROM ecbd_scores AS s JOIN ecbd_cloze AS c "
+        "ON c.cloze_id = s.item_id AND c.release = s.release WHERE s.model = 'late' AND s.variant = 'original' "
+        "AND s.split = 'test' AND c.origin_from >= DATE '2021-01-01' AND c.origin_to <= DATE '2022-01-01'",
+    ):
+        means[item["cluster_id"]].append(-item["nats"])
+    import math
+
+    expected = math.exp(sum(sum(own) / len(own) for own in means.values()) / len(means))
+    assert row["value"] == pytest.approx(expected)
+    assert row["n_clusters"] == len(means) > 5

@@ -1,0 +1,151 @@
+"""What models know of a window, from scores written by hand: levels, differences, verdicts, notes, ranks."""
+
+import math
+from datetime import date
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from tempkb.results.knowing import known_of
+from tempkb.results.questions import ModelScores, Question, Scored
+
+WINDOW, EARLIER = (date(2023, 1, 1), date(2024, 1, 1)), (date(2020, 1, 1), date(2021, 1, 1))
+
+
+def scored(values, clusters=None, first_item=0):
+    n = len(values)
+    return Scored(
+        np.array(values, float),
+        np.array(range(n) if clusters is None else clusters, np.uint64),
+        np.arange(first_item, first_item + n).astype(np.uint64),
+    )
+
+
+def shares(n_true, n, first_item=0):
+    return scored([1] * n_true + [0] * (n - n_true), first_item=first_item)
+
+
+def model(name, window, earlier, *, scorer="causal.span_end-1.f32", tokenizer="t", n_unclean=0, certainly=None):
+    about = {
+        "model": name,
+        "family": "causal",
+        "tokenizer_sha256": tokenizer,
+        "knows_certainly_until": certainly,
+        "knows_possibly_until": certainly,
+    }
+    return ModelScores(about, scorer, window, earlier, 0, n_unclean)
+
+
+def ask(*models, measure="prefers_new", first_day=date(2015, 1, 1)):
+    n = max(len(one.window.values) + one.n_unclean for one in models)
+    return known_of([Question(measure, "r", WINDOW, EARLIER, False, n, first_day, models)])
+
+
+def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():
+    # Forty subjects of each period with one change each: variances of the two shares add up.
+    (found,) = ask(model("m", shares(10, 40, 100), scored([1] * 30 + [0] * 10, range(50, 90))))
+    row = found.row()
+    assert (row["value"], row["earlier_value"], row["difference"]) == (0.25, 0.75, -0.5)
+    # psi of a subject: (value - share) / 40; eighty subjects in all, half of them on either side.
+    error = math.sqrt(80 / 79 * (2 * (10 * 0.75**2 + 30 * 0.25**2) / 40**2))
+    half = t.ppf(0.975, 39) * error
+    assert (row["difference_low"], row["difference_high"]) == pytest.approx((-0.5 - half, -0.5 + half))
+    assert row["detectable"] == pytest.approx((t.ppf(0.975, 39) + t.ppf(0.8, 39)) * error)
+    assert (row["verdict"], row["note"], row["rank_from"]) == ("less", None, None)
+
+
+def test_below_what_is_detectable_nothing_is_claimed_even_if_the_interval_is_beyond_zero():
+    verdicts = {}
+    for n_true in (10, 15, 18, 20, 22, 27, 35):
+        (found,) = ask(model("m", shares(n_true, 40, 100), scored([1, 0] * 20, range(50, 90))))
+        row = found.row()
+        verdicts[n_true] = row["verdict"], not row["difference_low"] <= 0 <= row["difference_high"]
+    assert verdicts == {
+        10: ("cannot tell", True),
+        15: ("cannot tell", False),
+        18: ("cannot tell", False),
+        20: ("cannot tell", False),
+        22: ("cannot tell", False),
+        27: ("cannot tell", False),
+        35: ("more", True),
+    }
+
+
+def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
+    # Two entities' items weigh as much as twenty others' single ones.
+    window = scored([2.0, 4.0] + [3.0, 3.5] * 10, [0, 0, *range(1, 21)])
+    earlier = scored([1.0, 1.5] * 10, range(100, 120), first_item=500)
+    (found,) = ask(model("m", window, earlier), measure="ppl_entity_macro")
+    row = found.row()
+    level, before = (3 + 10 * 3 + 10 * 3.5) / 21, 1.25
+    assert (row["n_items"], row["n_clusters"]) == (22, 21)
+    assert row["value"] == pytest.approx(math.exp(level))
+    assert row["earlier_value"] == pytest.approx(math.exp(before))
+    assert row["difference"] == pytest.approx(math.exp(level - before))
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert row["detectable"] > 1
+    assert row["verdict"] == "less"
+
+
+@pytest.mark.parametrize(
+    ("window", "earlier", "more", "note"),
+    [
+        (shares(3, 9), shares(20, 40), {}, "the items are about 9 subjects; an interval needs at least 10"),
+        (shares(0, 0), shares(20, 40), {"n_unclean": 7}, "no item of the window is left"),
+        (shares(0, 0), shares(20, 40), {}, "no item of the window has a score"),
+        (shares(5, 20), shares(1, 4), {}, "the earlier items are about 4 subjects; an interval needs 10"),
+        (shares(5, 20), shares(0, 0), {}, "no item of the earlier period has a score"),
+        (
+            shares(5, 20),
+            shares(0, 0),
+            {"certainly": date(2020, 6, 1)},
+            "the model's knowledge ends on 2020-06-01, before the earlier period does",
+        ),
+    ],
+)
+def test_where_nothing_can_be_compared_a_sentence_says_why(window, earlier, more, note):
+    (found,) = ask(model("m", window, earlier, **more))
+    assert (found.verdict, found.note) == ("no comparison", note)
+    assert found.row()["detectable"] is None
+
+
+def test_a_release_that_begins_too_late_is_named_as_the_reason():
+    (found,) = ask(model("m", shares(5, 20), shares(0, 0)), first_day=date(2021, 1, 1))
+    assert found.note == "the release begins on 2021-01-01, so that it has no item of the earlier period"
+    assert found.row()["value"] == 0.25
+
+
+def test_models_are_ranked_by_their_differences_on_items_that_two_share():
+    # By levels low would be last; of what it knew earlier it has lost nothing, and high has lost all that it had more.
+    earlier_low, earlier_high = scored([0, 0, 0, 1] * 15, range(60), 900), scored([1, 1, 1, 1] * 15, range(60), 900)
+    window = [0, 0, 0, 1] * 15
+    low = model("low", scored(window, range(60)), earlier_low)
+    high = model("high", scored(window, range(60)), earlier_high)
+    ranks = {one.scores.model["model"]: one.rank for one in ask(low, high)}
+    assert ranks == {"low": (1, 1), "high": (2, 2)}
+
+
+def test_without_an_earlier_level_models_are_ranked_by_levels_and_near_ones_tie():
+    good, near, bad = (
+        model(name, scored(values, range(60)), shares(0, 0))
+        for name, values in (
+            ("good", [1] * 60),
+            ("near", [0] + [1] * 59),
+            ("bad", [0, 1] * 30),
+        )
+    )
+    ranks = {one.scores.model["model"]: (one.rank, one.n_ranked) for one in ask(good, near, bad)}
+    assert ranks == {"good": ((1, 2), 3), "near": ((1, 2), 3), "bad": ((3, 3), 3)}
+
+
+def test_only_models_with_one_scorer_are_ranked_and_of_perplexities_with_one_tokenizer():
+    def two(**more):
+        return (
+            model("a", scored([1.0, 2.0] * 10), shares(0, 0)),
+            model("b", scored([2.0, 4.0] * 10), shares(0, 0), **more),
+        )
+
+    assert [one.rank for one in ask(*two(scorer="masked.answer_l2r-1.f32"), measure="ppl_entity_macro")] == [None, None]
+    assert [one.rank for one in ask(*two(tokenizer="other"), measure="ppl_entity_macro")] == [None, None]
+    assert [one.rank for one in ask(*two(), measure="ppl_entity_macro")] == [(1, 1), (2, 2)]
