@@ -30,15 +30,15 @@ from tempkb.errors import ContractError
 from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
-from tempkb.models.tables import MODELS, READY
+from tempkb.models.tables import READY
+from tempkb.results.currency import present_inputs
 from tempkb.results.tables import ALL, DEMO_EFFECT
 from tempkb.scores.requests import ScoreRequest
-from tempkb.scores.tables import PROMPT_SCORES, model_of
+from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
-from tempkb.store.tables import Family as TableFamily
 
 
 def write_demo_effect(store: Store) -> Version:
@@ -54,7 +54,7 @@ def write_demo_effect(store: Store) -> Version:
 
     table = pa.Table.from_pylist(rows, DEMO_EFFECT.schema)
     settings = {"replicates": REPLICATES, "seed": CHANCE}
-    return store.write(DEMO_EFFECT, ALL, [table], Provenance(_inputs(store, read), settings))
+    return store.write(DEMO_EFFECT, ALL, [table], Provenance(present_inputs(store.lake, DEMO_EFFECT.name), settings))
 
 
 def demo_models(store: Store) -> list[DemoModel]:
@@ -185,29 +185,6 @@ def _row(scores: FamilyScores, effect: Effect) -> dict[str, Any]:
     }
 
 
-def _inputs(store: Store, read: Sequence[FamilyScores]) -> dict[str, str]:
-    """Versions of all that was read, by table and partition."""
-    names = {one.name for one in demo_models(store)}
-    releases = {release for scores in read for release in scores.releases.values()}
-    found = {}
-    for table in _READ:
-        for version in store.lake.versions(table.name):
-            of_release = version.partition.partition(".")[0] in releases
-            if of_release if table.family is TableFamily.RELEASE else model_of(version.partition) in names:
-                found[f"{version.table} {version.partition}"] = version.version
-    return found
-
-
-_READ = (
-    FACT_SPELLS,
-    DYNAMIC_TEMPLAMA_QUERIES,
-    DYNAMIC_TEMPLAMA_CHANGES,
-    DYNAMIC_TEMPLAMA_PROMPTS,
-    ECBD_CLOZE,
-    ECBD_PROMPTS,
-    MODELS,
-    PROMPT_SCORES,
-)
 # What held on the day before each cut.
 _HELD = """
     held AS (

@@ -14,4 +14,4 @@ VIEWS = (
     *stale_answers.VIEWS,
 )
 
-ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets",))
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo_models.assets"))

@@ -6,6 +6,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -164,15 +165,14 @@ DEMO_EFFECT = Table(
 
 TABLES = (KNOWLEDGE, DEMO_EFFECT)
 
-MADE_FROM = {
-    KNOWLEDGE.name: (
-        MODELS.name,
-        PROMPT_SCORES.name,
-        DYNAMIC_TEMPLAMA_CHANGES.name,
-        DYNAMIC_TEMPLAMA_QUERIES.name,
-        DYNAMIC_TEMPLAMA_PROMPTS.name,
-        ECBD_CLOZE.name,
-        ECBD_PROMPTS.name,
-    )
-}
+_SCORED = (
+    MODELS.name,
+    PROMPT_SCORES.name,
+    DYNAMIC_TEMPLAMA_CHANGES.name,
+    DYNAMIC_TEMPLAMA_QUERIES.name,
+    DYNAMIC_TEMPLAMA_PROMPTS.name,
+    ECBD_CLOZE.name,
+    ECBD_PROMPTS.name,
+)
+MADE_FROM = {KNOWLEDGE.name: _SCORED, DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name)}
 """From which tables each table of results is made."""

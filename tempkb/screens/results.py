@@ -1,7 +1,8 @@
 """The screens of `tempkb knows` and `tempkb results`: what models know of a window, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
@@ -12,6 +13,7 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.reading import read_answers, releases_with_measures, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
+from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.files import write_file, write_picture
@@ -88,8 +90,37 @@ def _calibration(found: Calibration | None) -> tuple[str, str]:
 
 
 def print_results() -> None:
-    """Print the rows of the tables of results."""
+    """Print how many rows the tables of results have, and the demo effect if there is one."""
+    store = open_store()
+    for table in MADE_FROM:
+        version = store.lake.current(table, ALL)
+        say(f"{table}: {counted(version.rows if version is not None else 0, 'row')}")
+    rows = store.ask(f"FROM {DEMO_EFFECT.name} ORDER BY family, expected, benchmark, contrast", DEMO_EFFECT.name)
+    if rows:
+        console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))
+        for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
+            say(note)
     print_next('sql "FROM knowledge"', "knows", "ui")
+
+
+_EFFECT_TITLES = ("family", "benchmark", "contrast", "expected", "estimate", "clusters", "seeds", "p", "verdict")
+
+
+def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A row of the demo effect: p-values of placebos are those after Holm's correction."""
+    estimate, low, high = (None if row[name] is None else f"{row[name]:.2f}" for name in ("estimate", "low", "high"))
+    p_value = row["p_value"] if row["p_holm"] is None else row["p_holm"]
+    return (
+        row["family"],
+        row["benchmark"],
+        row["contrast"],
+        row["expected"],
+        estimate if low is None else f"{estimate} [{low}, {high}]",
+        row["n_clusters"],
+        row["n_seeds"],
+        "" if p_value is None else f"{p_value:.3f}",
+        row["verdict"],
+    )
 
 
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:

@@ -188,7 +188,7 @@ def years():
         (2021, "A", "P54", "Salt", "test", (-6.0, 3)),
         (2021, "B", "P286", "Ida", "train", (None, None)),
     )
-    for year, subject, relation, target, split, (nats, n_tokens) in answers:
+    for year, subject, relation, target, split, _ in answers:
         for variant in ("undated", "no_subject", "dated"):
             world.add(
                 "templama_prompts",
