@@ -371,12 +371,15 @@ def written(store):
 
 
 def held(store, day):
-    """Objects of each subject and relation on a day, from the spells, by calendar."""
+    """Objects of each subject and relation on a day, from the spells; some end in years that Python does not know."""
+    spells = store.read("fact_spells", release="demo-quarters")
+    begins, ends = (spells[name].cast("int32").to_pylist() for name in ("valid_from", "valid_to"))
+    names = [spells[name].to_pylist() for name in ("subject_id", "relation", "object_id")]
+    number = (day - date(1970, 1, 1)).days
     now = defaultdict(set)
-    for row in store.read("fact_spells", release="demo-quarters").to_pylist():
-        begin, end = row["valid_from"] or date.min, row["valid_to"] or date.max
-        if begin <= day < end:
-            now[row["subject_id"], row["relation"]].add(row["object_id"])
+    for subject_id, relation, one, begin, end in zip(*names, begins, ends, strict=True):
+        if (begin is None or begin <= number) and (end is None or number < end):
+            now[subject_id, relation].add(one)
     return now
 
 
