@@ -43,6 +43,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option("--all-items", "takes_all", is_flag=True, help="Leave nothing out.")
 @click.option(
+    "--answers",
+    "with_answers",
+    is_flag=True,
+    help="Also say what the answers over all windows tell: until when a model knows, and how sure it rightly is.",
+)
+@click.option(
     "--fact",
     nargs=2,
     default=None,
@@ -60,6 +66,7 @@ def knows(
     scorer: str,
     buffer_days: int,
     takes_all: bool,
+    with_answers: bool,
     fact: tuple[str, str] | None,
     csv_file: Path | None,
     latex_file: Path | None,
@@ -77,7 +84,7 @@ def knows(
       tempkb knows
       tempkb knows --window 2022-01-01..2023-01-01 --models t5-large,t5-base
       tempkb knows --window 2022-01-01..2023-01-01 --earlier 2021-01-01..2022-01-01
-      tempkb knows --csv knows.csv --latex knows.tex --picture knows.png
+      tempkb knows --answers --csv knows.csv --latex knows.tex --picture knows.png
       tempkb knows --fact Ostvik P6 --picture ostvik.png
     """
     from tempkb.results.requests import request_of
@@ -92,7 +99,7 @@ def knows(
     from tempkb.screens.results import print_knowledge
 
     request = request_of(window, earlier, models, releases, scorer, buffer_days, takes_all=takes_all)
-    print_knowledge(request, csv_file, latex_file, picture)
+    print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers)
 
 
 @click.command()

@@ -153,6 +153,8 @@ ASSETS = {
     "ecbd_prompts": "ecbd",
     "models": "models",
     "prompt_scores": "scores",
+    "knowledge": "results",
+    "demo_effect": "results",
 }
 
 
@@ -295,12 +297,13 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
         assert code_version, key
         assert kinds == ["duckdb", "parquet"], key
         assert owners == ["team:tempkb"], key
-        assert is_partitioned, key
+        # Results are about all models at once.
+        assert is_partitioned == (ASSETS[key] != "results"), key
 
 
 def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
     told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
-    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores"}
+    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "results"}
     assert told == {key for key, group in ASSETS.items() if group not in others}
 
 
@@ -352,8 +355,10 @@ def test_every_asset_is_a_declared_table():
     for table in TABLES:
         assert all(column.meaning for column in table.columns)
         assert set(table.key) <= set(table.schema.names)
-        if table.name in ("models", "prompt_scores") or table.name.endswith("_prompts"):
-            # A model comes from a checkpoint, not from the dumps of a wiki. A prompt is a text, whose item has its origin.
+        of_models = ("models", "prompt_scores", "knowledge", "demo_effect")
+        if table.name in of_models or table.name.endswith("_prompts"):
+            # A model comes from a checkpoint, not from the dumps of a wiki, and results are about models. A prompt is a
+            # text, whose item has its origin.
             continue
         assert "wiki" in table.schema.names
         # Rows of a release's plan and statistics come of several dumps; its own row names them.

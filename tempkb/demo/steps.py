@@ -13,6 +13,6 @@ STEPS = (
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "--all", "--benchmark", "dynamic-templama"),
     ("results",),
-    ("knows", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
+    ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""

@@ -152,7 +152,13 @@ def _known(question: Question, scores: ModelScores) -> Known:
         before, after = scores.earlier, scores.window
         difference = ways.change(before.values, before.clusters, after.values, after.clusters)
     return Known(
-        question, scores, level, earlier, difference, _verdict(difference, ways.sign), _note(question, scores, earlier)
+        question,
+        scores,
+        level,
+        earlier,
+        difference,
+        _verdict(difference, ways.sign),
+        _note(question, scores, earlier) or (difference.reason if difference else None) or "",
     )
 
 

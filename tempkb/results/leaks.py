@@ -1,8 +1,7 @@
 """Declares the view of items that a model cannot have read: all that they rest on is later than its knowledge."""
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.benchmarks.ecbd.prompts import TARGET_ID
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, TARGET_ID
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.templama.tables import TEMPLAMA_QUERIES
 from tempkb.models.tables import MODELS

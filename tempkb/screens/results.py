@@ -22,7 +22,12 @@ from tempkb.wording import counted
 
 
 def print_knowledge(
-    request: KnowledgeRequest, csv_file: Path | None, latex_file: Path | None, picture: Path | None
+    request: KnowledgeRequest,
+    csv_file: Path | None,
+    latex_file: Path | None,
+    picture: Path | None,
+    *,
+    with_answers: bool = False,
 ) -> None:
     """Print what models know of a window, and write it to the files that are asked for.
 
@@ -40,7 +45,8 @@ def print_knowledge(
         console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
         for line in _remarks(store, request, own):
             say(line)
-    _print_answering(store, request)
+    if with_answers:
+        _print_answering(store, request)
     say(
         "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
         "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "

@@ -67,7 +67,7 @@ def preferences(home, model):
 
 def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_left_out(home, tmp_path):
     file = tmp_path / "k.csv"
-    said = knows(home, *WINDOW, "--csv", str(file)).stdout
+    said = knows(home, *WINDOW, "--answers", "--csv", str(file)).stdout
     rows = {(row["measure"], row["model"]): row for row in csv.DictReader(file.open())}
     for name, day in DAYS.items():
         found = preferences(home, name)

@@ -149,3 +149,9 @@ def test_only_models_with_one_scorer_are_ranked_and_of_perplexities_with_one_tok
     assert [one.rank for one in ask(*two(scorer="masked.answer_l2r-1.f32"), measure="ppl_entity_macro")] == [None, None]
     assert [one.rank for one in ask(*two(tokenizer="other"), measure="ppl_entity_macro")] == [None, None]
     assert [one.rank for one in ask(*two(), measure="ppl_entity_macro")] == [(1, 1), (2, 2)]
+
+
+def test_where_all_subjects_agree_there_is_no_interval_and_a_sentence_says_so():
+    (found,) = ask(model("m", shares(20, 20, 100), scored([1] * 20, range(50, 70))))
+    assert found.verdict == "no comparison"
+    assert found.note.startswith("all 20 clusters agree exactly")

@@ -8,7 +8,7 @@ import pyarrow as pa
 from tempkb.benchmarks.ecbd.records import ClozeRecord, ProbeRecord
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.sentences import MASK, Place
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS, Variant, prompt_of
 from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.errors import ContractError
@@ -19,8 +19,6 @@ from tempkb.store.lake import Version
 from tempkb.store.parquet import open_parquet
 from tempkb.store.store import Store
 
-TARGET_ID = "answer"
-"""The `target_id` of every prompt: an item has one answer."""
 NO_CHUNK = "no_ent_chunk: no noun phrase was found around the mention, or it overlaps the answer"
 NO_DEFINITION = "random_definition: no other entity's definition fits the item"
 _BATCH_ROWS = 1 << 12

@@ -231,6 +231,9 @@ ECBD_CLOZE = Table(
     ),
 )
 
+TARGET_ID = "answer"
+"""The `target_id` of every prompt: an item has one answer."""
+
 ECBD_PROMPTS = prompts_table(
     "ecbd",
     "ECBD",
