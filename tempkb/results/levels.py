@@ -26,9 +26,9 @@ def _clean(end: str) -> str:
 
 # Items of both measures: their window, their value, and whether they count in it. Any of them may count as earlier.
 _CHANGES = f"""
-    SELECT c.release, 'prefers_new' AS measure, c.model, c.scorer, c.window_start AS window_from,
-           c.window_end AS window_to, c.subject_id AS cluster, (c.preference_nats > 0)::INTEGER::DOUBLE AS value,
-           m.knows_certainly_until AS certainly, {_clean("c.window_end")}
+    SELECT c.release, 'prefers_new' AS measure, c.model, c.scorer, c.change_from AS window_from,
+           c.change_to AS window_to, c.subject_id AS cluster, (c.preference_nats > 0)::INTEGER::DOUBLE AS value,
+           m.knows_certainly_until AS certainly, {_clean("c.change_to")}
     FROM {SCORED_CHANGES.name} AS c JOIN {MODELS.name} AS m USING (model)
     LEFT JOIN {LEAK_FREE_ITEMS.name} AS f ON f.model = c.model AND f.release = c.release
         AND f.item_id = c.item_id AND f.target_id = c.new_object_id

@@ -25,9 +25,10 @@ SCORED_CHANGES = View(
     "objects of another subject's change. new_length and old_length are the labels' lengths, new_chars and old_chars "
     "what the scores stand for, in characters. window_start is the first window in which the old object no longer "
     "holds; arrival_window_start is that in which the new one has begun, mostly the one before, since both hold in "
-    "the window of a change. days_after is the first day of the arrival's window minus the day from which on the "
-    "model knows nothing; is_long_known says that the window ended at least three years before the day until which "
-    "the model certainly knows. Both are null for models without these days.",
+    "the window of a change. So the change happened from change_from to the day before change_to. days_after is the "
+    "first day of the arrival's window minus the day from which on the model knows nothing; is_long_known says that "
+    "the window ended at least three years before the day until which the model certainly knows. Both are null for "
+    "models without these days.",
     query=f"""
     WITH once AS (
         FROM {CHANGE_SCORES.name} QUALIFY row_number() OVER (
@@ -35,15 +36,17 @@ SCORED_CHANGES = View(
         ) = 1
     ), told AS (
         SELECT o.*, {end_of_window("o.window_start", "q.granularity")} AS window_end, q.split, q.is_provisional,
+               coalesce(o.arrival_window_start, o.window_start) AS change_from,
+               greatest(o.window_start, {end_of_window("change_from", "q.granularity")}) AS change_to,
                length(o.new_label) AS new_length, length(o.old_label) AS old_length
         FROM once AS o
         JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q ON q.release = o.release AND q.query_id = o.item_id
     )
-    SELECT t.release, t.model, t.scorer, t.window_start, t.window_end, t.arrival_window_start, t.split,
-           t.is_provisional, t.subject_id, t.relation, t.item_id, t.wording, t.new_object_id, t.old_object_id,
-           t.new_label, t.old_label, t.new_length, t.old_length, t.new_length = t.old_length AS is_equal_length,
-           t.new_nats, t.old_nats, t.new_chars, t.old_chars, t.preference_nats, t.control_new_nats,
-           t.control_old_nats, t.control_preference_nats,
+    SELECT t.release, t.model, t.scorer, t.window_start, t.window_end, t.arrival_window_start, t.change_from,
+           t.change_to, t.split, t.is_provisional, t.subject_id, t.relation, t.item_id, t.wording, t.new_object_id,
+           t.old_object_id, t.new_label, t.old_label, t.new_length, t.old_length,
+           t.new_length = t.old_length AS is_equal_length, t.new_nats, t.old_nats, t.new_chars, t.old_chars,
+           t.preference_nats, t.control_new_nats, t.control_old_nats, t.control_preference_nats,
            date_diff('day', m.knows_possibly_until, t.arrival_window_start) AS days_after,
            t.window_end <= m.knows_certainly_until - INTERVAL {YEARS_BEFORE} YEAR AS is_long_known
     FROM told AS t LEFT JOIN {MODELS.name} AS m USING (model)

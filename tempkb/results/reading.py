@@ -16,6 +16,7 @@ from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.known import known_models
 from tempkb.results.answering import Answers
+from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.rooms import BENCHMARKS
@@ -38,27 +39,23 @@ class _Measure:
     needs: tuple[str, ...]
 
 
-END_OF_WINDOW = """
-    CAST({start} + CASE {granularity} WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH
-                   WHEN 'quarter' THEN INTERVAL 3 MONTH WHEN 'year' THEN INTERVAL 1 YEAR END AS DATE)
-"""
-"""SQL of the day after the last of a window, from its first day and its length."""
-
-# All items have: item (hash), from_day, to_day, is_provisional.
+# All items have: item (hash), from_day, to_day, is_provisional. A change happens in the window in which the new object
+# begins; the old one has left on the first day of the next window.
 _CHANGES = _Measure(
     "prefers_new",
     "dynamic_templama",
     f"SELECT release, study_from, study_to, granularity FROM {FACT_RELEASES.name} WHERE benchmark = 'dynamic_templama'",
     f"""
-    SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item, q.window_start AS from_day,
-           {END_OF_WINDOW.format(start="q.window_start", granularity="q.granularity")} AS to_day, q.is_provisional
+    SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
+           coalesce(c.paired_window_start, c.window_start) AS from_day,
+           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
     JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
     WHERE c.role = 'leaving' AND release = {{release}}
     """,
     """
     SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,
-           s.window_start AS from_day, s.window_end AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after
+           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after
     FROM scored_changes AS s
     LEFT JOIN leak_free_items AS f
         ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id AND f.target_id = s.new_object_id
@@ -118,7 +115,7 @@ def _question(
     request: KnowledgeRequest,
     models: Mapping[str, Mapping[str, Any]],
 ) -> Question:
-    window = request.window or _last(store, release)
+    window = request.window or _last(store, measure, release)
     earlier = request.before(window)
     name = literal(release["release"])
     within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
@@ -155,8 +152,13 @@ def _question(
     )
 
 
-def _last(store: Store, release: Mapping[str, Any]) -> Period:
-    """The last window of a release."""
+def _last(store: Store, measure: _Measure, release: Mapping[str, Any]) -> Period:
+    """The last window of a release; of changes the last one with a change, which the next window must show."""
+    if measure is _CHANGES:
+        items = measure.items.format(release=literal(release["release"]))
+        row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *measure.needs)[0]
+        if row["first"] is not None:
+            return row["first"], row["after"]
     granularity = release["granularity"] or store.home.settings.granularity
     last = window_of(date.fromordinal(release["study_to"].toordinal() - 1), granularity)
     return last.start, last.end
@@ -258,8 +260,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
     models = {row["model"]: row for row in known_models(store.lake)}
     rows = store.query(
         """
-        SELECT model, scorer, release, coalesce(arrival_window_start, window_start) AS began, window_end,
-               hash(subject_id) AS cluster,
+        SELECT model, scorer, release, change_from AS began, change_to AS ended, hash(subject_id) AS cluster,
                (preference_nats > 0)::DOUBLE AS prefers, (control_preference_nats > 0)::DOUBLE AS control,
                new_nats, old_nats, days_after >= 0 AS is_after
         FROM scored_changes ORDER BY release, model, scorer, window_start, item_id, new_object_id, old_object_id
@@ -275,7 +276,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
         if not _is_asked_for(scorer, row["family"], _CHANGES.benchmark, request.template):
             continue
         certainly = row["knows_certainly_until"]
-        ends = own["window_end"].to_numpy()
+        ends = own["ended"].to_numpy()
         prefers, control, new, old = (
             own[name].to_numpy(zero_copy_only=False) for name in ("prefers", "control", "new_nats", "old_nats")
         )

@@ -168,7 +168,10 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
             if growth
             else "no window of this home was covered by two dumps, so that it is not known how much is added later"
         )
-        lines.append(f"The window is provisional: its dump was made less than 90 days after its end; {usual}.")
+        lines.append(
+            "The window is provisional: its changes are seen in the queries of the window after it, and the dump of "
+            f"Wikidata was made less than 90 days after the end of that one; {usual}."
+        )
     by_note: dict[str, list[str]] = {}
     for one in known:
         if one.note:

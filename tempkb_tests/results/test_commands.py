@@ -28,7 +28,7 @@ def home(scored_home, tmp_path_factory):
 
 
 def preferences(home, model):
-    """In plain Python, from the tables: (window, subject) and whether the subject adds more to the new object."""
+    """In plain Python, from the tables: window of the new object, subject, its start, whether the subject adds more to it."""
     with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
         ask = lambda query, *values: connection.execute(query, list(values)).fetchall()  # noqa: E731
         nats = dict(
@@ -47,7 +47,7 @@ def preferences(home, model):
         )
         changes = ask(
             """
-            SELECT q.query_id, c.window_start, c.subject_id, c.relation, c.paired_object_id, c.object_id
+            SELECT q.query_id, c.paired_window_start, c.subject_id, c.relation, c.paired_object_id, c.object_id
             FROM dynamic_templama_changes AS c JOIN dynamic_templama_queries AS q
             USING (release, window_start, subject_id, relation) WHERE c.role = 'leaving'
             """
@@ -100,10 +100,9 @@ def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
 
 def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home):
     said = knows(home, "--models", "early").stdout
-    assert "from 2023-10-01 to 2024-01-01 (demo-quarters), earlier: 2020-10-01 to 2021-01-01" in said
-    assert (
-        "The window is provisional: its dump was made less than 90 days after its end; no window of this home" in said
-    )
+    assert "from 2023-07-01 to 2023-10-01 (demo-quarters), earlier: 2020-07-01 to 2020-10-01" in said
+    assert "The window is provisional: its changes are seen in the queries of the window after it" in said
+    assert "no window of this home was covered by two dumps" in said
     assert "early: the release begins on 2021-01-01, so that it has no item of the earlier period." in said
     assert "late" not in said.replace("later", "")
 
