@@ -19,6 +19,7 @@ from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
+from tempkb.demo_models.effect import CONTRASTS
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
@@ -246,6 +247,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
+        | {one.name for one in CONTRASTS}
         # A check, a model of spaCy's, columns of views, fields of the released files.
         | {"chunker_is_spacy", "en_core_web_sm"}
         | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}

@@ -350,15 +350,16 @@ def home(demo_home, tmp_path_factory):
     return home
 
 
-@pytest.fixture
-def store(home, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("TEMPKB_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("TEMPKB_HOME", str(home))
-    return open_store()
+@pytest.fixture(scope="module")
+def store(home):
+    with pytest.MonkeyPatch.context() as patched:
+        for name in [name for name in os.environ if name.startswith("TEMPKB_")]:
+            patched.delenv(name)
+        patched.setenv("TEMPKB_HOME", str(home))
+        yield open_store()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def written(store):
     """Rows of `demo_effect` by family and contrast."""
     version = write_demo_effect(store)
@@ -474,18 +475,17 @@ def test_entities_of_ecbd_by_hand_and_families_that_were_not_asked_say_so(store,
             born[row["cloze_id"]] = (
                 SECOND if row["origin_from"] >= SECOND else FIRST if row["origin_to"] <= SECOND else None
             )
-    item_of = {
-        row["prompt_id"]: row
-        for row in store.read("ecbd_prompts", variant="original").to_pylist()
-        if born.get(row["item_id"]) is not None
+    scores = {
+        (row["model"], row["prompt_id"]): row["log_prob_nats"] / row["n_tokens"]
+        for row in store.read("prompt_scores", scorer="masked.answer_l2r-1.f32").to_pylist()
+        if row["status"] == "scored"
     }
     gains = defaultdict(lambda: defaultdict(list))
-    for row in store.read("prompt_scores", scorer="masked.answer_l2r-1.f32").to_pylist():
-        made = DemoModel.named(row["model"])
-        if row["prompt_id"] in item_of and made.cut and row["status"] == "scored":
-            item = item_of[row["prompt_id"]]
-            sign = 1 if made.cut == SECOND else -1
-            gains[born[item["item_id"]]][item["cluster_id"]].append(sign * row["log_prob_nats"] / row["n_tokens"])
+    for row in store.read("ecbd_prompts", variant="original").to_pylist():
+        if born.get(row["item_id"]) is not None:
+            for cut, seed in itertools.product(CUTS, range(2)):
+                value = scores[DemoModel("masked", cut, seed).name, row["prompt_id"]]
+                gains[born[row["item_id"]]][row["cluster_id"]].append(value if cut == SECOND else -value)
     # Half of the values of an entity are of either cut.
     means = {period: statistics.mean(2 * statistics.mean(own) for own in by.values()) for period, by in gains.items()}
     row = written["masked", "born_between_minus_later"]
