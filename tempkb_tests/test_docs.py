@@ -23,6 +23,7 @@ from tempkb.demo_models.effect import CONTRASTS
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
+from tempkb.results.tables import MEASURES
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
 from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
@@ -241,6 +242,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
+        | set(MEASURES)
         | set(MODEL_LINES)
         | set(SCORE_LINES)
         | {one.name for one in fields(Score)}
@@ -251,7 +253,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         # A check, a model of spaCy's, columns of views, fields of the released files.
         | {"chunker_is_spacy", "en_core_web_sm"}
         | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
-        | {"days_after", "origin_day", "statement_is_known", "ppl_2021"}
+        | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
     )
     for word in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?`", (ROOT / name).read_text("utf-8")):
         assert word in known, f"{name}: {word}"
