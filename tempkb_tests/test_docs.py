@@ -23,7 +23,7 @@ from tempkb.demo_models.effect import CONTRASTS
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
-from tempkb.results.tables import MEASURES
+from tempkb.results.tables import AGGREGATES
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
 from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
@@ -242,7 +242,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {one.name for one in (*VIEWS, *ROOMS)}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
-        | set(MEASURES)
+        | set(AGGREGATES)
         | set(MODEL_LINES)
         | set(SCORE_LINES)
         | {one.name for one in fields(Score)}

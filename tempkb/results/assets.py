@@ -17,7 +17,7 @@ from tempkb.store.store import Store
 def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
     """What each model knows of the last window of each release, compared with what it knows of three years earlier.
 
-    One row per release, measure, model and scorer; key `release, measure, model, scorer`.
+    One row per release, aggregate, model and scorer; key `release, aggregate, model, scorer`.
     """
     known = read_known(store, KnowledgeRequest())
     if not known:

@@ -39,8 +39,8 @@ class Known:
     Attributes:
         question: what was asked.
         scores: what the model gave.
-        level: the measure in the window; None without an item.
-        earlier: the measure in the earlier period; None without an item.
+        level: the aggregate in the window; None without an item.
+        earlier: the aggregate in the earlier period; None without an item.
         difference: level minus earlier level, of perplexities in nats; None if one of them is missing.
         verdict: more, less, cannot tell, or no comparison.
         note: why there is no interval or no comparison; empty otherwise.
@@ -66,7 +66,13 @@ class Known:
     @property
     def is_factor(self) -> bool:
         """Whether differences are shown as factors."""
-        return self.question.measure == "ppl_entity_macro"
+        return self.question.aggregate == "ppl_entity_macro"
+
+    @property
+    def _metric(self) -> str:
+        if not self.is_factor:
+            return "share of changes"
+        return "pseudo-perplexity" if self.scores.model["family"] == "masked" else "perplexity"
 
     def row(self) -> dict[str, Any]:
         """Return the row of the table `knowledge`."""
@@ -75,7 +81,9 @@ class Known:
         detectable = self.difference.mde if self.difference else None
         return {
             "release": asked.release,
-            "measure": asked.measure,
+            "split": "test" if self.is_factor else "all",
+            "metric": self._metric,
+            "aggregate": asked.aggregate,
             "model": model["model"],
             "scorer": self.scores.scorer,
             "knows_certainly_until": model["knows_certainly_until"],
@@ -113,7 +121,7 @@ class Known:
 
 @dataclass(frozen=True)
 class _Ways:
-    """How a measure is estimated, and whether a higher level means that more is known."""
+    """How an aggregate is estimated, and whether a higher level means that more is known."""
 
     level: Level
     paired: Callable[[Any, Any, Any], Estimate]
@@ -145,7 +153,7 @@ def _ranked(question: Question) -> list[Known]:
 
 
 def _known(question: Question, scores: ModelScores) -> Known:
-    ways = _WAYS[question.measure]
+    ways = _WAYS[question.aggregate]
     level, earlier = (_level(ways, period) for period in (scores.window, scores.earlier))
     difference = None
     if level is not None and earlier is not None:
@@ -176,7 +184,7 @@ def _verdict(difference: Estimate | None, sign: int) -> str:
 
 def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> str:
     """Say why a model has no interval, or nothing to compare with."""
-    what, n = _CLUSTERS[question.measure], len(set(scores.window.clusters.tolist()))
+    what, n = _CLUSTERS[question.aggregate], len(set(scores.window.clusters.tolist()))
     if not n:
         return "no item of the window is left" if scores.n_unclean else "no item of the window has a score"
     if n < MIN_CLUSTERS:
@@ -221,7 +229,7 @@ def _ranks(known: Mapping[str, Known]) -> dict[str, tuple[int, int]]:
 
 def _between(first: Known, second: Known, *, by_difference: bool) -> Estimate | None:
     """By how much the second model's difference (or level) exceeds the first one's; None without shared items."""
-    ways = _WAYS[first.question.measure]
+    ways = _WAYS[first.question.aggregate]
     window = _minus(first.scores.window, second.scores.window)
     if not len(window.values):
         return None

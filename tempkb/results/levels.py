@@ -7,13 +7,14 @@ pairs of models, and are in the table `knowledge` and on the screen only.
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.models.tables import MODELS
 from tempkb.results.clustered_sql import change, detectable, exponentiated, macro_mean, proportion
+from tempkb.results.fragments import PERPLEXITY_METRIC
 from tempkb.results.leaks import LEAK_FREE_ITEMS
 from tempkb.results.preferences import SCORED_CHANGES
 from tempkb.results.requests import BUFFER_DAYS, YEARS_BEFORE
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import View
 
-_GROUPS = ("release", "measure", "model", "scorer", "window_from", "window_to")
+_GROUPS = ("release", "split", "metric", "aggregate", "model", "scorer", "window_from", "window_to")
 
 
 def _clean(end: str) -> str:
@@ -24,10 +25,11 @@ def _clean(end: str) -> str:
     )
 
 
-# Items of both measures: their window, their value, and whether they count in it. Any of them may count as earlier.
+# Items of both aggregates: their window, their value, and whether they count in it. Any of them may count as earlier.
 _CHANGES = f"""
-    SELECT c.release, 'prefers_new' AS measure, c.model, c.scorer, c.change_from AS window_from,
-           c.change_to AS window_to, c.subject_id AS cluster, (c.preference_nats > 0)::INTEGER::DOUBLE AS value,
+    SELECT c.release, 'all' AS split, 'share of changes' AS metric, 'prefers_new' AS aggregate, c.model, c.scorer,
+           c.change_from AS window_from, c.change_to AS window_to, c.subject_id AS cluster,
+           (c.preference_nats > 0)::INTEGER::DOUBLE AS value,
            m.knows_certainly_until AS certainly, {_clean("c.change_to")}
     FROM {SCORED_CHANGES.name} AS c JOIN {MODELS.name} AS m USING (model)
     LEFT JOIN {LEAK_FREE_ITEMS.name} AS f ON f.model = c.model AND f.release = c.release
@@ -36,7 +38,7 @@ _CHANGES = f"""
 """
 # Origins are known to the day, the month or the year: only of a year can it be said of all that they are in it.
 _ENTITIES = f"""
-    SELECT s.release, 'ppl_entity_macro' AS measure, s.model, s.scorer,
+    SELECT s.release, s.split, {PERPLEXITY_METRIC} AS metric, 'ppl_entity_macro' AS aggregate, s.model, s.scorer,
            CAST(date_trunc('year', c.origin_from) AS DATE) AS window_from,
            CAST(date_trunc('year', c.origin_from) + INTERVAL 1 YEAR AS DATE) AS window_to, s.cluster_id AS cluster,
            -s.log_prob_nats / s.n_tokens AS value, m.knows_certainly_until AS certainly, {_clean("c.origin_to")}
@@ -51,7 +53,7 @@ _ENTITIES = f"""
 def _sums(items: str, *, is_earlier: bool) -> str:
     """A row for each window and cluster; of earlier items, in the window so many years later."""
     keys = [f"CAST({name} + INTERVAL {YEARS_BEFORE} YEAR AS DATE) AS {name}" for name in ("window_from", "window_to")]
-    shown = f"release, measure, model, scorer, {', '.join(keys)}" if is_earlier else ", ".join(_GROUPS)
+    shown = ", ".join([*_GROUPS[:-2], *keys]) if is_earlier else ", ".join(_GROUPS)
     counts = "certainly IS NULL OR window_to <= certainly" if is_earlier else "is_clean"
     return f"""
         SELECT {shown}, cluster, count(*) AS n, sum(value) AS s FROM ({items}) AS items WHERE {counts} GROUP BY ALL

@@ -21,7 +21,7 @@ _LABELS = {
 
 @contextmanager
 def levels_figure(known: Sequence[Known]) -> Any:
-    """Give a figure with a panel for each release and measure: each model's level now (full) and earlier (hollow)."""
+    """Give a figure with a panel for each release and aggregate: each model's level now (full) and earlier (hollow)."""
     panels = [one for one in _by_question(known) if any(own.level for own in one)]
     n = max(map(len, panels), default=1)
     with figure(max(1, len(panels)), 1, width=max(6.0, 6.5 * len(panels)), height=1.6 + _ROW * n) as (canvas, axes):
@@ -49,14 +49,14 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
         axis.plot(row["value"], at, "o", color=colour, markersize=6)
     axis.set_yticks(range(len(known)), [one.scores.model["model"] for one in known], fontsize=8)
     axis.set_ylim(len(known) - 0.5, -0.5)
-    if question.measure == "prefers_new":
+    if question.aggregate == "prefers_new":
         axis.axvline(0.5, color="#c8ced6", linewidth=1, zorder=0)
         axis.set_xlim(0, 1)
     else:
         axis.set_xscale("log")
         _write_numbers(axis.xaxis)
         axis.tick_params(axis="x", which="both", labelsize=7)
-    axis.set_xlabel(_LABELS[question.measure], fontsize=8)
+    axis.set_xlabel(_LABELS[question.aggregate], fontsize=8)
     axis.set_title(
         f"{question.release}: {question.window[0]} to {question.window[1]} (full), "
         f"{question.earlier[0]} to {question.earlier[1]} (hollow)",

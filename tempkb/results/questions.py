@@ -56,10 +56,10 @@ class ModelScores:
 
 @dataclass(frozen=True)
 class Question:
-    """One measure of one release: what is asked, and what each model gave.
+    """One aggregate of one release: what is asked, and what each model gave.
 
     Attributes:
-        measure: prefers_new or ppl_entity_macro.
+        aggregate: prefers_new or ppl_entity_macro.
         release: the release.
         window: what happened in these days.
         earlier: with which period it is compared.
@@ -69,7 +69,7 @@ class Question:
         models: by name and scorer.
     """
 
-    measure: str
+    aggregate: str
     release: str
     window: Period
     earlier: Period

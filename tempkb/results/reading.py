@@ -28,8 +28,8 @@ from tempkb.windows import window_of
 
 
 @dataclass(frozen=True)
-class _Measure:
-    """How a measure is read: SQL of items and of scores, each narrowed to a release by `{release}`."""
+class _Aggregate:
+    """How an aggregate is read: SQL of items and of scores, each narrowed to a release by `{release}`."""
 
     name: str
     benchmark: str
@@ -41,7 +41,7 @@ class _Measure:
 
 # All items have: item (hash), from_day, to_day, is_provisional. A change happens in the window in which the new object
 # begins; the old one has left on the first day of the next window.
-_CHANGES = _Measure(
+_CHANGES = _Aggregate(
     "prefers_new",
     "dynamic_templama",
     f"SELECT release, study_from, study_to, granularity FROM {FACT_RELEASES.name} WHERE benchmark = 'dynamic_templama'",
@@ -63,7 +63,7 @@ _CHANGES = _Measure(
     """,
     ("scored_changes", "leak_free_items", DYNAMIC_TEMPLAMA_CHANGES.name, DYNAMIC_TEMPLAMA_QUERIES.name),
 )
-_ENTITIES = _Measure(
+_ENTITIES = _Aggregate(
     "ppl_entity_macro",
     "ecbd",
     f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
@@ -82,66 +82,66 @@ _ENTITIES = _Measure(
     """,
     ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name),
 )
-_MEASURES = (_CHANGES, _ENTITIES)
+_AGGREGATES = (_CHANGES, _ENTITIES)
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
-    """Yield what is known of each measure of each release that has scores, in the order of their names."""
+    """Yield what is known of each aggregate of each release that has scores, in the order of their names."""
     models = {row["model"]: row for row in known_models(store.lake)}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
-    for measure in _MEASURES:
-        for row in _releases(store, measure):
+    for aggregate in _AGGREGATES:
+        for row in _releases(store, aggregate):
             if not request.releases or row["release"] in request.releases:
-                yield _question(store, measure, row, request, models)
+                yield _question(store, aggregate, row, request, models)
 
 
-def releases_with_measures(store: Store) -> list[str]:
+def releases_asked(store: Store) -> list[str]:
     """Return the names of releases of which models can be asked what they know of a window."""
-    return sorted(row["release"] for measure in _MEASURES for row in _releases(store, measure))
+    return sorted(row["release"] for aggregate in _AGGREGATES for row in _releases(store, aggregate))
 
 
-def _releases(store: Store, measure: _Measure) -> list[dict[str, Any]]:
-    table = FACT_RELEASES if measure is _CHANGES else ECBD_RELEASES
+def _releases(store: Store, aggregate: _Aggregate) -> list[dict[str, Any]]:
+    table = FACT_RELEASES if aggregate is _CHANGES else ECBD_RELEASES
     if not store.lake.partitions(table.name):
         return []
-    return store.ask(f"{measure.releases} ORDER BY release", table.name)
+    return store.ask(f"{aggregate.releases} ORDER BY release", table.name)
 
 
 def _question(
     store: Store,
-    measure: _Measure,
+    aggregate: _Aggregate,
     release: Mapping[str, Any],
     request: KnowledgeRequest,
     models: Mapping[str, Mapping[str, Any]],
 ) -> Question:
-    window = request.window or _last(store, measure, release)
+    window = request.window or _last(store, aggregate, release)
     earlier = request.before(window)
     name = literal(release["release"])
     within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
     asked = store.ask(
         f"""
         SELECT count(*) AS n, coalesce(bool_or(is_provisional), false) AS is_provisional
-        FROM ({measure.items.format(release=name)}) WHERE {within[0]}
+        FROM ({aggregate.items.format(release=name)}) WHERE {within[0]}
         """,
-        *measure.needs,
+        *aggregate.needs,
     )[0]
     rows = store.query(
         f"""
         SELECT model, scorer, item, cluster, value, days_after, to_day, {within[0]} AS is_window
-        FROM ({measure.scores.format(release=name)}) WHERE {within[0]} OR {within[1]} ORDER BY model, scorer, item
+        FROM ({aggregate.scores.format(release=name)}) WHERE {within[0]} OR {within[1]} ORDER BY model, scorer, item
         """,
-        *measure.needs,
+        *aggregate.needs,
     )
     found = [
         _scores_of(models[model], scorer, own, asked["n"], request, earlier)
         for (model, scorer), own in _groups(rows, "model", "scorer")
         if model in models
         and (not request.models or model in request.models)
-        and _is_asked_for(scorer, models[model]["family"], measure.benchmark, request.template)
+        and _is_asked_for(scorer, models[model]["family"], aggregate.benchmark, request.template)
     ]
     return Question(
-        measure.name,
+        aggregate.name,
         release["release"],
         window,
         earlier,
@@ -152,11 +152,11 @@ def _question(
     )
 
 
-def _last(store: Store, measure: _Measure, release: Mapping[str, Any]) -> Period:
+def _last(store: Store, aggregate: _Aggregate, release: Mapping[str, Any]) -> Period:
     """The last window of a release; of changes the last one with a change, which the next window must show."""
-    if measure is _CHANGES:
-        items = measure.items.format(release=literal(release["release"]))
-        row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *measure.needs)[0]
+    if aggregate is _CHANGES:
+        items = aggregate.items.format(release=literal(release["release"]))
+        row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *aggregate.needs)[0]
         if row["first"] is not None:
             return row["first"], row["after"]
     granularity = release["granularity"] or store.home.settings.granularity

@@ -15,7 +15,7 @@ from tempkb.store.types import BOOL, DATE, FLOAT64, INT32, INT64, STRING
 ALL = "all"
 """The one partition of a table of results."""
 
-MEASURES = ("prefers_new", "ppl_entity_macro")
+AGGREGATES = ("prefers_new", "ppl_entity_macro")
 VERDICTS = ("more", "less", "cannot tell", "no comparison")
 
 KNOWLEDGE = Table(
@@ -25,8 +25,10 @@ KNOWLEDGE = Table(
     "windows, and always the present scores.",
     columns=(
         Column("release", STRING, "release whose items were asked"),
+        Column("split", STRING, "all, or test for ECBD"),
+        Column("metric", STRING, "share of changes, perplexity, or pseudo-perplexity (of masked models)"),
         Column(
-            "measure",
+            "aggregate",
             STRING,
             "prefers_new (share of the window's changes in which the subject adds more to the log-probability of the "
             "new object than to that of the old one) or ppl_entity_macro (perplexity of test spans about entities "
@@ -44,14 +46,14 @@ KNOWLEDGE = Table(
         Column("n_unclean", INT32, "how many more were left out, because the model may have read of them too early"),
         Column("n_items", INT32, "how many remain"),
         Column("n_clusters", INT32, "of how many subjects or entities these are"),
-        Column("value", FLOAT64, "the measure in the window; null without an item"),
+        Column("value", FLOAT64, "the aggregate in the window; null without an item"),
         Column("low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
         Column("high", FLOAT64, "upper end"),
         Column("earlier_from", DATE, "first day of the earlier period with which it is compared"),
         Column("earlier_to", DATE, "the day after the last"),
         Column("earlier_n_items", INT32, "number of its items"),
         Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
-        Column("earlier_value", FLOAT64, "the measure in that period; null without an item"),
+        Column("earlier_value", FLOAT64, "the aggregate in that period; null without an item"),
         Column(
             "difference",
             FLOAT64,
@@ -77,12 +79,12 @@ KNOWLEDGE = Table(
         ),
         Column("note", STRING, "why there is no interval or comparison, in a sentence; null otherwise"),
     ),
-    key=("release", "measure", "model", "scorer"),
+    key=("release", "aggregate", "model", "scorer"),
     family=Family.RESULT,
     partitioned_by="nothing",
     partition_columns=(),
     rules=(
-        Rule("known_measure", "the measure has a known value", f"measure NOT IN {MEASURES}"),
+        Rule("known_aggregate", "the aggregate has a known value", f"aggregate NOT IN {AGGREGATES}"),
         Rule("known_verdict", "the verdict has a known value", f"verdict NOT IN {VERDICTS}"),
         Rule(
             "items_add_up",

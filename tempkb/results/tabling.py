@@ -60,7 +60,7 @@ def as_csv(known: Sequence[Known]) -> str:
 
 
 def as_latex(known: Sequence[Known]) -> str:
-    """Return a LaTeX table for each release and measure; it needs the package booktabs."""
+    """Return a LaTeX table for each release and aggregate; it needs the package booktabs."""
     from pandas import DataFrame
 
     parts = []
@@ -74,7 +74,7 @@ def questions_of(known: Sequence[Known]) -> list[tuple[str, list[Known]]]:
     """Return what is known by question, each with its title for people."""
     found: dict[tuple[str, str], list[Known]] = {}
     for one in known:
-        found.setdefault((one.question.release, one.question.measure), []).append(one)
+        found.setdefault((one.question.release, one.question.aggregate), []).append(one)
     return [(title_of(own[0]), own) for own in found.values()]
 
 

@@ -10,7 +10,7 @@ from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
 from tempkb.results.knowing import Known
 from tempkb.results.plots import levels_figure
-from tempkb.results.reading import read_answers, releases_with_measures, usual_growth
+from tempkb.results.reading import read_answers, releases_asked, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
@@ -134,7 +134,7 @@ def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
     odd = sorted(set(request.models) - set(there))
     if odd:
         raise SettingsError(f"--models {odd[0]}: no such model; there: {', '.join(there) or 'none'}")
-    able = releases_with_measures(store)
+    able = releases_asked(store)
     odd = sorted(set(request.releases) - set(able))
     if odd:
         raise SettingsError(

@@ -68,7 +68,7 @@ def preferences(home, model):
 def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_left_out(home, tmp_path):
     file = tmp_path / "k.csv"
     said = knows(home, *WINDOW, "--answers", "--csv", str(file)).stdout
-    rows = {(row["measure"], row["model"]): row for row in csv.DictReader(file.open())}
+    rows = {(row["aggregate"], row["model"]): row for row in csv.DictReader(file.open())}
     for name, day in DAYS.items():
         found = preferences(home, name)
         window = [one for one in found if date(2022, 1, 1) <= one[0] < date(2023, 7, 1)]
@@ -92,7 +92,7 @@ def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_le
 def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
     file = tmp_path / "k.csv"
     said = knows(home, *WINDOW, "--all-items", "--csv", str(file)).stdout
-    rows = [row for row in csv.DictReader(file.open()) if row["measure"] == "prefers_new"]
+    rows = [row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"]
     assert {row["n_unclean"] for row in rows} == {"0"}
     assert len({row["n_items"] for row in rows}) == 1
     assert "Left out" not in said
@@ -167,9 +167,9 @@ def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
 
 def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):
     assert "knowledge" in run_tempkb(home, "results").stdout
-    rows = query(home, "SELECT model, measure, verdict FROM knowledge ORDER BY ALL")
-    assert [(row["model"], row["measure"]) for row in rows] == [
-        (name, measure) for name in DAYS for measure in ("ppl_entity_macro", "prefers_new")
+    rows = query(home, "SELECT model, aggregate, verdict FROM knowledge ORDER BY ALL")
+    assert [(row["model"], row["aggregate"]) for row in rows] == [
+        (name, aggregate) for name in DAYS for aggregate in ("ppl_entity_macro", "prefers_new")
     ]
     stale = {row[0]: row[4] for row in status(home)}
     assert stale["knowledge"] == "0"
@@ -193,8 +193,10 @@ def status(home):
 def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, tmp_path):
     file = tmp_path / "k.csv"
     knows(scored_home, "--window", "2022-07-01..2022-10-01", "--csv", str(file))
-    said = {row["model"]: row for row in csv.DictReader(file.open()) if row["measure"] == "prefers_new"}
-    shown = query(scored_home, "SELECT * FROM knows WHERE measure = 'prefers_new' AND window_from = DATE '2022-07-01'")
+    said = {row["model"]: row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"}
+    shown = query(
+        scored_home, "SELECT * FROM knows WHERE aggregate = 'prefers_new' AND window_from = DATE '2022-07-01'"
+    )
     assert {row["model"] for row in shown} == set(said)
     for row in shown:
         for name in ("value", "low", "high", "n_items", "n_clusters"):
@@ -205,7 +207,7 @@ def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, t
 def test_perplexities_pool_entities_of_a_year(scored_home):
     (row,) = query(
         scored_home,
-        "SELECT * FROM knows WHERE measure = 'ppl_entity_macro' AND model = 'late' AND window_from = DATE '2021-01-01'",
+        "SELECT * FROM knows WHERE aggregate = 'ppl_entity_macro' AND model = 'late' AND window_from = DATE '2021-01-01'",
     )
     means = defaultdict(list)
     for item in query(

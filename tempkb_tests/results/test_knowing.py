@@ -37,9 +37,9 @@ def model(name, window, earlier, *, scorer="causal.span_end-1.f32", tokenizer="t
     return ModelScores(about, scorer, window, earlier, 0, n_unclean)
 
 
-def ask(*models, measure="prefers_new", first_day=date(2015, 1, 1)):
+def ask(*models, aggregate="prefers_new", first_day=date(2015, 1, 1)):
     n = max(len(one.window.values) + one.n_unclean for one in models)
-    return known_of([Question(measure, "r", WINDOW, EARLIER, False, n, first_day, models)])
+    return known_of([Question(aggregate, "r", WINDOW, EARLIER, False, n, first_day, models)])
 
 
 def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():
@@ -76,7 +76,7 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
     # Two entities' items weigh as much as twenty others' single ones.
     window = scored([2.0, 4.0] + [3.0, 3.5] * 10, [0, 0, *range(1, 21)])
     earlier = scored([1.0, 1.5] * 10, range(100, 120), first_item=500)
-    (found,) = ask(model("m", window, earlier), measure="ppl_entity_macro")
+    (found,) = ask(model("m", window, earlier), aggregate="ppl_entity_macro")
     row = found.row()
     level, before = (3 + 10 * 3 + 10 * 3.5) / 21, 1.25
     assert (row["n_items"], row["n_clusters"]) == (22, 21)
@@ -146,9 +146,12 @@ def test_only_models_with_one_scorer_are_ranked_and_of_perplexities_with_one_tok
             model("b", scored([2.0, 4.0] * 10), shares(0, 0), **more),
         )
 
-    assert [one.rank for one in ask(*two(scorer="masked.answer_l2r-1.f32"), measure="ppl_entity_macro")] == [None, None]
-    assert [one.rank for one in ask(*two(tokenizer="other"), measure="ppl_entity_macro")] == [None, None]
-    assert [one.rank for one in ask(*two(), measure="ppl_entity_macro")] == [(1, 1), (2, 2)]
+    assert [one.rank for one in ask(*two(scorer="masked.answer_l2r-1.f32"), aggregate="ppl_entity_macro")] == [
+        None,
+        None,
+    ]
+    assert [one.rank for one in ask(*two(tokenizer="other"), aggregate="ppl_entity_macro")] == [None, None]
+    assert [one.rank for one in ask(*two(), aggregate="ppl_entity_macro")] == [(1, 1), (2, 2)]
 
 
 def test_where_all_subjects_agree_there_is_no_interval_and_a_sentence_says_so():

@@ -1,4 +1,4 @@
-"""Thirteen jobs, each killed where it is nastiest and typed again: every table ends as in a home that was left in peace."""
+"""Fourteen jobs, each killed where it is nastiest and typed again: every table ends as in a home that was left in peace."""
 
 import pytest
 
