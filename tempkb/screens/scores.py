@@ -62,19 +62,21 @@ def print_scores(models: Sequence[str], words: Words) -> None:
     views = {
         one.prompting.view: None for one in BENCHMARKS if one.prompting and one.name in {s.benchmark for s in sources}
     }
-    print_next(*(f'sql "FROM {view} LIMIT 5"' for view in views))
+    print_next("knows", *(f'sql "FROM {view} LIMIT 5"' for view in views))
 
 
 def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:
     """Print the share of changes in which each model prefers the new object.
 
-    Without windows, only changes between the days until which the models know are shown, if these differ.
+    Windows are those whose prompts were scored, the first ones in which the old objects no longer hold. Without windows,
+    only changes that happened between the days until which the models know are shown, if these differ.
     """
     if not all(store.lake.partitions(name) for name in CHANGE_SCORES.needs):
         return
     between = windows or ((days[0], days[-1]) if len(days) > 1 else None)
     if between:
-        condition += f" AND window_start >= DATE '{between[0]}' AND window_start < DATE '{between[1]}'"
+        first, end = ("window_start", "window_start + 1") if windows else ("change_from", "change_to")
+        condition += f" AND {first} >= DATE '{between[0]}' AND {end} <= DATE '{between[1]}'"
     shares = ", ".join(map(_in_per_cent, ("prefers_new", "prefers_new_raw", "control_prefers_new_raw")))
     rows = store.ask(
         f"""
