@@ -68,8 +68,8 @@ def print_scores(models: Sequence[str], words: Words) -> None:
 def _print_preferences(store: Store, condition: str, windows: tuple[date, date] | None, days: Sequence[date]) -> None:
     """Print the share of changes in which each model prefers the new object.
 
-    Windows are those whose prompts were scored, the first ones in which the old objects no longer hold. Without windows,
-    only changes that happened between the days until which the models know are shown, if these differ.
+    Windows are those whose prompts were scored, the first ones in which the old objects no longer hold. Without
+    windows, only changes that happened between the days until which the models know are shown, if these differ.
     """
     if not all(store.lake.partitions(name) for name in CHANGE_SCORES.needs):
         return

@@ -336,17 +336,21 @@ def test_without_scores_there_is_a_row_that_says_so():
 
 
 @pytest.fixture(scope="module")
-def home(demo_home, tmp_path_factory):
+def home(made_once, demo_home, tmp_path_factory):
     """The demo world with two seeds of all tiny models, untrained ones among them, and their scores.
 
     The masked models alone are asked about ECBD, since that takes as long as training them.
     """
+
+    def fill(home):
+        shutil.copytree(demo_home, home)
+        run_tempkb(home, "model", "demo", "--seeds", "2", "--untrained")
+        run_tempkb(home, "score", "--all", "--benchmark", "dynamic-templama")
+        names = [f"demo-masked-{cut}{seed}" for cut in CUTS for seed in ("", "-s1")]
+        run_tempkb(home, "score", *names, "--benchmark", "ecbd", "--variant", "original")
+
     home = tmp_path_factory.mktemp("effect") / "home"
-    shutil.copytree(demo_home, home)
-    run_tempkb(home, "model", "demo", "--seeds", "2", "--untrained")
-    run_tempkb(home, "score", "--all", "--benchmark", "dynamic-templama")
-    names = [f"demo-masked-{cut}{seed}" for cut in CUTS for seed in ("", "-s1")]
-    run_tempkb(home, "score", *names, "--benchmark", "ecbd", "--variant", "original")
+    shutil.copytree(made_once("effect", fill), home)
     return home
 
 

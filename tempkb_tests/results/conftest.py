@@ -10,6 +10,7 @@ from tempkb.api import open_store
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
+from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import FACTS
 
@@ -18,18 +19,23 @@ SCORERS = ("causal.span_end-1.f32", "causal.span-1.f32")
 
 
 @pytest.fixture(scope="session")
-def scored_home(demo_home, tmp_path_factory):
-    """Both models give an object 6 nats more if it held on their day; the rest is chance, by hash."""
-    home = tmp_path_factory.mktemp("scored") / "home"
-    shutil.copytree(demo_home, home)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("TEMPKB_HOME", str(home))
-        store = open_store()
-        for name, day in DAYS.items():
-            add_model(store, name, day)
-            add_scores(store, name, day)
-        store.publish()
-    return home
+def scored_home(made_once, demo_home):
+    """Both models give an object 6 nats more if it held on their day; the rest is chance, by hash.
+
+    Read only; copy it to change it.
+    """
+
+    def fill(home):
+        shutil.copytree(demo_home, home)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("TEMPKB_HOME", str(home))
+            store = open_store()
+            for name, day in DAYS.items():
+                add_model(store, name, day)
+                add_scores(store, name, day)
+            store.publish()
+
+    return made_once("scored", fill)
 
 
 def add_model(store: Store, name: str, day: date | None) -> None:
@@ -50,16 +56,14 @@ def add_model(store: Store, name: str, day: date | None) -> None:
 
 
 def add_scores(store: Store, name: str, day: date) -> None:
-    facts, cloze = (
-        [str(path) for path in store.lake.files(table)] for table in ("dynamic_templama_prompts", "ecbd_prompts")
-    )
+    facts, cloze = (parquet(store.lake.files(table)) for table in ("dynamic_templama_prompts", "ecbd_prompts"))
     held = f"""
-        EXISTS (FROM read_parquet({[str(path) for path in store.lake.files(FACTS.name)]}) AS f
+        EXISTS (FROM {parquet(store.lake.files(FACTS.name))} AS f
                 WHERE f.object_id = p.target_id AND p.item_id LIKE f.subject_id || '\\_%' ESCAPE '\\'
                 AND coalesce(f.valid_from, DATE '1900-01-01') <= DATE '{day}'
                 AND coalesce(f.valid_to, DATE '2100-01-01') > DATE '{day}')
     """
-    for scorer, paths, bonus in (
+    for scorer, prompts, bonus in (
         (SCORERS[0], facts, f"max(CASE WHEN {held} THEN 6 ELSE 0 END)"),
         (SCORERS[1], cloze, "0"),
     ):
@@ -70,7 +74,7 @@ def add_scores(store: Store, name: str, day: date) -> None:
                    2::INTEGER AS n_tokens, 8::INTEGER AS n_chars, [1, 2]::INTEGER[] AS token_ids,
                    [-1.0, -1.0]::DOUBLE[] AS token_log_probs, 0::INTEGER AS n_before, 0::INTEGER AS n_after,
                    NULL::BIGINT AS rank
-            FROM read_parquet({paths}) AS p WHERE variant <> 'dated' GROUP BY prompt_id ORDER BY prompt_id
+            FROM {prompts} AS p WHERE variant <> 'dated' GROUP BY prompt_id ORDER BY prompt_id
         """).to_arrow_table()
         store.write(PROMPT_SCORES, partition_of(name, scorer), [PROMPT_SCORES.conform(rows)], Provenance())
 

@@ -6,6 +6,7 @@ import pytest
 from scipy.stats import norm, t
 
 from tempkb.results import clustered_sql, statistics
+from tempkb.results.statistics import Estimate
 
 SOURCE = "SELECT model, part, cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"
 GROUPS = ("model", "part")
@@ -20,16 +21,25 @@ def test_the_quantile_of_t_is_near_that_of_scipy():
     assert error[freedom >= 30].max() < 2e-8
 
 
-def test_coefficients_are_those_of_abramowitz_and_stegun():
-    z = norm.ppf(0.975)
+@pytest.mark.parametrize(("share", "coefficients"), [(0.975, clustered_sql._T_975), (0.8, clustered_sql._T_80)])
+def test_coefficients_are_those_of_abramowitz_and_stegun(share, coefficients):
+    z = norm.ppf(share)
     polynomials = [
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     ]
-    assert pytest.approx(polynomials, rel=1e-14) == clustered_sql._POWERS
-    assert pytest.approx(z, rel=1e-15) == clustered_sql._NORMAL
+    assert pytest.approx([z, *polynomials], rel=1e-13) == list(coefficients)
+
+
+def test_what_is_detectable_is_that_of_python():
+    for n_clusters in (10, 11, 30, 300):
+        expected = Estimate(0.0, 0.25, -1.0, 1.0, n_clusters, n_clusters).mde
+        ((found,),) = duckdb.sql(
+            f"SELECT {clustered_sql.detectable('n', '0.25')} FROM (SELECT {n_clusters} AS n)"
+        ).fetchall()
+        assert found == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.fixture(scope="module")
