@@ -67,11 +67,12 @@ def proportion(source: str, groups: Sequence[str]) -> str:
     """Return a query of shares, as `statistics.proportion`; `s` is the number of items that are true."""
     centre = "(value + z * z / (2 * n_effective)) / (1 + z * z / n_effective)"
     half = "z * sqrt(value * (1 - value) / n_effective + z * z / (4 * n_effective ** 2)) / (1 + z * z / n_effective)"
+    # Columns are listed, since DuckDB writes down those of EXCLUDE in an order of its own, so that the text of a view
+    # would differ between homes that are equal.
     return f"""
-    SELECT * EXCLUDE (z, n_effective, is_edge) REPLACE (
-        CASE WHEN is_edge THEN greatest({centre} - {half}, 0) ELSE low END AS low,
-        CASE WHEN is_edge THEN least({centre} + {half}, 1) ELSE high END AS high
-    )
+    SELECT {_listed(groups)}value, standard_error,
+           CASE WHEN is_edge THEN greatest({centre} - {half}, 0) ELSE low END AS low,
+           CASE WHEN is_edge THEN least({centre} + {half}, 1) ELSE high END AS high, n_items, n_clusters
     FROM (
         SELECT *, n_clusters >= {MIN_CLUSTERS}
                AND (standard_error = 0 OR n_effective * least(value, 1 - value) < {EDGE}) AS is_edge

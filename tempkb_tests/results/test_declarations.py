@@ -1,0 +1,46 @@
+"""How views of results are declared: what all of them say, and what keeps their text the same in equal homes."""
+
+import re
+
+import pytest
+
+from tempkb.results.room import VIEWS
+from tempkb.rooms import VIEWS as ALL_VIEWS
+from tempkb_tests.results.worlds import World
+
+ESTIMATES = [
+    "ecbd_results",
+    "ecbd_variants",
+    "templama_results",
+    "dynamic_templama_results",
+    "prefers_new",
+    "object_scores",
+    "scores_by_gap",
+    "knows",
+]
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_every_view_of_estimates_names_split_metric_aggregate_scorer_and_numbers(name):
+    from tempkb.store.memory import in_memory
+
+    with in_memory() as connection:
+        World().show(connection, name)
+        columns = {column[0] for column in connection.execute(f"DESCRIBE {name}").fetchall()}
+    wanted = {"model", "scorer", "split", "metric", "aggregate", "value", "low", "high", "n_items", "n_clusters"}
+    assert wanted <= columns
+
+
+def test_the_other_views_of_results_are_those_of_items():
+    assert {one.name for one in VIEWS} - set(ESTIMATES) == {
+        "scored_changes",
+        "leak_free_items",
+        "entity_knowledge",
+        "stale_answers",
+    }
+
+
+def test_no_view_leaves_the_order_of_its_text_to_duckdb():
+    """Of several columns of EXCLUDE, DuckDB writes down an order that differs between equal homes."""
+    excluded = re.compile(r"EXCLUDE \([^)]*,")
+    assert [one.name for one in ALL_VIEWS if excluded.search(one.query)] == []
