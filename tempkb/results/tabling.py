@@ -116,7 +116,12 @@ def _interval(value: float | None, low: float | None, high: float | None, show: 
 
 
 def _percent(share: float, sign: str) -> str:
-    return f"{100 * share:{sign}.0f}"
+    """A share as a whole number; what rounds to zero has no minus.
+
+    >>> _percent(-0.002, "+"), _percent(-0.334, "+"), _percent(0.72, "")
+    ('+0', '-33', '72')
+    """
+    return f"{round(100 * share) + 0:{sign}d}"
 
 
 def _factor(value: float, _sign: str) -> str:
