@@ -177,8 +177,8 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             job=jobs[MODELS_JOB],
             minimum_interval_seconds=60,
             default_status=dg.DefaultSensorStatus.STOPPED,
-            description="A release was built or has grown: scores its new prompts with all models. Off unless it is "
-            "switched on in the UI.",
+            description="A release was built or has grown, or a model was added: scores all prompts without a date "
+            "that a model has not scored. Off unless it is switched on in the UI, which counts as the first change.",
         )(auto_score),
         dg.run_status_sensor(
             dg.DagsterRunStatus.SUCCESS,

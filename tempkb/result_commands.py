@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -13,7 +14,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default="last",
     show_default=True,
     metavar="last|A..B",
-    help="What happened from A to the day before B; last: in the last window of each release.",
+    help="What happened from A to the day before B; windows of a release that lie only partly in these days do not "
+    "count. last: in the last window of each release.",
 )
 @click.option(
     "--earlier",
@@ -90,16 +92,30 @@ def knows(
     from tempkb.results.requests import request_of
 
     if fact is not None:
-        if csv_file or latex_file:
-            raise click.UsageError("--fact has a table on the screen and a --picture; leave out --csv and --latex")
+        if odd := _given_beside("--fact", "--release", "--picture"):
+            raise click.UsageError(f"--fact takes --release and --picture only; leave out {' and '.join(odd)}")
         from tempkb.screens.facts import print_fact
 
         print_fact(*fact, releases, picture)
         return
+    if takes_all and "--buffer" in _given_beside():
+        raise click.UsageError("--all-items leaves nothing out, so that --buffer has no meaning; give one of them")
     from tempkb.screens.results import print_knowledge
 
     request = request_of(window, earlier, models, releases, scorer, buffer_days, takes_all=takes_all)
     print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers)
+
+
+def _given_beside(*expected: str) -> list[str]:
+    """The options that were typed, without some of them."""
+    context = click.get_current_context()
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if option.name
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        and option.opts[0] not in expected
+    ]
 
 
 @click.command()

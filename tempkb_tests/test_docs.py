@@ -86,8 +86,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_nineteen_queries():
-    assert len(queries()) == 19
+def test_there_are_twenty_queries():
+    assert len(queries()) == 20
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):

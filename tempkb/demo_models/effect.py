@@ -203,6 +203,8 @@ def _pairs_of_seeds(panel: Panel, cuts: tuple[date, date]) -> Effect:
     seeds = panel.seeds(*cuts)
     found = panel.matrices(seeds, *cuts)
     effect = Effect(PAIRS_OF_SEEDS, n_items=found.n_items, n_clusters=len(found.clusters), n_seeds=len(seeds))
+    if len(seeds) == 1 and found.n_items:
+        return replace(effect, note=f"1 seed; a pair needs 2, and a claim at least {CLAIM_SEEDS}")
     if len(seeds) < 2 or not found.n_items:
         return effect
     levels = np.array([matrix.mean(axis=0) for matrix in found.values])

@@ -46,6 +46,7 @@ class Known:
         note: why there is no interval or no comparison; empty otherwise.
         rank: best and worst rank that the items allow; None if no other model was asked by the scorer.
         n_ranked: number of models that were ranked.
+        is_ranked_by_difference: whether by the difference, and not by the level.
     """
 
     question: Question
@@ -57,6 +58,7 @@ class Known:
     note: str = ""
     rank: tuple[int, int] | None = None
     n_ranked: int = 0
+    is_ranked_by_difference: bool = False
 
     @property
     def name(self) -> str:
@@ -143,12 +145,13 @@ def known_of(questions: Iterable[Question]) -> list[Known]:
 def _ranked(question: Question) -> list[Known]:
     """What each model knows, with ranks among those that can be compared: by one scorer, of perplexities one tokenizer.
 
-    Models are ranked by their differences, or, if none of them has an earlier level, by their levels.
+    Models are ranked by their differences, or, if one of them has none, by their levels.
     """
     known = {one.name: one for one in map(partial(_known, question), question.models)}
-    for group in _comparable(known.values()):
-        for name, rank in _ranks({one.name: one for one in group}).items():
-            known[name] = replace(known[name], rank=rank, n_ranked=len(group))
+    for group in comparable(known.values()):
+        by_difference = all(one.difference is not None for one in group)
+        for name, rank in _ranks({one.name: one for one in group}, by_difference=by_difference).items():
+            known[name] = replace(known[name], rank=rank, n_ranked=len(group), is_ranked_by_difference=by_difference)
     return list(known.values())
 
 
@@ -204,8 +207,8 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
 _CLUSTERS = {"prefers_new": ("subject",), "ppl_entity_macro": ("entity", "entities")}
 
 
-def _comparable(known: Iterable[Known]) -> list[list[Known]]:
-    """Models that may be compared with one another, in groups of two or more."""
+def comparable(known: Iterable[Known]) -> list[list[Known]]:
+    """Return the models that may be compared with one another, in groups of two or more."""
     groups: dict[tuple[str, str], list[Known]] = {}
     for one in known:
         if one.level is not None:
@@ -215,9 +218,8 @@ def _comparable(known: Iterable[Known]) -> list[list[Known]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _ranks(known: Mapping[str, Known]) -> dict[str, tuple[int, int]]:
+def _ranks(known: Mapping[str, Known], *, by_difference: bool) -> dict[str, tuple[int, int]]:
     """The ranks of models that are compared on the items that two of them share."""
-    by_difference = all(one.difference is not None for one in known.values())
     pairs = {
         (first, second): estimate
         for first, second in combinations(known, 2)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ def read_known(store: Store, request: KnowledgeRequest) -> list[Known]:
 
 def as_arrow(known: Sequence[Known]) -> pa.Table:
     """Return the table for people, with the columns `TITLES`; all cells are texts."""
-    cells = [[str(cell) for cell in cells_of(one)] for one in known]
+    cells = [[str(cell) for cell in row] for row in rows_of(known)]
     return pa.table(dict(zip(TITLES, map(list, zip(*cells, strict=True)), strict=True)))
 
 
@@ -65,7 +66,7 @@ def as_latex(known: Sequence[Known]) -> str:
 
     parts = []
     for caption, own in questions_of(known):
-        frame = DataFrame([cells_of(one) for one in own], columns=list(TITLES))
+        frame = DataFrame(rows_of(own), columns=list(TITLES))
         parts.append(frame.to_latex(index=False, escape=True, caption=_escaped(caption), position="t"))
     return "\n".join(parts)
 
@@ -88,13 +89,19 @@ def title_of(known: Known) -> str:
     )
 
 
-def cells_of(known: Known) -> tuple[Any, ...]:
-    """Return the cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
+def rows_of(known: Sequence[Known]) -> list[tuple[Any, ...]]:
+    """Return the cells of a question's rows; a model that was asked by several scorers is named with each."""
+    n_scorers = Counter(one.scores.model["model"] for one in known)
+    return [_cells(one, names_scorer=n_scorers[one.scores.model["model"]] > 1) for one in known]
+
+
+def _cells(known: Known, *, names_scorer: bool) -> tuple[Any, ...]:
+    """The cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
     row = known.row()
     show = _factor if known.is_factor else _percent
     sign = "" if known.is_factor else "+"
     return (
-        row["model"],
+        known.name if names_scorer else row["model"],
         until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
         row["n_items"],
         row["n_clusters"],
@@ -116,7 +123,12 @@ def _interval(value: float | None, low: float | None, high: float | None, show: 
 
 
 def _percent(share: float, sign: str) -> str:
-    return f"{100 * share:{sign}.0f}"
+    """A share as a whole number; what rounds to zero has no minus.
+
+    >>> _percent(-0.002, "+"), _percent(-0.334, "+"), _percent(0.72, "")
+    ('+0', '-33', '72')
+    """
+    return f"{round(100 * share) + 0:{sign}d}"
 
 
 def _factor(value: float, _sign: str) -> str:

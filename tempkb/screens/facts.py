@@ -1,6 +1,6 @@
 """The screen of `tempkb knows --fact`: what models give for the objects of one fact, and when each held."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tempkb.api import open_store
@@ -37,16 +37,26 @@ def _print_scores(fact: Fact) -> None:
     """A row for each model, scorer and, of queries with a date, window; a column for each object."""
     objects = list(fact.spells)
     rows: dict[tuple[str, ...], dict[str, float]] = {}
-    for one in fact.scores:
+    for one in sorted(fact.scores, key=lambda one: (one.model, one.scorer, one.is_dated, one.is_dated and one.day)):
         when = str(one.day) if one.is_dated else ""
         rows.setdefault((one.model, one.scorer, when), {})[one.object] = one.nats
     has_dates = any(one.is_dated for one in fact.scores)
     heads = ("model", "scorer", "date in the query") if has_dates else ("model", "scorer")
     cells = [
-        (*key[: len(heads)], *(_nats(nats.get(name)) for name in objects), max(nats, key=lambda name: nats[name]))
+        (*key[: len(heads)], *(_nats(nats.get(name)) for name in objects), _most_probable(nats))
         for key, nats in rows.items()
     ]
-    console().print(grid((*heads, *objects, "preferred"), cells, title="log-probabilities (nats)"))
+    console().print(grid((*heads, *objects, "most probable"), cells, title="log-probabilities (nats)"))
+    say(
+        "most probable: by the log-probability itself, which is lower for longer and rarer names, whoever they belong "
+        "to; without --fact, what the subject adds to it is compared. A query with a date asks only for the objects of "
+        "its own window and for those that have just left."
+    )
+
+
+def _most_probable(nats: Mapping[str, float]) -> str:
+    """The object with the highest log-probability; empty where there is nothing to compare."""
+    return max(nats, key=lambda name: nats[name]) if len(nats) > 1 else ""
 
 
 def _nats(value: float | None) -> str:

@@ -8,17 +8,20 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
-from tempkb.results.knowing import Known
+from tempkb.results.knowing import Known, comparable, known_of
 from tempkb.results.plots import levels_figure
-from tempkb.results.reading import read_answers, releases_asked, usual_growth
+from tempkb.results.reading import read_answers, read_questions, releases_asked, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
-from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
-from tempkb.screens.console import console, grid, print_next, say
+from tempkb.results.tabling import TITLES, as_csv, as_latex, questions_of, rows_of
+from tempkb.screens.console import Grid, console, grid, print_next, say
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
 from tempkb.wording import counted
+
+_DISPENSABLE = ("knows until", "clusters", "earlier", "detectable")
+"""Columns that a narrow terminal does without, in this order."""
 
 
 def print_knowledge(
@@ -36,22 +39,30 @@ def print_knowledge(
     """
     store = open_store()
     _refuse_unknown(store, request)
-    known = read_known(store, request)
-    if not known:
-        raise SettingsError(
-            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
-        )
+    questions = list(read_questions(store, request))
+    known = known_of(questions)
+    empty = [one.release for one in questions if not one.n_asked]
+    _refuse_nothing(request, known, empty)
     for title, own in questions_of(known):
-        console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
+        # The title is wider than the table of a narrow terminal.
+        say(title)
+        table, left_out = _fitting(own)
+        console().print(table)
+        if left_out:
+            say(f"This terminal is too narrow for {', '.join(left_out)}; --csv writes all columns.")
         for line in _remarks(store, request, own):
             say(line)
+    for release in empty:
+        say(f"{release}: nothing of it lies wholly in these days, so that it has no table here.")
     if with_answers:
         _print_answering(store, request)
     say(
-        "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
-        "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
-        "these items would show with a probability of 80 %; rank: the places that the items allow among models with "
-        "the same scorer. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
+        "level: in the window (of a model that knows nothing of the subjects about 50 % new objects); earlier: the "
+        "model's own level in the earlier period; difference: in percentage points, or as a factor of perplexities "
+        "(above 1: the window is harder); detectable: the smallest difference that these items would show with a "
+        "probability of 80 %; rank: the places that the items allow; verdict: whether the model knows more or less of "
+        "the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
+        "explains each figure."
     )
     if csv_file:
         write_file(csv_file, as_csv(known).encode())
@@ -60,6 +71,22 @@ def print_knowledge(
     if picture:
         with levels_figure(known) as figure:
             write_picture(picture, figure)
+
+
+def _fitting(known: Sequence[Known]) -> tuple[Grid, list[str]]:
+    """The table of a question as far as it fits the terminal, and the columns that it lacks.
+
+    A table in which all columns are wrapped can hardly be read.
+    """
+    names, left_out = list(TITLES), []
+    rows = [dict(zip(TITLES, row, strict=True)) for row in rows_of(known)]
+    for name in (*_DISPENSABLE, None):
+        table = grid(names, [[row[column] for column in names] for row in rows])
+        if name is None or sum(table.widths()) + 3 * len(names) + 1 <= console().width:
+            break
+        names.remove(name)
+        left_out.append(name)
+    return table, left_out
 
 
 def _print_answering(store: Store, request: KnowledgeRequest) -> None:
@@ -79,7 +106,17 @@ def _print_answering(store: Store, request: KnowledgeRequest) -> None:
         )
         for one in found
     ]
-    titles = ("release", "model", "changes", "knows until", "by its answers", "error before", "Brier", "after", "Brier")
+    titles = (
+        "release",
+        "model",
+        "changes",
+        "knows until",
+        "by its answers",
+        "error before",
+        "Brier before",
+        "error after",
+        "Brier after",
+    )
     console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
     say(
         "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway "
@@ -105,7 +142,8 @@ def print_results() -> None:
     if rows:
         console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))
         for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
-            say(note)
+            contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
+            say(f"{', '.join(contrasts)}: {note}")
     print_next('sql "FROM knowledge"', "knows", "ui")
 
 
@@ -127,6 +165,26 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
         "" if p_value is None else f"{p_value:.3f}",
         row["verdict"],
     )
+
+
+def _refuse_nothing(request: KnowledgeRequest, known: Sequence[Known], empty: Sequence[str]) -> None:
+    """Say why there is nothing to show: no whole window in the days that are asked about, or no scores."""
+    if not known and empty and request.window:
+        first, end = request.window
+        raise SettingsError(
+            f"--window {first}..{end}: nothing of {' and '.join(empty)} lies wholly in these days; name days that "
+            "contain whole windows of a release"
+        )
+    if not known:
+        raise SettingsError(
+            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
+        )
+
+
+def _ranked_together(known: Sequence[Known]) -> list[tuple[Known, list[str]]]:
+    """The models that were ranked with one another, by group; the first one of each stands for it."""
+    groups = [group for group in comparable(known) if group[0].rank is not None]
+    return [(group[0], [one.scores.model["model"] for one in group]) for group in groups]
 
 
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
@@ -160,6 +218,10 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
             "Left out because the model may have read of them too early (begun or known before the end of its "
             f"knowledge and {request.buffer_days} days): {what}. With --all-items they count."
         )
+    lines += [
+        f"Ranked by {'difference' if one.is_ranked_by_difference else 'level'}: {', '.join(names)}."
+        for one, names in _ranked_together(known)
+    ]
     if question.is_provisional:
         growth = usual_growth(store)
         usual = (
@@ -177,4 +239,9 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
         if one.note:
             by_note.setdefault(one.note, []).append(one.scores.model["model"])
     lines += [f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in by_note.items()]
+    if all(one.earlier is None for one in known) and question.first_day < question.window[0]:
+        lines.append(
+            f"To compare with all that precedes the window in the release: --earlier {question.first_day}.."
+            f"{question.window[0]}"
+        )
     return lines

@@ -146,6 +146,10 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
             ("--release", "nothing"),
             "--release nothing: no such release of ecbd or dynamic-templama; there: demo-cloze, demo-quarters",
         ),
+        (
+            ("--release", "demo-quarters", "--window", "2022-01-15..2022-03-15"),
+            "--window 2022-01-15..2022-03-15: nothing of demo-quarters lies wholly in these days",
+        ),
         (("--scorer", "sentence"), "knows: found no scores of such models and releases by such a scorer"),
         (("--fact", "Nobody", "P6"), "--fact Nobody P6: no release asks about it"),
     ],
@@ -155,6 +159,53 @@ def test_what_cannot_be_answered_is_one_line_that_says_what_to_do(home, argument
     assert done.returncode == 1
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--all-items", "--buffer", "90"), "--all-items leaves nothing out, so that --buffer has no meaning"),
+        (
+            ("--fact", "Ostvik", "P6", "--release", "demo-quarters", "--answers", "--csv", "k.csv"),
+            "--fact takes --release and --picture only; leave out --answers and --csv",
+        ),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(home, arguments, message):
+    done = knows(home, *arguments, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_narrow_terminal_has_fewer_columns_and_no_cut_lines(home):
+    wide, narrow = (
+        run_tempkb(home, "knows", *WINDOW, "--release", "demo-quarters", COLUMNS=str(width)).stdout.splitlines()
+        for width in (200, 80)
+    )
+    assert wide[0] == narrow[0]
+    assert wide[0].endswith("earlier: 2021-01-01 to 2022-01-01")
+    assert [cell.strip() for cell in narrow[2].strip("┃").split("┃")] == [
+        "model",
+        "items",
+        "level",
+        "difference",
+        "rank",
+        "verdict",
+    ]
+    assert (
+        "This terminal is too narrow for knows until, clusters, earlier, detectable; --csv writes all columns."
+        in narrow
+    )
+    assert not any("too narrow" in line for line in wide)
+
+
+def test_it_is_said_which_models_were_ranked_together_and_by_what(home):
+    changes = ("--release", "demo-quarters")
+    assert "Ranked by difference: early, late.\n" in knows(home, *WINDOW, *changes).stdout
+    # Nothing is earlier than the release, so that there are levels only.
+    levels = knows(home, "--window", "2022-01-01..2023-07-01", *changes).stdout
+    assert "Ranked by level: early, late.\n" in levels
+    assert "Ranked" not in knows(home, *WINDOW, *changes, "--models", "late").stdout
 
 
 def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
