@@ -239,9 +239,8 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
         if one.note:
             by_note.setdefault(one.note, []).append(one.scores.model["model"])
     lines += [f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in by_note.items()]
-    if all(one.earlier is None for one in known) and question.first_day < question.window[0]:
-        lines.append(
-            f"To compare with all that precedes the window in the release: --earlier {question.first_day}.."
-            f"{question.window[0]}"
-        )
+    ends = [one.scores.model["knows_certainly_until"] for one in known]
+    end = min([question.window[0], *(day for day in ends if day is not None)])
+    if all(one.earlier is None for one in known) and question.first_day < end:
+        lines.append(f"To compare with what all models may know of the release: --earlier {question.first_day}..{end}")
     return lines
