@@ -64,7 +64,9 @@ class Question:
         window: what happened in these days.
         earlier: with which period it is compared.
         is_provisional: whether much may still be entered about the window.
-        n_asked: number of items of the window.
+        n_asked: number of items that lie wholly in the window.
+        n_partly: number of further items that lie in the window in part, or may do so; they do not count.
+        n_earlier: number of items that lie wholly in the earlier period.
         first_day: first day of the release's study.
         models: by name and scorer.
     """
@@ -75,5 +77,7 @@ class Question:
     earlier: Period
     is_provisional: bool
     n_asked: int
+    n_partly: int
+    n_earlier: int
     first_day: date
     models: Sequence[ModelScores]

@@ -86,7 +86,7 @@ _MEASURES = (_CHANGES, _ENTITIES)
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
-    """Yield what is known of each measure of each release that has scores, in the order of their names."""
+    """Yield each measure of each release that is asked for, in the order of their names; nothing without any score."""
     models = {row["model"]: row for row in known_models(store.lake)}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
@@ -119,10 +119,13 @@ def _question(
     earlier = request.before(window)
     name = literal(release["release"])
     within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
+    touches = f"(from_day < DATE '{window[1]}' AND to_day > DATE '{window[0]}')"
     asked = store.ask(
         f"""
-        SELECT count(*) AS n, coalesce(bool_or(is_provisional), false) AS is_provisional
-        FROM ({measure.items.format(release=name)}) WHERE {within[0]}
+        SELECT count(*) FILTER ({within[0]}) AS n, count(*) FILTER ({touches} AND NOT {within[0]}) AS n_partly,
+               count(*) FILTER ({within[1]}) AS n_earlier,
+               coalesce(bool_or(is_provisional) FILTER ({within[0]}), false) AS is_provisional
+        FROM ({measure.items.format(release=name)})
         """,
         *measure.needs,
     )[0]
@@ -147,6 +150,8 @@ def _question(
         earlier,
         asked["is_provisional"],
         asked["n"],
+        asked["n_partly"],
+        asked["n_earlier"],
         release["study_from"],
         found,
     )

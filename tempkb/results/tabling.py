@@ -94,7 +94,7 @@ def cells_of(known: Known) -> tuple[Any, ...]:
     show = _factor if known.is_factor else _percent
     sign = "" if known.is_factor else "+"
     return (
-        row["model"],
+        known.label,
         until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
         row["n_items"],
         row["n_clusters"],

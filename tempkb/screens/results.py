@@ -8,13 +8,14 @@ from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
-from tempkb.results.knowing import Known
+from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
-from tempkb.results.reading import read_answers, releases_with_measures, usual_growth
+from tempkb.results.questions import Question
+from tempkb.results.reading import read_answers, read_questions, releases_with_measures, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
-from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of, read_known
+from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
@@ -36,22 +37,28 @@ def print_knowledge(
     """
     store = open_store()
     _refuse_unknown(store, request)
-    known = read_known(store, request)
-    if not known:
+    questions = [*read_questions(store, request)]
+    known = known_of(questions)
+    unanswered = [_why_unanswered(one) for one in questions if not one.models]
+    if not known and any(one.n_asked for one in questions) or not questions:
         raise SettingsError(
             "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
         )
+    if not known:
+        raise SettingsError(f"knows: {'; '.join(unanswered)}; name another period: --window A..B")
     for title, own in questions_of(known):
         console().print(grid(TITLES, [cells_of(one) for one in own], title=title))
         for line in _remarks(store, request, own):
             say(line)
+    for line in unanswered:
+        say(f"{line}.")
     if with_answers:
         _print_answering(store, request)
     say(
         "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
         "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
         "these items would show with a probability of 80 %; rank: the places that the items allow among models with "
-        "the same scorer. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
+        "the same scorer, by their differences, or by their levels if one of them has no difference. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
     )
     if csv_file:
         write_file(csv_file, as_csv(known).encode())
@@ -67,17 +74,18 @@ def _print_answering(store: Store, request: KnowledgeRequest) -> None:
     found = [answering_of(answers) for answers in read_answers(store, request)]
     if not found:
         return
+    names = [(one.answers.release, one.answers.model) for one in found]
     rows = [
         (
             one.answers.release,
-            one.answers.model,
+            f"{one.answers.model} {one.answers.scorer}" if names.count(name) > 1 else one.answers.model,
             len(one.answers.starts),
             until_in_words(one.answers.certainly, one.answers.possibly),
             one.until_in_words,
             *_calibration(one.before),
             *_calibration(one.after),
         )
-        for one in found
+        for one, name in zip(found, names, strict=True)
     ]
     titles = ("release", "model", "changes", "knows until", "by its answers", "error before", "Brier", "after", "Brier")
     console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
@@ -104,8 +112,12 @@ def print_results() -> None:
     rows = store.ask(f"FROM {DEMO_EFFECT.name} ORDER BY family, expected, benchmark, contrast", DEMO_EFFECT.name)
     if rows:
         console().print(grid(_EFFECT_TITLES, [_effect_cells(row) for row in rows], title="demo effect"))
-        for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
-            say(note)
+        contrasts: dict[str, dict[str, None]] = {}
+        for row in rows:
+            if row["note"]:
+                contrasts.setdefault(row["note"], {})[row["contrast"]] = None
+        for note, names in contrasts.items():
+            say(f"{', '.join(names)}: {note}")
     print_next('sql "FROM knowledge"', "knows", "ui")
 
 
@@ -149,16 +161,27 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     if unscored[-1]:
         some = str(unscored[-1]) if len(unscored) == 1 else f"up to {unscored[-1]}"
         lines.append(f"Of {counted(question.n_asked, 'item')} of the window, {some} have no score with these scorers.")
+    if question.n_partly:
+        lines.append(
+            f"{counted(question.n_partly, 'further item')} may lie outside the window in part, and "
+            f"{'does' if question.n_partly == 1 else 'do'} not count: {_COARSE[question.measure]}."
+        )
     left_out = [one for one in known if one.scores.n_unclean]
     if left_out:
         what = ", ".join(
-            f"{one.scores.model['model']} {n} of {n + len(one.scores.window.values)}"
+            f"{one.label} {n} of {n + len(one.scores.window.values)}"
             for one in left_out
             for n in [one.scores.n_unclean]
         )
         lines.append(
             "Left out because the model may have read of them too early (begun or known before the end of its "
             f"knowledge and {request.buffer_days} days): {what}. With --all-items they count."
+        )
+    undated = [one.label for one in known if one.scores.model["knows_certainly_until"] is None]
+    if undated and not request.takes_all:
+        lines.append(
+            "Nothing was left out, and earlier items count in any case, since it is not known until when the model "
+            f"knows: {', '.join(undated)}."
         )
     if question.is_provisional:
         growth = usual_growth(store)
@@ -175,6 +198,22 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     by_note: dict[str, list[str]] = {}
     for one in known:
         if one.note:
-            by_note.setdefault(one.note, []).append(one.scores.model["model"])
-    lines += [f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in by_note.items()]
+            by_note.setdefault(one.note, []).append(one.label)
+    lines += [f"{', '.join(names)}: {note}." for note, names in by_note.items()]
     return lines
+
+
+_COARSE = {
+    "prefers_new": "of a change it is known in which window of the release it happened, not on which day",
+    "ppl_entity_macro": "of an entity the day of origin is known, or only the month, quarter or year",
+}
+
+
+def _why_unanswered(question: Question) -> str:
+    """Why no model has a row for a question."""
+    first, end = question.window
+    if question.n_asked:
+        n = counted(question.n_asked, "item")
+        return f"{question.release}: no such model has a score of the {n} from {first} to {end} by such a scorer"
+    partly = f" ({counted(question.n_partly, 'item')} in part)" if question.n_partly else ""
+    return f"{question.release}: no item lies wholly in the window from {first} to {end}{partly}"
