@@ -173,6 +173,7 @@ def test_few_seeds_make_no_claim_and_one_seed_no_interval(n_seeds, said):
     assert row.estimate == pytest.approx(3, abs=0.3)
     assert (row.low is None) == (row.p_value is None) == (n_seeds == 1)
     assert (rows["pairs_of_seeds"].estimate is None) == (n_seeds == 1)
+    assert rows["pairs_of_seeds"].note.startswith(said)
     assert {row.verdict for row in rows.values()} == {"no claim"}
 
 
