@@ -44,6 +44,8 @@ class ModelScores:
         earlier: the items of the earlier period.
         n_unscored: items of the window without a score.
         n_unclean: items of the window with a score that do not count, since the model may have read too early of them.
+        n_before: how many of those that count lie before the end of what the model certainly knows; 0 if that is not
+            known, or if items count whenever they happened.
     """
 
     model: Mapping[str, Any]
@@ -52,6 +54,7 @@ class ModelScores:
     earlier: Scored
     n_unscored: int
     n_unclean: int
+    n_before: int = 0
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,7 @@ def _scores_of(
 ) -> ModelScores:
     all_rows = Scored(*(rows[name].to_numpy() for name in ("value", "cluster", "item")))
     in_window = rows["is_window"].to_numpy()
-    clean = _is_clean(model, rows, request)
+    known, clean = _known_and_clean(model, rows, request)
     certainly = model["knows_certainly_until"]
     # What a model can hardly have read of is no level with which to compare.
     reaches = certainly is None or earlier[1] <= certainly
@@ -202,11 +202,12 @@ def _scores_of(
         all_rows.where(~in_window & reaches),
         n_asked - int(in_window.sum()),
         int((in_window & ~clean).sum()),
+        int((in_window & known).sum()),
     )
 
 
-def _is_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> Flags:
-    """Which items either lie wholly in what the model may know, or wholly after it, as far as that is known.
+def _known_and_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> tuple[Flags, Flags]:
+    """Which items lie wholly in what the model may know; and which lie wholly in it or after it, as far as is known.
 
     An item in between, such as an appointment that was announced before the model's knowledge date, says neither what
     the model knows nor what it can infer.
@@ -214,10 +215,10 @@ def _is_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeReques
     n = rows.num_rows
     certainly = model["knows_certainly_until"]
     if request.takes_all or certainly is None:
-        return np.ones(n, dtype=bool)
+        return np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
     known = rows["to_day"].to_numpy() <= np.datetime64(certainly)
     after = rows["days_after"].fill_null(-1).to_numpy() >= request.buffer_days
-    return np.asarray(known | after)
+    return np.asarray(known), np.asarray(known | after)
 
 
 def read_levels_by_window(store: Store) -> list[dict[str, Any]]:

@@ -58,7 +58,8 @@ def print_knowledge(
         "level: in the window; earlier: the model's own level in the earlier period; difference: in percentage points, "
         "or as a factor of perplexities (above 1: the window is harder); detectable: the smallest difference that "
         "these items would show with a probability of 80 %; rank: the places that the items allow among models with "
-        "the same scorer, by their differences, or by their levels if one of them has no difference. Intervals are 95 %, clustered by subject or entity. docs/results.md explains each figure."
+        "the same scorer, by their differences, or by their levels if one of them has no difference. Intervals are "
+        "95 %, clustered by subject or entity. docs/results.md explains each figure."
     )
     if csv_file:
         write_file(csv_file, as_csv(known).encode())
@@ -159,7 +160,7 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     question, lines = known[0].question, []
     unscored = sorted({one.scores.n_unscored for one in known})
     if unscored[-1]:
-        some = str(unscored[-1]) if len(unscored) == 1 else f"up to {unscored[-1]}"
+        some = f"{unscored[-1]:,}" if len(unscored) == 1 else f"up to {unscored[-1]:,}"
         lines.append(f"Of {counted(question.n_asked, 'item')} of the window, {some} have no score with these scorers.")
     if question.n_partly:
         lines.append(
@@ -169,13 +170,20 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     left_out = [one for one in known if one.scores.n_unclean]
     if left_out:
         what = ", ".join(
-            f"{one.label} {n} of {n + len(one.scores.window.values)}"
+            f"{one.label} {n:,} of {n + len(one.scores.window.values):,}"
             for one in left_out
             for n in [one.scores.n_unclean]
         )
         lines.append(
             "Left out because the model may have read of them too early (begun or known before the end of its "
             f"knowledge and {request.buffer_days} days): {what}. With --all-items they count."
+        )
+    mixed = [one for one in known if 0 < one.scores.n_before < len(one.scores.window.values)]
+    if mixed:
+        what = ", ".join(f"{one.label} {one.scores.n_before:,} of {len(one.scores.window.values):,}" for one in mixed)
+        lines.append(
+            "The model's knowledge ends within the window, so that its level is of items both before and after that "
+            f"day; items before it: {what}."
         )
     undated = [one.label for one in known if one.scores.model["knows_certainly_until"] is None]
     if undated and not request.takes_all:

@@ -139,6 +139,14 @@ def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_ho
     assert int(rows["undated"]["n_items"]) == int(rows["early"]["n_items"]) + int(rows["early"]["n_unclean"])
 
 
+def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
+    # The early model knows until 2022-01-01: half of this window, and nothing of the next.
+    said = knows(home, "--window", "2021-07-01..2022-07-01", "--earlier", "2021-01-01..2021-07-01").stdout
+    before = [one for one in preferences(home, "early") if date(2021, 7, 1) <= one[0] < date(2022, 1, 1)]
+    assert f"of items both before and after that day; items before it: early {len(before)} of " in said
+    assert "both before and after" not in knows(home, *WINDOW).stdout
+
+
 def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
     latex, picture = tmp_path / "k.tex", tmp_path / "k.png"
     knows(home, *WINDOW, "--latex", str(latex), "--picture", str(picture))

@@ -120,7 +120,10 @@ def test_a_release_that_begins_within_the_earlier_period_is_not_blamed_for_what_
     # The period is all of 2020; the release has items of its second half, which the model may not know.
     asked = model("m", shares(5, 20), shares(0, 0), certainly=date(2020, 9, 1))
     (found,) = ask(asked, first_day=date(2020, 7, 1), n_earlier=12)
-    assert found.note == "the model certainly knows only what happened before 2020-09-01, and the earlier period ends later"
+    assert (
+        found.note
+        == "the model certainly knows only what happened before 2020-09-01, and the earlier period ends later"
+    )
 
 
 def test_periods_without_items_are_told_apart_from_items_without_scores():
