@@ -90,8 +90,7 @@ def knows(
     from tempkb.results.requests import request_of
 
     if fact is not None:
-        if csv_file or latex_file:
-            raise click.UsageError("--fact has a table on the screen and a --picture; leave out --csv and --latex")
+        _refuse_beside_fact(click.get_current_context())
         from tempkb.screens.facts import print_fact
 
         print_fact(*fact, releases, picture)
@@ -100,6 +99,19 @@ def knows(
 
     request = request_of(window, earlier, models, releases, scorer, buffer_days, takes_all=takes_all)
     print_knowledge(request, csv_file, latex_file, picture, with_answers=with_answers)
+
+
+def _refuse_beside_fact(context: click.Context) -> None:
+    """Refuse options that say nothing of a single fact, which would be ignored."""
+    options = {one.name: one.opts[0] for one in context.command.params}
+    given = [
+        option
+        for name, option in options.items()
+        if name is not None and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    odd = [option for option in given if option not in ("--fact", "--release", "--picture")]
+    if odd:
+        raise click.UsageError(f"--fact goes with --release and --picture only; leave out {', '.join(odd)}")
 
 
 @click.command()

@@ -168,6 +168,12 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_would_be_ignored_beside_a_fact_is_refused(home):
+    done = knows(home, "--fact", "Ostvik", "P6", "--models", "early", "--all-items", check=False)
+    assert done.returncode == 2
+    assert "--fact goes with --release and --picture only; leave out --models, --all-items" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -195,6 +201,10 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
         (
             ("--window", "0050-01-01..0051-01-01", "--earlier", "99"),
             "--earlier 99: there is no day 99 years before 0050-01-01; name fewer years",
+        ),
+        (
+            ("--fact", "Ostvik", "P6", "--release", "demo-cloze"),
+            "--fact Ostvik P6: none of the releases demo-cloze asks about it; expected the item",
         ),
         (("--fact", "Nobody", "P6"), "--fact Nobody P6: no release asks about it"),
     ],
