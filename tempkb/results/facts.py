@@ -130,8 +130,9 @@ def _subject(store: Store, subject: str, relation: str, releases: Sequence[str])
             FACT_RELEASES.name,
         )
     if not found:
+        none = f"none of the releases {', '.join(releases)}" if releases else "no release"
         raise SettingsError(
-            f"--fact {subject} {relation}: no release asks about it; expected the item (Q42) or the name of a subject "
+            f"--fact {subject} {relation}: {none} asks about it; expected the item (Q42) or the name of a subject "
             'and its relation; tempkb sql "SELECT DISTINCT relation, subject_id, label FROM fact_subjects" lists them'
         )
     own = [row for row in found if row["release"] == found[0]["release"]]

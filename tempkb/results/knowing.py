@@ -66,6 +66,13 @@ class Known:
         return f"{self.scores.model['model']} {self.scores.scorer}"
 
     @property
+    def label(self) -> str:
+        """The name of the model, with that of the scorer if the question has rows of the model by several scorers."""
+        model = self.scores.model["model"]
+        n = sum(one.model["model"] == model for one in self.question.models)
+        return self.name if n > 1 else str(model)
+
+    @property
     def is_factor(self) -> bool:
         """Whether differences are shown as factors."""
         return self.question.aggregate == "ppl_entity_macro"
@@ -145,7 +152,7 @@ def known_of(questions: Iterable[Question]) -> list[Known]:
 def _ranked(question: Question) -> list[Known]:
     """What each model knows, with ranks among those that can be compared: by one scorer, of perplexities one tokenizer.
 
-    Models are ranked by their differences, or, if one of them has none, by their levels.
+    Models are ranked by their differences, or, if one of them has no earlier level, all by their levels.
     """
     known = {one.name: one for one in map(partial(_known, question), question.models)}
     for group in comparable(known.values()):
@@ -189,15 +196,19 @@ def _note(question: Question, scores: ModelScores, earlier: Estimate | None) -> 
     """Say why a model has no interval, or nothing to compare with."""
     what, n = _CLUSTERS[question.aggregate], len(set(scores.window.clusters.tolist()))
     if not n:
+        if not question.n_asked:
+            return "the release has no item that lies wholly in the window"
         return "no item of the window is left" if scores.n_unclean else "no item of the window has a score"
     if n < MIN_CLUSTERS:
         return f"the items are about {counted(n, *what)}; an interval needs at least {MIN_CLUSTERS}"
     certainly = scores.model["knows_certainly_until"]
     if earlier is None:
-        if question.earlier[0] < question.first_day:
-            return f"the release begins on {question.first_day}, so that it has no item of the earlier period"
+        if not question.n_earlier:
+            if question.earlier[0] < question.first_day:
+                return f"the release begins on {question.first_day}, so that it has no item of the earlier period"
+            return "the release has no item that lies wholly in the earlier period"
         if certainly is not None and certainly < question.earlier[1]:
-            return f"the model's knowledge ends on {certainly}, before the earlier period does"
+            return f"the model certainly knows only what happened before {certainly}, and the earlier period ends later"
         return "no item of the earlier period has a score"
     if earlier.n_clusters < MIN_CLUSTERS:
         return f"the earlier items are about {counted(earlier.n_clusters, *what)}; an interval needs {MIN_CLUSTERS}"

@@ -47,7 +47,7 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
         if row["low"] is not None:
             axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=2)
         axis.plot(row["value"], at, "o", color=colour, markersize=6)
-    axis.set_yticks(range(len(known)), [one.scores.model["model"] for one in known], fontsize=8)
+    axis.set_yticks(range(len(known)), [one.label for one in known], fontsize=8)
     axis.set_ylim(len(known) - 0.5, -0.5)
     if question.aggregate == "prefers_new":
         axis.axvline(0.5, color="#c8ced6", linewidth=1, zorder=0)

@@ -44,6 +44,8 @@ class ModelScores:
         earlier: the items of the earlier period.
         n_unscored: items of the window without a score.
         n_unclean: items of the window with a score that do not count, since the model may have read too early of them.
+        n_before: how many of those that count lie before the end of what the model certainly knows; 0 if that is not
+            known, or if items count whenever they happened.
     """
 
     model: Mapping[str, Any]
@@ -52,6 +54,7 @@ class ModelScores:
     earlier: Scored
     n_unscored: int
     n_unclean: int
+    n_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,9 @@ class Question:
         window: what happened in these days.
         earlier: with which period it is compared.
         is_provisional: whether much may still be entered about the window.
-        n_asked: number of items of the window.
+        n_asked: number of items that lie wholly in the window.
+        n_partly: number of further items that lie in the window in part, or may do so; they do not count.
+        n_earlier: number of items that lie wholly in the earlier period.
         first_day: first day of the release's study.
         models: by name and scorer.
     """
@@ -75,5 +80,7 @@ class Question:
     earlier: Period
     is_provisional: bool
     n_asked: int
+    n_partly: int
+    n_earlier: int
     first_day: date
     models: Sequence[ModelScores]

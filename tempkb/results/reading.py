@@ -86,7 +86,7 @@ _AGGREGATES = (_CHANGES, _ENTITIES)
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
-    """Yield what is known of each aggregate of each release that has scores, in the order of their names."""
+    """Yield each aggregate of each release that is asked for, by name; nothing if the home has no scores at all."""
     models = {row["model"]: row for row in known_models(store.lake)}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
@@ -119,10 +119,13 @@ def _question(
     earlier = request.before(window)
     name = literal(release["release"])
     within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
+    touches = f"(from_day < DATE '{window[1]}' AND to_day > DATE '{window[0]}')"
     asked = store.ask(
         f"""
-        SELECT count(*) AS n, coalesce(bool_or(is_provisional), false) AS is_provisional
-        FROM ({aggregate.items.format(release=name)}) WHERE {within[0]}
+        SELECT count(*) FILTER ({within[0]}) AS n, count(*) FILTER ({touches} AND NOT {within[0]}) AS n_partly,
+               count(*) FILTER ({within[1]}) AS n_earlier,
+               coalesce(bool_or(is_provisional) FILTER ({within[0]}), false) AS is_provisional
+        FROM ({aggregate.items.format(release=name)})
         """,
         *aggregate.needs,
     )[0]
@@ -147,6 +150,8 @@ def _question(
         earlier,
         asked["is_provisional"],
         asked["n"],
+        asked["n_partly"],
+        asked["n_earlier"],
         release["study_from"],
         found,
     )
@@ -186,7 +191,7 @@ def _scores_of(
 ) -> ModelScores:
     all_rows = Scored(*(rows[name].to_numpy() for name in ("value", "cluster", "item")))
     in_window = rows["is_window"].to_numpy()
-    clean = _is_clean(model, rows, request)
+    known, clean = _known_and_clean(model, rows, request)
     certainly = model["knows_certainly_until"]
     # What a model can hardly have read of is no level with which to compare.
     reaches = certainly is None or earlier[1] <= certainly
@@ -197,11 +202,12 @@ def _scores_of(
         all_rows.where(~in_window & reaches),
         n_asked - int(in_window.sum()),
         int((in_window & ~clean).sum()),
+        int((in_window & known).sum()),
     )
 
 
-def _is_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> Flags:
-    """Which items either lie wholly in what the model may know, or wholly after it, as far as that is known.
+def _known_and_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> tuple[Flags, Flags]:
+    """Which items lie wholly in what the model may know; and which lie wholly in it or after it, as far as is known.
 
     An item in between, such as an appointment that was announced before the model's knowledge date, says neither what
     the model knows nor what it can infer.
@@ -209,10 +215,10 @@ def _is_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeReques
     n = rows.num_rows
     certainly = model["knows_certainly_until"]
     if request.takes_all or certainly is None:
-        return np.ones(n, dtype=bool)
+        return np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
     known = rows["to_day"].to_numpy() <= np.datetime64(certainly)
     after = rows["days_after"].fill_null(-1).to_numpy() >= request.buffer_days
-    return np.asarray(known | after)
+    return np.asarray(known), np.asarray(known | after)
 
 
 def read_levels_by_window(store: Store) -> list[dict[str, Any]]:

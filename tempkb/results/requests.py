@@ -44,7 +44,7 @@ class KnowledgeRequest:
         """Return the earlier period with which a window is compared.
 
         Raises:
-            SettingsError: the period does not end before the window begins.
+            SettingsError: the period does not end before the window begins, or would be before the calendar does.
         """
         first, end = (_years_before(day, self.years_before) for day in window)
         period = self.earlier or (first, end)
@@ -107,6 +107,8 @@ def _years_before(day: date, years: int) -> date:
     >>> _years_before(date(2024, 2, 29), 3)
     datetime.date(2021, 2, 28)
     """
+    if day.year <= years:
+        raise SettingsError(f"--earlier {years}: there is no day {years} years before {day}; name fewer years")
     try:
         return day.replace(year=day.year - years)
     except ValueError:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +46,7 @@ def read_known(store: Store, request: KnowledgeRequest) -> list[Known]:
 
 def as_arrow(known: Sequence[Known]) -> pa.Table:
     """Return the table for people, with the columns `TITLES`; all cells are texts."""
-    cells = [[str(cell) for cell in row] for row in rows_of(known)]
+    cells = [[str(cell) for cell in row] for row in map(cells_of, known)]
     return pa.table(dict(zip(TITLES, map(list, zip(*cells, strict=True)), strict=True)))
 
 
@@ -66,7 +65,7 @@ def as_latex(known: Sequence[Known]) -> str:
 
     parts = []
     for caption, own in questions_of(known):
-        frame = DataFrame(rows_of(own), columns=list(TITLES))
+        frame = DataFrame([cells_of(one) for one in own], columns=list(TITLES))
         parts.append(frame.to_latex(index=False, escape=True, caption=_escaped(caption), position="t"))
     return "\n".join(parts)
 
@@ -89,19 +88,13 @@ def title_of(known: Known) -> str:
     )
 
 
-def rows_of(known: Sequence[Known]) -> list[tuple[Any, ...]]:
-    """Return the cells of a question's rows; a model that was asked by several scorers is named with each."""
-    n_scorers = Counter(one.scores.model["model"] for one in known)
-    return [_cells(one, names_scorer=n_scorers[one.scores.model["model"]] > 1) for one in known]
-
-
-def _cells(known: Known, *, names_scorer: bool) -> tuple[Any, ...]:
-    """The cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
+def cells_of(known: Known) -> tuple[Any, ...]:
+    """Return the cells of `TITLES`: shares in per cent, differences in percentage points or as factors."""
     row = known.row()
     show = _factor if known.is_factor else _percent
     sign = "" if known.is_factor else "+"
     return (
-        known.name if names_scorer else row["model"],
+        known.label,
         until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
         row["n_items"],
         row["n_clusters"],

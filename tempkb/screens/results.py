@@ -10,11 +10,12 @@ from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import answering_of
 from tempkb.results.knowing import Known, comparable, known_of
 from tempkb.results.plots import levels_figure
+from tempkb.results.questions import Question
 from tempkb.results.reading import read_answers, read_questions, releases_asked, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
-from tempkb.results.tabling import TITLES, as_csv, as_latex, questions_of, rows_of
+from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of
 from tempkb.screens.console import Grid, console, grid, print_next, say
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
@@ -39,10 +40,11 @@ def print_knowledge(
     """
     store = open_store()
     _refuse_unknown(store, request)
-    questions = list(read_questions(store, request))
+    questions = [*read_questions(store, request)]
     known = known_of(questions)
-    empty = [one.release for one in questions if not one.n_asked]
-    _refuse_nothing(request, known, empty)
+    unanswered = [_why_unanswered(one) for one in questions if not one.models]
+    if not known:
+        raise _nothing_known(questions, unanswered)
     for title, own in questions_of(known):
         # The title is wider than the table of a narrow terminal.
         say(title)
@@ -52,8 +54,8 @@ def print_knowledge(
             say(f"This terminal is too narrow for {', '.join(left_out)}; --csv writes all columns.")
         for line in _remarks(store, request, own):
             say(line)
-    for release in empty:
-        say(f"{release}: nothing of it lies wholly in these days, so that it has no table here.")
+    for line in unanswered:
+        say(f"{line}.")
     if with_answers:
         _print_answering(store, request)
     say(
@@ -64,6 +66,20 @@ def print_knowledge(
         "the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
         "explains each figure."
     )
+    _write(known, csv_file, latex_file, picture)
+
+
+def _nothing_known(questions: Sequence[Question], unanswered: Sequence[str]) -> SettingsError:
+    """The error of a command that has nothing to show: no scores, or no items."""
+    if any(one.n_asked for one in questions) or not questions:
+        return SettingsError(
+            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
+        )
+    return SettingsError(f"knows: {'; '.join(unanswered)}; name another period: --window A..B")
+
+
+def _write(known: Sequence[Known], csv_file: Path | None, latex_file: Path | None, picture: Path | None) -> None:
+    """Write the files that are asked for."""
     if csv_file:
         write_file(csv_file, as_csv(known).encode())
     if latex_file:
@@ -79,7 +95,7 @@ def _fitting(known: Sequence[Known]) -> tuple[Grid, list[str]]:
     A table in which all columns are wrapped can hardly be read.
     """
     names, left_out = list(TITLES), []
-    rows = [dict(zip(TITLES, row, strict=True)) for row in rows_of(known)]
+    rows = [dict(zip(TITLES, row, strict=True)) for row in map(cells_of, known)]
     for name in (*_DISPENSABLE, None):
         table = grid(names, [[row[column] for column in names] for row in rows])
         if name is None or sum(table.widths()) + 3 * len(names) + 1 <= console().width:
@@ -94,17 +110,18 @@ def _print_answering(store: Store, request: KnowledgeRequest) -> None:
     found = [answering_of(answers) for answers in read_answers(store, request)]
     if not found:
         return
+    names = [(one.answers.release, one.answers.model) for one in found]
     rows = [
         (
             one.answers.release,
-            one.answers.model,
+            f"{one.answers.model} {one.answers.scorer}" if names.count(name) > 1 else one.answers.model,
             len(one.answers.starts),
             until_in_words(one.answers.certainly, one.answers.possibly),
             one.until_in_words,
             *_calibration(one.before),
             *_calibration(one.after),
         )
-        for one in found
+        for one, name in zip(found, names, strict=True)
     ]
     titles = (
         "release",
@@ -167,20 +184,6 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _refuse_nothing(request: KnowledgeRequest, known: Sequence[Known], empty: Sequence[str]) -> None:
-    """Say why there is nothing to show: no whole window in the days that are asked about, or no scores."""
-    if not known and empty and request.window:
-        first, end = request.window
-        raise SettingsError(
-            f"--window {first}..{end}: nothing of {' and '.join(empty)} lies wholly in these days; name days that "
-            "contain whole windows of a release"
-        )
-    if not known:
-        raise SettingsError(
-            "knows: found no scores of such models and releases by such a scorer; score them: tempkb score --all"
-        )
-
-
 def _ranked_together(known: Sequence[Known]) -> list[tuple[Known, list[str]]]:
     """The models that were ranked with one another, by group; the first one of each stands for it."""
     groups = [group for group in comparable(known) if group[0].rank is not None]
@@ -205,12 +208,17 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     question, lines = known[0].question, []
     unscored = sorted({one.scores.n_unscored for one in known})
     if unscored[-1]:
-        some = str(unscored[-1]) if len(unscored) == 1 else f"up to {unscored[-1]}"
+        some = f"{unscored[-1]:,}" if len(unscored) == 1 else f"up to {unscored[-1]:,}"
         lines.append(f"Of {counted(question.n_asked, 'item')} of the window, {some} have no score with these scorers.")
+    if question.n_partly:
+        lines.append(
+            f"{counted(question.n_partly, 'further item')} may lie outside the window in part, and "
+            f"{'does' if question.n_partly == 1 else 'do'} not count: {_COARSE[question.aggregate]}."
+        )
     left_out = [one for one in known if one.scores.n_unclean]
     if left_out:
         what = ", ".join(
-            f"{one.scores.model['model']} {n} of {n + len(one.scores.window.values)}"
+            f"{one.label} {n:,} of {n + len(one.scores.window.values):,}"
             for one in left_out
             for n in [one.scores.n_unclean]
         )
@@ -222,6 +230,19 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
         f"Ranked by {'difference' if one.is_ranked_by_difference else 'level'}: {', '.join(names)}."
         for one, names in _ranked_together(known)
     ]
+    mixed = [one for one in known if 0 < one.scores.n_before < len(one.scores.window.values)]
+    if mixed:
+        what = ", ".join(f"{one.label} {one.scores.n_before:,} of {len(one.scores.window.values):,}" for one in mixed)
+        lines.append(
+            "The model's knowledge ends within the window, so that its level is of items both before and after that "
+            f"day; items before it: {what}."
+        )
+    undated = [one.label for one in known if one.scores.model["knows_certainly_until"] is None]
+    if undated and not request.takes_all:
+        lines.append(
+            "Nothing was left out, and earlier items count in any case, since it is not known until when the model "
+            f"knows: {', '.join(undated)}."
+        )
     if question.is_provisional:
         growth = usual_growth(store)
         usual = (
@@ -237,10 +258,26 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     by_note: dict[str, list[str]] = {}
     for one in known:
         if one.note:
-            by_note.setdefault(one.note, []).append(one.scores.model["model"])
-    lines += [f"{', '.join(dict.fromkeys(names))}: {note}." for note, names in by_note.items()]
+            by_note.setdefault(one.note, []).append(one.label)
+    lines += [f"{', '.join(names)}: {note}." for note, names in by_note.items()]
     ends = [one.scores.model["knows_certainly_until"] for one in known]
     end = min([question.window[0], *(day for day in ends if day is not None)])
     if all(one.earlier is None for one in known) and question.first_day < end:
         lines.append(f"To compare with what all models may know of the release: --earlier {question.first_day}..{end}")
     return lines
+
+
+_COARSE = {
+    "prefers_new": "of a change it is known in which window of the release it happened, not on which day",
+    "ppl_entity_macro": "of an entity the day of origin is known, or only the month, quarter or year",
+}
+
+
+def _why_unanswered(question: Question) -> str:
+    """Why no model has a row for a question."""
+    first, end = question.window
+    if question.n_asked:
+        n = counted(question.n_asked, "item")
+        return f"{question.release}: no such model has a score of the {n} from {first} to {end} by such a scorer"
+    partly = f" ({counted(question.n_partly, 'item')} in part)" if question.n_partly else ""
+    return f"{question.release}: no item lies wholly in the window from {first} to {end}{partly}"

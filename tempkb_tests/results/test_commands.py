@@ -9,8 +9,9 @@ from datetime import date
 import duckdb
 import pytest
 
+from tempkb.api import open_store
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.results.conftest import DAYS, SCORERS
+from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
 
 WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
 
@@ -107,6 +108,45 @@ def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home
     assert "late" not in said.replace("later", "")
 
 
+def test_what_lies_in_the_window_only_in_part_is_counted_and_said(home):
+    with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
+        (partly,) = connection.execute(
+            "SELECT count(*) FROM dynamic_templama_changes WHERE role = 'leaving' AND release = 'demo-quarters' "
+            "AND paired_window_start IN (DATE '2022-01-01', DATE '2022-10-01')"
+        ).fetchone()
+    said = knows(home, "--window", "2022-02-10..2022-10-15").stdout
+    assert f"{partly} further items may lie outside the window in part, and do not count: of a change" in said
+    # No quarter is in the window: nothing can be said, and that is said.
+    short = knows(home, "--window", "2022-02-10..2022-03-10").stdout
+    assert "demo-quarters: no item lies wholly in the window from 2022-02-10 to 2022-03-10 (" in short
+    assert "(demo-quarters), earlier" not in short
+
+
+def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_home, tmp_path, monkeypatch):
+    home, file = tmp_path / "home", tmp_path / "k.csv"
+    shutil.copytree(scored_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    add_model(store, "undated", None)
+    add_scores(store, "undated", DAYS["early"])
+    said = knows(home, *WINDOW, "--csv", str(file)).stdout
+    assert (
+        "Nothing was left out, and earlier items count in any case, since it is not known until when the model knows: "
+        "undated."
+    ) in said
+    rows = {row["model"]: row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"}
+    assert rows["undated"]["n_unclean"] == "0"
+    assert int(rows["undated"]["n_items"]) == int(rows["early"]["n_items"]) + int(rows["early"]["n_unclean"])
+
+
+def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
+    # The early model knows until 2022-01-01: half of this window, and nothing of the next.
+    said = knows(home, "--window", "2021-07-01..2022-07-01", "--earlier", "2021-01-01..2021-07-01").stdout
+    before = [one for one in preferences(home, "early") if date(2021, 7, 1) <= one[0] < date(2022, 1, 1)]
+    assert f"of items both before and after that day; items before it: early {len(before)} of " in said
+    assert "both before and after" not in knows(home, *WINDOW).stdout
+
+
 def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
     latex, picture = tmp_path / "k.tex", tmp_path / "k.png"
     knows(home, *WINDOW, "--latex", str(latex), "--picture", str(picture))
@@ -148,9 +188,22 @@ def test_a_fact_is_shown_with_the_preferences_of_models_through_time(home, tmp_p
         ),
         (
             ("--release", "demo-quarters", "--window", "2022-01-15..2022-03-15"),
-            "--window 2022-01-15..2022-03-15: nothing of demo-quarters lies wholly in these days",
+            "knows: demo-quarters: no item lies wholly in the window from 2022-01-15 to 2022-03-15 (",
         ),
         (("--scorer", "sentence"), "knows: found no scores of such models and releases by such a scorer"),
+        (
+            ("--window", "2030-01-01..2031-01-01"),
+            "knows: demo-quarters: no item lies wholly in the window from 2030-01-01 to 2031-01-01; demo-cloze: no item "
+            "lies wholly in the window from 2030-01-01 to 2031-01-01; name another period: --window A..B",
+        ),
+        (
+            ("--window", "0050-01-01..0051-01-01", "--earlier", "99"),
+            "--earlier 99: there is no day 99 years before 0050-01-01; name fewer years",
+        ),
+        (
+            ("--fact", "Ostvik", "P6", "--release", "demo-cloze"),
+            "--fact Ostvik P6: none of the releases demo-cloze asks about it; expected the item",
+        ),
         (("--fact", "Nobody", "P6"), "--fact Nobody P6: no release asks about it"),
     ],
 )

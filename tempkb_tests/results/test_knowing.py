@@ -9,6 +9,7 @@ from scipy.stats import t
 
 from tempkb.results.knowing import known_of
 from tempkb.results.questions import ModelScores, Question, Scored
+from tempkb.results.tabling import cells_of
 
 WINDOW, EARLIER = (date(2023, 1, 1), date(2024, 1, 1)), (date(2020, 1, 1), date(2021, 1, 1))
 
@@ -37,9 +38,8 @@ def model(name, window, earlier, *, scorer="causal.span_end-1.f32", tokenizer="t
     return ModelScores(about, scorer, window, earlier, 0, n_unclean)
 
 
-def ask(*models, aggregate="prefers_new", first_day=date(2015, 1, 1)):
-    n = max(len(one.window.values) + one.n_unclean for one in models)
-    return known_of([Question(aggregate, "r", WINDOW, EARLIER, False, n, first_day, models)])
+def ask(*models, aggregate="prefers_new", first_day=date(2015, 1, 1), n_asked=60, n_earlier=60):
+    return known_of([Question(aggregate, "r", WINDOW, EARLIER, False, n_asked, 0, n_earlier, first_day, models)])
 
 
 def test_a_difference_and_what_could_be_detected_are_those_of_the_formulas():
@@ -100,7 +100,7 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
             shares(5, 20),
             shares(0, 0),
             {"certainly": date(2020, 6, 1)},
-            "the model's knowledge ends on 2020-06-01, before the earlier period does",
+            "the model certainly knows only what happened before 2020-06-01, and the earlier period ends later",
         ),
     ],
 )
@@ -111,9 +111,38 @@ def test_where_nothing_can_be_compared_a_sentence_says_why(window, earlier, more
 
 
 def test_a_release_that_begins_too_late_is_named_as_the_reason():
-    (found,) = ask(model("m", shares(5, 20), shares(0, 0)), first_day=date(2021, 1, 1))
+    (found,) = ask(model("m", shares(5, 20), shares(0, 0)), first_day=date(2021, 1, 1), n_earlier=0)
     assert found.note == "the release begins on 2021-01-01, so that it has no item of the earlier period"
     assert found.row()["value"] == 0.25
+
+
+def test_a_release_that_begins_within_the_earlier_period_is_not_blamed_for_what_the_model_lacks():
+    # The period is all of 2020; the release has items of its second half, which the model may not know.
+    asked = model("m", shares(5, 20), shares(0, 0), certainly=date(2020, 9, 1))
+    (found,) = ask(asked, first_day=date(2020, 7, 1), n_earlier=12)
+    assert (
+        found.note
+        == "the model certainly knows only what happened before 2020-09-01, and the earlier period ends later"
+    )
+
+
+def test_periods_without_items_are_told_apart_from_items_without_scores():
+    (found,) = ask(model("m", shares(5, 20), shares(0, 0)), n_earlier=0)
+    assert found.note == "the release has no item that lies wholly in the earlier period"
+    (found,) = ask(model("m", shares(0, 0), shares(5, 20)), n_asked=0)
+    assert found.note == "the release has no item that lies wholly in the window"
+
+
+def test_a_model_with_two_scorers_has_rows_that_can_be_told_apart():
+    half, full, other = (
+        model(name, shares(5, 20), shares(9, 20), scorer=f"causal.span_end-1.{numbers}")
+        for name, numbers in (("m", "bf16"), ("m", "f32"), ("n", "f32"))
+    )
+    assert [cells_of(one)[0] for one in ask(half, full, other)] == [
+        "m causal.span_end-1.bf16",
+        "m causal.span_end-1.f32",
+        "n",
+    ]
 
 
 def test_models_are_ranked_by_their_differences_on_items_that_two_share():
