@@ -307,7 +307,7 @@ def _adjusted(placebos: Sequence[Effect]) -> list[Effect]:
 
 def _judged(effect: Effect) -> Effect:
     """Add the verdict, or why there is no claim."""
-    if effect.estimate is None and not effect.n_items:
+    if effect.estimate is None:
         return replace(effect, note=effect.note or "found no items that models of both cuts have scored")
     reasons = [*_reasons(effect)]
     if reasons:

@@ -6,7 +6,17 @@ from datetime import date
 import numpy as np
 
 from tempkb.results.questions import Flags, Floats, Ids
-from tempkb.results.statistics import Calibration, KnowledgeDate, calibration, forced_choice, knowledge_date
+from tempkb.results.statistics import (
+    Calibration,
+    Estimate,
+    KnowledgeDate,
+    calibration,
+    forced_choice,
+    knowledge_date,
+    leave_one_out,
+    proportion,
+    two_way,
+)
 
 _SEED = 0
 
@@ -23,6 +33,8 @@ class Answers:
         possibly: day from which on none of its training texts is; None if unknown.
         starts: first day of the window in which the new object began.
         clusters: of which subject each change is.
+        objects: which object is the new one.
+        relations: of which relation it is.
         prefers: 1 if the subject adds more to the new object; NaN if it is not known.
         control: the same for the change's control.
         new: log-probability of the new object (nats).
@@ -38,6 +50,8 @@ class Answers:
     possibly: date | None
     starts: list[date]
     clusters: Ids
+    objects: Ids
+    relations: list[str]
     prefers: Floats
     control: Floats
     new: Floats
@@ -52,12 +66,18 @@ class Answering:
 
     Attributes:
         answers: from which it follows.
+        level: share of all changes in which the new object is preferred, clustered by subject; None without a change.
+        two_ways: the same, clustered by subject and by new object, whichever makes it less certain.
+        without_one: lowest and highest such share if one relation is left out; None with a single relation.
         known_until: where the preference for new objects falls to half of what it was.
         before: how well the model's confidence fits changes that it may know; None without such a change.
         after: the same for changes after its knowledge.
     """
 
     answers: Answers
+    level: Estimate | None
+    two_ways: Estimate | None
+    without_one: tuple[float, float] | None
     known_until: KnowledgeDate | None
     before: Calibration | None
     after: Calibration | None
@@ -82,7 +102,28 @@ def answering_of(answers: Answers) -> Answering:
         until = knowledge_date(
             starts, answers.prefers[known], answers.control[known], answers.clusters[known], seed=_SEED
         )
-    return Answering(answers, until, _calibrated(answers, answers.is_before), _calibrated(answers, answers.is_after))
+    level, two_ways, without_one = _levels(answers)
+    return Answering(
+        answers,
+        level,
+        two_ways,
+        without_one,
+        until,
+        _calibrated(answers, answers.is_before),
+        _calibrated(answers, answers.is_after),
+    )
+
+
+def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[float, float] | None]:
+    """The share of all changes in which the new object is preferred, and what makes it less certain."""
+    known = ~np.isnan(answers.prefers)
+    if not known.any():
+        return None, None, None
+    values, clusters = answers.prefers[known], answers.clusters[known]
+    relations = [name for name, is_known in zip(answers.relations, known, strict=True) if is_known]
+    left = [one.value for one in leave_one_out(values, clusters, relations, proportion).values()]
+    without_one = (min(left), max(left)) if left else None
+    return proportion(values, clusters), two_way(values, clusters, answers.objects[known]), without_one
 
 
 def _calibrated(answers: Answers, some: Flags) -> Calibration | None:

@@ -267,8 +267,8 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
     rows = store.query(
         """
         SELECT model, scorer, release, change_from AS began, change_to AS ended, hash(subject_id) AS cluster,
-               (preference_nats > 0)::DOUBLE AS prefers, (control_preference_nats > 0)::DOUBLE AS control,
-               new_nats, old_nats, days_after >= 0 AS is_after
+               hash(new_object_id) AS object, relation, (preference_nats > 0)::DOUBLE AS prefers,
+               (control_preference_nats > 0)::DOUBLE AS control, new_nats, old_nats, days_after >= 0 AS is_after
         FROM scored_changes ORDER BY release, model, scorer, window_start, item_id, new_object_id, old_object_id
         """,
         "scored_changes",
@@ -294,6 +294,8 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             row["knows_possibly_until"],
             own["began"].to_pylist(),
             own["cluster"].to_numpy(),
+            own["object"].to_numpy(),
+            own["relation"].to_pylist(),
             prefers,
             control,
             new,

@@ -7,7 +7,7 @@ from typing import Any
 from tempkb.api import open_store
 from tempkb.errors import SettingsError
 from tempkb.models.known import known_models, until_in_words
-from tempkb.results.answering import answering_of
+from tempkb.results.answering import Answering, answering_of
 from tempkb.results.knowing import Known, comparable, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
@@ -111,36 +111,52 @@ def _print_answering(store: Store, request: KnowledgeRequest) -> None:
     if not found:
         return
     names = [(one.answers.release, one.answers.model) for one in found]
-    rows = [
+    labels = [
+        (release, f"{model} {one.answers.scorer}" if names.count((release, model)) > 1 else model)
+        for one, (release, model) in zip(found, names, strict=True)
+    ]
+    levels = [(*label, len(one.answers.starts), *_levels(one)) for label, one in zip(labels, found, strict=True)]
+    heads = ("release", "model", "changes", "prefers new, %", "two ways", "without one relation")
+    console().print(grid(heads, levels, title="all windows: how often the new object is preferred"))
+    say(
+        "prefers new: with its interval by subject; two ways: the interval if subjects and new objects both count as "
+        "drawn; without one relation: lowest and highest share if one relation is left out"
+    )
+    dates = [
         (
-            one.answers.release,
-            f"{one.answers.model} {one.answers.scorer}" if names.count(name) > 1 else one.answers.model,
-            len(one.answers.starts),
+            *label,
             until_in_words(one.answers.certainly, one.answers.possibly),
             one.until_in_words,
             *_calibration(one.before),
             *_calibration(one.after),
         )
-        for one, name in zip(found, names, strict=True)
+        for label, one in zip(labels, found, strict=True)
     ]
-    titles = (
-        "release",
-        "model",
-        "changes",
-        "knows until",
-        "by its answers",
-        "error before",
-        "Brier before",
-        "error after",
-        "Brier after",
+    errors = ("error before", "Brier before", "error after", "Brier after")
+    heads_of_dates = ("release", "model", "knows until", "by its answers", *errors)
+    console().print(
+        grid(heads_of_dates, dates, title="all windows: until when a model knows, and how sure it rightly is")
     )
-    console().print(grid(titles, rows, title="all windows: until when a model knows, and how sure it rightly is"))
     say(
         "by its answers: where the share of preferred new objects, minus that of controls, may have fallen halfway "
         "(first days of windows that a test at 5 % does not reject); error: by how much the model's confidence in the "
         "object that it prefers differs from the share of changes in which that is the new one (0 to 1), for changes "
         "before and after its knowledge ends; Brier: mean squared error of that confidence (a coin has 0.25)"
     )
+
+
+def _levels(found: Answering) -> tuple[str, str, str]:
+    """The share of preferred new objects, its interval by subjects and objects, and its range over relations."""
+
+    def within(low: float | None, high: float | None) -> str:
+        return "" if low is None or high is None else f"[{100 * low:.0f}, {100 * high:.0f}]"
+
+    level, two_ways, without_one = found.level, found.two_ways, found.without_one
+    if level is None or two_ways is None:
+        return "", "", ""
+    share = f"{100 * level.value:.0f} {within(level.low, level.high)}".rstrip()
+    ranges = "" if without_one is None else f"{100 * without_one[0]:.0f} to {100 * without_one[1]:.0f}"
+    return share, within(two_ways.low, two_ways.high), ranges
 
 
 def _calibration(found: Calibration | None) -> tuple[str, str]:
@@ -187,7 +203,7 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
 def _ranked_together(known: Sequence[Known]) -> list[tuple[Known, list[str]]]:
     """The models that were ranked with one another, by group; the first one of each stands for it."""
     groups = [group for group in comparable(known) if group[0].rank is not None]
-    return [(group[0], [one.scores.model["model"] for one in group]) for group in groups]
+    return [(group[0], [one.label for one in group]) for group in groups]
 
 
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
