@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import SettingsError
 from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import Answering, answering_of
@@ -17,6 +18,7 @@ from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of
 from tempkb.screens.console import Grid, console, grid, print_next, say
+from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
 from tempkb.wording import counted
@@ -107,9 +109,16 @@ def _fitting(known: Sequence[Known]) -> tuple[Grid, list[str]]:
 
 def _print_answering(store: Store, request: KnowledgeRequest) -> None:
     """Print what each model's answers over all windows of its release say of it."""
-    found = [answering_of(answers) for answers in read_answers(store, request)]
-    if not found:
+    every = list(read_answers(store, request))
+    if not every:
         return
+    found, n_done = [], 0
+    n_changes = sum(len(one.starts) for one in every)
+    with on_terminal(), Meter("looking at all windows", n_changes, tell, "changes") as meter:
+        for answers in every:
+            found.append(answering_of(answers))
+            n_done += len(answers.starts)
+            meter.at(n_done)
     names = [(one.answers.release, one.answers.model) for one in found]
     labels = [
         (release, f"{model} {one.answers.scorer}" if names.count((release, model)) > 1 else model)
