@@ -35,7 +35,19 @@ def ran(monkeypatch):
     return told
 
 
-STEPS = ["build", "tempel", "templama", "dynamic-templama", "ecbd", "show", "model demo", "score", "score"]
+STEPS = [
+    "build",
+    "tempel",
+    "templama",
+    "dynamic-templama",
+    "ecbd",
+    "show",
+    "model demo",
+    "score",
+    "score",
+    "results",
+    "knows",
+]
 
 
 def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folder, ran):
@@ -44,7 +56,10 @@ def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folde
     assert (home_folder / "dumps").is_dir()
     assert [name for name, _ in ran] == STEPS
     assert ("show", {"title": "Harbour Clock", "day": "2021-10-01"}) in ran
-    assert ran[-1] == ("score", {"is_all": True, "benchmarks": ("dynamic-templama",)})
+    assert ran[-3:-1] == [("score", {"is_all": True, "benchmarks": ("dynamic-templama",)}), ("results", {})]
+    name, asked = ran[-1]
+    assert (name, asked["window"], asked["earlier"]) == ("knows", "2022-01-01..2023-07-01", "2021-01-01..2022-01-01")
+    assert asked["with_answers"] is True
     shown = re.findall(r"^\$ (.*)$", done.output, re.MULTILINE)
     assert len(shown) == len(ran)
     ran.clear()
