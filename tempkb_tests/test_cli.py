@@ -112,7 +112,14 @@ def test_sql_as_table_csv_json_and_parquet(demo_home, tmp_path):
             ["build", "--select", "tempel_plans"],
             "belongs to a release, not to a window; make one: TEMPKB_HOME=.* tempkb release --help",
         ),
-        (["build", "--select", "snapshots"], "--select snapshots: no such asset; known: answer_tokens, demo_effect, dump_files"),
+        (
+            ["build", "--select", "knowledge"],
+            "--select knowledge: follows from the scores of models; compute it: TEMPKB_HOME=.* tempkb results",
+        ),
+        (
+            ["build", "--select", "snapshots"],
+            "--select snapshots: no such asset; known: answer_tokens, demo_effect, dump_files",
+        ),
         (["build", "--windows", "2021"], "expected A..B with two days"),
         (["build", "--windows", "2021-01-01..2022-01-01", "--all"], "exclude one another"),
         (["build", "--dump", "/nowhere/x.xml"], "no such file"),

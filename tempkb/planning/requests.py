@@ -118,6 +118,8 @@ def selected_tables(names: Sequence[str]) -> frozenset[str]:
     for name in names:
         if name not in _FAMILIES:
             raise SettingsError(f"--select {name}: no such asset; known: {', '.join(sorted(_FAMILIES))}")
+        if _FAMILIES[name] is Family.RESULT:
+            raise SettingsError(f"--select {name}: follows from the scores of models; compute it: tempkb results")
         if _FAMILIES[name] not in _BUILT:
             family = _FAMILIES[name].value
             raise SettingsError(
