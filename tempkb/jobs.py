@@ -64,12 +64,10 @@ def run_job(
     from tempkb.definitions import defs
 
     home, tags = load_home(), {}
-    if not keys:
-        pass
-    elif job_name != WINDOWS_JOB:
-        instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
-    else:
+    if keys and job_name == WINDOWS_JOB:
         tags = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]}
+    elif keys:
+        instance.add_dynamic_partitions(_partition_set(job_name), list(keys))
     quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
     with progress.on_terminal(), alive_mark(home.dagster / COMMANDS) as mark:
         result = defs.resolve_job_def(job_name).execute_in_process(
