@@ -85,6 +85,23 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """A table that a later step derives from the rows of a release; releases of earlier versions may lack it.
+
+    It is not exported, because it follows from the other tables.
+
+    Attributes:
+        table: the table.
+        what: what its rows are, for people; it follows "has no".
+        use: who needs them, as a clause that follows their name.
+    """
+
+    table: Table
+    what: str
+    use: str
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """A benchmark.
 
@@ -104,6 +121,7 @@ class Benchmark:
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
         prompting: how models are asked about its items; None if they are not.
+        derivations: tables that its later steps derive from a release, besides prompts.
     """
 
     name: str
@@ -121,6 +139,14 @@ class Benchmark:
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     prompting: Prompting | None = None
+    derivations: tuple[Derived, ...] = ()
+
+    @property
+    def derived(self) -> tuple[Derived, ...]:
+        """All tables that its later steps derive from a release, prompts first."""
+        if self.prompting is None:
+            return self.derivations
+        return (Derived(self.prompting.table, "prompts", "which models are scored on"), *self.derivations)
 
     @property
     def command(self) -> str:

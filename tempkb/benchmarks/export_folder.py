@@ -32,11 +32,15 @@ class ExportFolder:
 
     def write_json_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> int:
         """Write one JSON object per line, with keys in the given order, and return their number."""
+        return self.write_lines(name, (json.dumps(row, ensure_ascii=False, default=_plain) for row in rows))
+
+    def write_lines(self, name: str, lines: Iterable[str]) -> int:
+        """Write lines, which are given without their ends, and return their number."""
         path = self._prepared(name)
         n = 0
-        with path.open("w", encoding="utf-8") as lines:
-            for row in rows:
-                lines.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+        with path.open("w", encoding="utf-8") as file:
+            for line in lines:
+                file.write(f"{line}\n")
                 n += 1
         self._sum(name, path)
         return n
@@ -49,10 +53,24 @@ class ExportFolder:
                 writer.write_table(batch)
         self._sum(name, path)
 
+    @contextmanager
+    def adding(self, name: str) -> Iterator[Path]:
+        """Yield the path of a file that is written inside the block."""
+        path = self._prepared(name)
+        yield path
+        self._sum(name, path)
+
     def write_sums(self) -> None:
         """Write the checksums in the format of `sha256sum -c`."""
-        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(self._sums.items()))
-        (self._folder / SUMS).write_text(lines, "utf-8")
+        (self._folder / SUMS).write_text(self._sums_of(""), "utf-8")
+
+    def digest(self, folder: str) -> str:
+        """Return the SHA-256 of the names and checksums of the files that were written to a folder so far."""
+        return hashlib.sha256(self._sums_of(f"{folder}/").encode()).hexdigest()
+
+    def _sums_of(self, beginning: str) -> str:
+        found = sorted((name, digest) for name, digest in self._sums.items() if name.startswith(beginning))
+        return "".join(f"{digest}  {name}\n" for name, digest in found)
 
     def _prepared(self, name: str) -> Path:
         path = self._folder / name

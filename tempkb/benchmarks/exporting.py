@@ -20,7 +20,7 @@ def export_release(
 
     The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
     `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot, and `design.json`,
-    `README.md` and `SHA256SUMS`. Prompts are left out, because they follow from the other tables.
+    `README.md` and `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from the others.
 
     Args:
         store: the store with the release.
@@ -35,15 +35,15 @@ def export_release(
     """
     require_whole(store.home, store.lake, release.name)
     methods = benchmark.loaded()
-    target = folder / release.name
+    target, given = folder / release.name, options or {}
     with export_folder(target) as out:
-        methods.files(store, release, out, options or {})
-        prompts = benchmark.prompting.table.name if benchmark.prompting else ""
+        methods.files(store, release, out, given)
+        derived = {one.table.name for one in benchmark.derived}
         for table, keys in methods.partitions(release).items():
-            for key in keys if table != prompts else ():
+            for key in keys if table not in derived else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
         out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", render(store, release.name, methods.card(store, release)))
+        out.write_text("README.md", render(store, release.name, methods.card(store, release, given)))
     return target
 
 

@@ -146,7 +146,7 @@ class Methods:
         measures: the step of each measurement, by the measurement's name.
         acts: the function of each action, by the action's name; it returns a release made from one that is built.
         files: writes a release's files in the layout of the released data.
-        card: returns the parts of the dataset card.
+        card: returns the parts of the dataset card of an export with these options.
         closing: returns the closing screen.
     """
 
@@ -155,7 +155,7 @@ class Methods:
     partitions: Callable[[Any], Mapping[str, Sequence[str]]]
     steps: tuple[Step, ...]
     files: Callable[[Store, Any, ExportFolder, Options], None]
-    card: Callable[[Store, Any], Card]
+    card: Callable[[Store, Any, Options], Card]
     closing: Callable[[Store, Any], Closing]
     measures: Mapping[str, Step] = field(default_factory=dict)
     acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ def fill_list_items(store: Store, connection: duckdb.DuckDBPyConnection, cut: da
         The versions that were read. If the home has no Wikidata dump, the list and the table are empty.
     """
     connection.execute("CREATE OR REPLACE TEMP TABLE list_items (entity_id VARCHAR)")
-    dump_id = _dump_for(store, connection, cut)
+    dump_id = dump_for(store, connection, cut)
     versions = [store.lake.current(table.name, dump_id) for table in (ENTITY_CLASSES, SUBCLASSES)] if dump_id else []
     read = [one for one in versions if one is not None]
     if len(read) < 2:
@@ -42,7 +42,8 @@ def fill_list_items(store: Store, connection: duckdb.DuckDBPyConnection, cut: da
     return read
 
 
-def _dump_for(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> str | None:
+def dump_for(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> str | None:
+    """Return the first Wikidata dump at or after a cut, or else the last one; None if the home has none."""
     paths = file_names(store.lake.files(ENTITY_CLASSES.name))
     if not paths:
         return None

@@ -4,6 +4,7 @@ from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.ecbd.releases import Release
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES, TABLES
 from tempkb.benchmarks.ecbd.views import CATEGORIES, DATA_STATISTICS, ORIGIN_YEARS
+from tempkb.benchmarks.methods import Options
 from tempkb.store.materialise import markdown
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
@@ -44,7 +45,7 @@ revision of every sentence are given, so that its authors can be found. Dates, c
 (CC0)."""
 
 
-def card_of(store: Store, release: Release) -> Card:
+def card_of(store: Store, release: Release, _options: Options) -> Card:
     """Return the card of a release that is built."""
     (row,) = plain_rows(store.read(ECBD_RELEASES.name, release=release.name))
     with asking() as connection:

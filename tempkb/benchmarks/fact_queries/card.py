@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
@@ -45,7 +46,7 @@ def _no_changes(_store: Store, _release: Release) -> str:
 
 def card_of(
     title: str, queries: Table, changes: Callable[[Store, Release], str] = _no_changes
-) -> Callable[[Store, Release], Card]:
+) -> Callable[[Store, Release, Options], Card]:
     """Return a function that makes the card of a release.
 
     Args:
@@ -54,7 +55,7 @@ def card_of(
         changes: returns the card's text about changes; empty for a benchmark without changes.
     """
 
-    def card(store: Store, release: Release) -> Card:
+    def card(store: Store, release: Release, _options: Options) -> Card:
         (row,) = plain_rows(store.read(FACT_RELEASES.name, release=release.name))
         partitions = partitions_of_release(store.lake, queries, release.name)
         with asking() as connection:

@@ -1,7 +1,7 @@
 """Declares TempEL: entity linking on snapshots."""
 
-from tempkb.benchmarks.benchmark import Action, Benchmark, Option
-from tempkb.benchmarks.tempel.tables import TABLES
+from tempkb.benchmarks.benchmark import Action, Benchmark, Derived, Option
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TABLES, TEMPEL_NEW_ENTITIES
 from tempkb.room import Room
 
 TEMPEL = Benchmark(
@@ -25,6 +25,12 @@ TEMPEL = Benchmark(
             metavar="FILE",
             is_file=True,
         ),
+        Option(
+            "retrieval",
+            "Adds the layout of BEIR and a task of MTEB, with the entities of each snapshot as documents: all of them "
+            "(own), or as many at each (fixed-N, such as fixed-1000; fixed has 50,000) (TempEL only).",
+            metavar="POOL",
+        ),
     ),
     actions=(
         Action(
@@ -39,5 +45,9 @@ TEMPEL = Benchmark(
             (),
             ("balance tempel-20130101-20220101-0a1b2c3d",),
         ),
+    ),
+    derivations=(
+        Derived(ENTITY_TEXTS, "digests of its entities' texts", "by which linkers encode each text once"),
+        Derived(TEMPEL_NEW_ENTITIES, "types of its new entities", "by which results of linking are told apart"),
     ),
 )

@@ -1,8 +1,12 @@
 """The dataset card of a TempEL release, with the headings of the paper's datasheet (appendix A.2)."""
 
 from tempkb.benchmarks.card import SOURCES, Card
+from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.tempel.candidates import filters_of
+from tempkb.benchmarks.tempel.pool_names import fixed_size
 from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.retrieval import retrieval_pool
+from tempkb.benchmarks.tempel.sentences import N_WORDS
 from tempkb.benchmarks.tempel.tables import TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
@@ -23,6 +27,22 @@ candidates of each snapshot with their texts. `parquet/` has the same as tables,
 Lengths (`target_len`, `anchor_len`) are in words; `*_len_chars` are in Unicode code points, as in the files of TempEL
 1.0. Titles (`target_title`, `anchor_title`) have underscores in the lines, as in these files, and spaces in `parquet/`.
 A mention's surface is at [`start_char`, `end_char`) in the readable text of revision `anchor_revision_id`."""
+_RETRIEVAL = """\
+`retrieval/` has the same for tools of retrieval: mentions are queries, and entities are documents. Each snapshot has a
+folder in the layout of BEIR, which `GenericDataLoader("retrieval/2022-01-01").load(split="test")` of a day's folder
+reads; other splits are train, validation, and test-continual and test-new, if there are such mentions.
+`mteb_task.py` is a task of MTEB over all snapshots, whose scores are the shares of mentions whose entity is among the
+first K. It needs mteb and the files beside it.
+
+A query is the mention, and behind it the {n_words} words on either side with the mention between them. A document is
+the entity's title and the first words of its article. {pool} Both tools hold all documents of a snapshot in memory."""
+_OWN = """\
+The documents are all entities of the snapshot; their number grows with the wiki, and among more of them fewer mentions
+are found. A pool of fixed size (`--retrieval fixed`) compares snapshots fairly."""
+_FIXED = """\
+The documents of each snapshot are a pool of {n} entities, or of as many as the poorest snapshot has (`task.json` has
+the numbers): those of the snapshot's tests, filled up with articles that are there at all snapshots. A mention whose
+entity is not among them, as may happen in train and validation, cannot be found."""
 _COLLECTION = """\
 From these dumps. Each text is the one that was visible longest in the {days:g} days before its snapshot:
 
@@ -44,8 +64,8 @@ The histories of the pages, which are found by page and revision number, name th
 spans and counts."""
 
 
-def card_of(store: Store, release: Release) -> Card:
-    """Return the card of a release that is built."""
+def card_of(store: Store, release: Release, options: Options) -> Card:
+    """Return the card of a release that is built, exported with these options."""
     (version,) = store.lake.versions(TEMPEL_RELEASES.name, [release.name])
     row = read_parquet(version.paths()).to_pylist()[0]
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
@@ -63,6 +83,7 @@ def card_of(store: Store, release: Release) -> Card:
         sections=(
             ("Motivation", _MOTIVATION),
             ("Composition", _COMPOSITION.format(equal=equal, table=_counts(figures))),
+            *_retrieval(options.get("retrieval", "")),
             ("Collection process", _COLLECTION.format(days=days, files=SOURCES)),
             ("Preprocessing, cleaning, labelling", _PREPROCESSING.format(filters=_filters(figures, release))),
             ("Uses", _USES),
@@ -71,6 +92,16 @@ def card_of(store: Store, release: Release) -> Card:
         dump_ids=row["dump_ids"],
         maintenance="Later snapshots are added without changing these.",
     )
+
+
+def _retrieval(asked: str) -> list[tuple[str, str]]:
+    """The section about the files for tools of retrieval, if they were asked for."""
+    if not asked:
+        return []
+    pool = retrieval_pool(asked)
+    n = fixed_size(pool)
+    documents = _OWN if n is None else _FIXED.format(n=f"{n:,}")
+    return [("Retrieval", _RETRIEVAL.format(n_words=N_WORDS, pool=documents))]
 
 
 def _counts(figures: list[dict[str, object]]) -> str:

@@ -5,8 +5,16 @@ from collections.abc import Callable
 import duckdb
 
 from tempkb.benchmarks.promises import Promise
+from tempkb.benchmarks.samples import chosen_by
 from tempkb.benchmarks.tempel.candidates import define_distance
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS, TEMPEL_PLANS, TEMPEL_RELEASES
+from tempkb.benchmarks.tempel.entity_texts import described, text_sha256
+from tempkb.benchmarks.tempel.tables import (
+    ENTITY_TEXTS,
+    TEMPEL_ENTITIES,
+    TEMPEL_MENTIONS,
+    TEMPEL_PLANS,
+    TEMPEL_RELEASES,
+)
 from tempkb.mentions.tables import PAGE_TEXTS
 
 UNEQUAL = """
@@ -63,6 +71,16 @@ WITHOUT_CANDIDATE = """
     SELECT m.release, m.cut, m.target_page_id FROM mentions AS m
     ANTI JOIN entities AS e ON e.release = m.release AND e.cut = m.cut AND e.page_id = m.target_page_id
 """
+WITHOUT_DIGEST = """
+    SELECT release, cut, page_id FROM entities AS e FULL JOIN digests AS d USING (release, cut, page_id)
+    WHERE d.revision_id IS DISTINCT FROM e.revision_id
+"""
+OTHER_DIGESTS = """
+    SELECT d.release, d.cut, d.page_id FROM digests AS d
+    JOIN entities AS e USING (release, cut, page_id)
+    JOIN texts AS t ON t.page_id = d.page_id AND t.revision_id = d.revision_id
+    WHERE d.text_sha256 <> digest_of(e.title, t.text)
+"""
 
 Prepare = Callable[[duckdb.DuckDBPyConnection], None]
 _SOURCES = {
@@ -71,6 +89,7 @@ _SOURCES = {
     "entities": TEMPEL_ENTITIES,
     "releases": TEMPEL_RELEASES,
     "texts": PAGE_TEXTS,
+    "digests": ENTITY_TEXTS,
 }
 
 
@@ -123,5 +142,34 @@ PROMISES = (
         WITHOUT_CANDIDATE,
         "mentions",
         "entities",
+    ),
+)
+
+
+def _prepare_digests(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.create_function("digest_of", _digest_of, ["VARCHAR", "VARCHAR"], "VARCHAR")
+
+
+def _digest_of(title: str, text: str) -> str:
+    return text_sha256(title, described(text))
+
+
+OF_TEXTS = (
+    Promise(
+        "every_candidate_has_a_digest",
+        "Every candidate, and nothing else, has the digest of its text at the cut.",
+        ENTITY_TEXTS,
+        WITHOUT_DIGEST,
+        {"entities": TEMPEL_ENTITIES, "digests": ENTITY_TEXTS},
+    ),
+    Promise(
+        "digests_are_those_of_the_texts",
+        "The digest of a candidate follows from its title and its text.",
+        ENTITY_TEXTS,
+        OTHER_DIGESTS,
+        {"entities": TEMPEL_ENTITIES, "digests": ENTITY_TEXTS, "texts": PAGE_TEXTS},
+        may_fade=True,
+        prepare=_prepare_digests,
+        sample=chosen_by("page_id", "candidate", "digests"),
     ),
 )

@@ -10,6 +10,7 @@ from tempkb.benchmarks.export_folder import ExportFolder, verified_files
 from tempkb.benchmarks.tempel.design import SUBSETS
 from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.retrieval import retrieval_pool, write_retrieval
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import SettingsError, SourceError
 from tempkb.mentions.building import require_all_texts
@@ -36,19 +37,23 @@ def write_files(store: Store, release: Release, out: ExportFolder, options: Mapp
         store: the store with the release.
         release: a release that is built.
         out: the folder to write to.
-        options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`.
+        options: options; a `tokenizer`, the path of a `tokenizer.json` or a BERT `vocab.txt`, adds the fields `*_bert`,
+            and `retrieval`, the name of a pool, adds the files that tools of retrieval read.
 
     Raises:
         ContractError: texts of its snapshots are lost to damage.
-        SettingsError: the tokenizer cannot be read.
+        SettingsError: the tokenizer cannot be read, or there is no such pool.
     """
     pieces = _tokenizer(Path(options["tokenizer"])) if options.get("tokenizer") else None
+    pool = retrieval_pool(options["retrieval"]) if options.get("retrieval") else ""
     require_all_texts(store, release.cuts)
     for cut in release.cuts:
         for subset in SUBSETS:
             rows = _mentions(store, release.name, cut, subset, pieces)
             out.write_json_lines(f"{subset}/{cut}_{subset}.jsonl", rows)
         out.write_json_lines(f"entities/{cut}_entities.jsonl", _entities(store, release.name, cut))
+    if pool:
+        write_retrieval(store, release, out, pool)
 
 
 def load_export(folder: Path, subset: str, cut: date | None = None) -> Iterator[dict[str, Any]]:

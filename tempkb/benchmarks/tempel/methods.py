@@ -22,16 +22,20 @@ from tempkb.benchmarks.methods import (
 )
 from tempkb.benchmarks.tempel.building import write_release
 from tempkb.benchmarks.tempel.card import card_of
-from tempkb.benchmarks.tempel.checking import PROMISES
+from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
 from tempkb.benchmarks.tempel.design import Design, make_design, read_snapshots
+from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.exporting import write_files
 from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.tempel.new_entities import write_new_entities
 from tempkb.benchmarks.tempel.plots import plot_figures
 from tempkb.benchmarks.tempel.releases import Release, balanced, extended, read_entry
 from tempkb.benchmarks.tempel.tables import (
+    ENTITY_TEXTS,
     TEMPEL_ENTITIES,
     TEMPEL_FILTERS,
     TEMPEL_MENTIONS,
+    TEMPEL_NEW_ENTITIES,
     TEMPEL_PLANS,
     TEMPEL_RELEASES,
     TEMPEL_STATISTICS,
@@ -46,7 +50,7 @@ from tempkb.windows import refuse_future_cuts
 from tempkb.wording import counted
 
 # `tempel_filters` is not among these, because balanced releases and those of early versions do not have it.
-_OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+_OF_CUTS = (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES, ENTITY_TEXTS, TEMPEL_NEW_ENTITIES)
 
 
 def _design(store: Store, options: Options) -> Design:
@@ -74,6 +78,18 @@ def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
 def _run(store: Store, release: Release, log: Log, _options: Options) -> Built:
     written = write_release(store, release, log)
     return Built(written.warnings, written.fresh)
+
+
+def _run_texts(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    versions = [write_entity_texts(store, release, cut) for cut in release.cuts]
+    log(f"{release.name}: digests of {sum(one.rows for one in versions):,} candidates at {len(versions)} snapshots")
+    return Built()
+
+
+def _run_new(store: Store, release: Release, log: Log, _options: Options) -> Built:
+    versions = [write_new_entities(store, release, cut) for cut in release.cuts]
+    log(f"{release.name}: types of {sum(one.rows for one in versions):,} new entities")
+    return Built()
 
 
 def _shows(_store: Store, _release: Release, versions: Versions) -> Shows:
@@ -152,12 +168,37 @@ _STEP = Step(
     PROMISES,
     _shows,
 )
+_TEXTS_STEP = Step(
+    ENTITY_TEXTS.name,
+    (
+        Made(
+            ENTITY_TEXTS,
+            "The digest of title and description of each candidate, by which linkers encode each text once. "
+            "Key `page_id`.",
+            (TEMPEL_ENTITIES, TEMPEL_RELEASES, PAGE_TEXTS),
+        ),
+    ),
+    _run_texts,
+    OF_TEXTS,
+)
+_NEW_STEP = Step(
+    TEMPEL_NEW_ENTITIES.name,
+    (
+        Made(
+            TEMPEL_NEW_ENTITIES,
+            "What the new entities are: by the paper's keywords, by Wikidata's classes, and by the texts and titles of "
+            "the snapshot before. Key `page_id`.",
+            (TEMPEL_ENTITIES, TEMPEL_RELEASES, STABLE_SNAPSHOTS, PAGE_TEXTS),
+        ),
+    ),
+    _run_new,
+)
 
 METHODS = Methods(
     design=_design,
     read_entry=read_entry,
     partitions=_partitions,
-    steps=(_STEP,),
+    steps=(_STEP, _TEXTS_STEP, _NEW_STEP),
     files=write_files,
     card=card_of,
     closing=_closing,

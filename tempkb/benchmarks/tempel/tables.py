@@ -201,4 +201,85 @@ TEMPEL_STATISTICS = Table(
     partition_columns=("release",),
 )
 
-TABLES = (TEMPEL_RELEASES, TEMPEL_PLANS, TEMPEL_FILTERS, TEMPEL_MENTIONS, TEMPEL_ENTITIES, TEMPEL_STATISTICS)
+ENTITY_TEXTS = Table(
+    name="entity_texts",
+    meaning="The digest of what linkers read of each candidate: its title, and the description that its text begins "
+    "with. Equal digests are encoded once.",
+    columns=(
+        WIKI,
+        DUMP_ID,
+        _RELEASE,
+        _CUT,
+        Column("page_id", INT64, "article"),
+        Column("revision_id", INT64, "its revision at the cut, which has the text"),
+        Column(
+            "text_sha256",
+            STRING,
+            "SHA-256 of the title and of the description, which is the first 128 words of the text, or fewer: at most "
+            "2,000 characters, with single blanks; an article without a text has an empty one",
+        ),
+    ),
+    key=("page_id",),
+    family=Family.RELEASE,
+    partitioned_by=_OF_CUT,
+    partition_columns=("release", "cut"),
+    persist="view",
+    rules=(Rule("is_a_digest", "a digest has 64 hex digits", "NOT regexp_full_match(text_sha256, '[0-9a-f]{64}')"),),
+)
+
+TEMPEL_NEW_ENTITIES = Table(
+    name="tempel_new_entities",
+    meaning="The new entities of a release by what they are: type by the paper's keywords, Wikidata class, and whether "
+    "their text or their title continues a page of the snapshot before.",
+    columns=(
+        WIKI,
+        _RELEASE,
+        _CUT,
+        Column("page_id", INT64, "number of the entity's page"),
+        Column("title", STRING, "its title at the cut"),
+        Column("article_since", INSTANT, "time of its first text as an article"),
+        Column(
+            "paper_type",
+            STRING,
+            "covid, recurrent or other, by the paper's keywords in the title; null in other languages than English",
+        ),
+        Column("entity_class", STRING, "Wikidata class of which it is an instance, the lowest number; null if unknown"),
+        Column(
+            "n_runs",
+            INT32,
+            "number of distinct runs of eight words in its text that at most three pages of the snapshot before have; "
+            "null if that snapshot is not built",
+        ),
+        Column("extract_of_page_id", INT64, "page of the snapshot before that has most of these runs; or null"),
+        Column("shingle_share", FLOAT64, "share of the runs that this page has; null without a run"),
+        Column("is_extract", BOOL, "true if the share is at least 0.25; null without a share"),
+        Column(
+            "series_page_id",
+            INT64,
+            "article of the snapshot before whose title differs in numbers alone, the last created; or null",
+        ),
+    ),
+    key=("page_id",),
+    family=Family.RELEASE,
+    partitioned_by=_OF_CUT,
+    partition_columns=("release", "cut"),
+    rules=(
+        Rule(
+            "known_type",
+            "the type by keywords has a known value",
+            "paper_type NOT IN ('covid', 'recurrent', 'other')",
+        ),
+        Rule("share_is_a_share", "a share is between 0 and 1", "shingle_share NOT BETWEEN 0 AND 1"),
+    ),
+)
+
+TABLES = (
+    TEMPEL_RELEASES,
+    TEMPEL_PLANS,
+    TEMPEL_FILTERS,
+    TEMPEL_MENTIONS,
+    TEMPEL_ENTITIES,
+    TEMPEL_STATISTICS,
+    ENTITY_TEXTS,
+    TEMPEL_NEW_ENTITIES,
+)

@@ -58,7 +58,7 @@ def files(store, release, out, options):
     out.write_json_lines("titles.jsonl", ({"title": title} for title in titles))
 
 
-def card(store, release):
+def card(store, release, options):
     sections = (("Collection process", f"From these files:\n\n{SOURCES}"),)
     return Card("cc-by-sa-4.0", ("other",), "Titles, made with tempkb {version}.", sections, ["demowiki-20240101"])
 

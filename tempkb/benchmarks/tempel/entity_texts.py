@@ -1,0 +1,248 @@
+"""What linkers read of an entity: its title and its description. Of each candidate of a cut, with or without a release.
+
+Texts are read once, in the order of the lake's files, and never sorted; only digests or descriptions are.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import date
+from json.encoder import encode_basestring_ascii
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tempkb.benchmarks.tempel.design import Design
+from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.tempel.lists import mark_lists
+from tempkb.benchmarks.tempel.releases import Release
+from tempkb.benchmarks.tempel.selection import pool_sql, words_behind
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES
+from tempkb.errors import ContractError
+from tempkb.mentions.building import holds_winners, require_all_texts
+from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
+from tempkb.mentions.resolution import view_files
+from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import spilling_to
+from tempkb.store.parquet import parquet_writer
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store, inputs_of
+from tempkb.wikidata.list_items import fill_list_items
+from tempkb.wikidata.scope import language_of_wiki
+from tempkb.wikitext.counting import words_in
+from tempkb.windows import window_ending
+
+N_WORDS = 128
+"""Words of a description, at most; TempEL's models read no more tokens."""
+N_CHARS = 2_000
+"""Characters of a description, at most; 128 words are rarely as many, unless a text is not written in words."""
+
+DESCRIBED = pa.schema(
+    [
+        ("page_id", pa.int64()),
+        ("entity_id", pa.string()),
+        ("title", pa.string()),
+        ("revision_id", pa.int64()),
+        ("description", pa.string()),
+        ("text_sha256", pa.string()),
+    ]
+)
+"""A candidate with what linkers read of it."""
+
+_BATCH_ROWS = 1 << 12
+_TEXT_COLUMNS = "candidates.page_id, candidates.entity_id, candidates.title, candidates.revision_id"
+
+
+def described(text: str) -> str:
+    """Return the description of an entity: the first words of its article, with single blanks between them.
+
+    It has at most `N_WORDS` words and `N_CHARS` characters, and is cut between words, unless one word is longer.
+
+    >>> described("Aurora  is a port.   History ")
+    'Aurora is a port. History'
+    """
+    plain = " ".join(words_behind(text, 0, N_WORDS).split())
+    if len(plain) <= N_CHARS:
+        return plain
+    ends = (word.end() for word in words_in(plain))
+    return plain[: max((end for end in ends if end <= N_CHARS), default=N_CHARS)].rstrip()
+
+
+def text_sha256(title: str, description: str) -> str:
+    """Return the digest of what linkers read of an entity: 64 hex digits, of canonical JSON."""
+    parts = ",".join(map(encode_basestring_ascii, (title, description)))
+    return hashlib.sha256(f"[{parts}]".encode("ascii")).hexdigest()
+
+
+def write_entity_texts(store: Store, release: Release, cut: date) -> Version:
+    """Write the digests of the candidates of a release's cut, unless they are written, and return their version.
+
+    Raises:
+        ContractError: the candidates are not built, or texts of them are no longer in the home.
+    """
+    partition = partition_of(release.name, cut)
+    built = store.lake.current(ENTITY_TEXTS.name, partition)
+    entities = _entities_of(store, release.name, cut)
+    inputs = {f"{entities.table} {entities.partition}": entities.version}
+    with store.lake.staging() as folder, spilling_to(folder) as connection:
+        _view_release(store, connection, entities, cut)
+        settings = cleaner_settings(store) | {"n_with_text": _n_with_text(connection)}
+        absent = _absent_quarters(store, connection, cut)
+        # Digests whose texts have left the home stay as they are: they cannot be computed again.
+        if built is not None and inputs_of(built) == inputs and (absent or was_cleaned_with(built, settings)):
+            return built
+        _refuse_absent(store, f"{ENTITY_TEXTS.name} {partition}", cut, absent)
+        digests = folder / "digests.parquet"
+        _write_described(connection, digests, ("page_id", "text_sha256"))
+        ordered = connection.sql(
+            f"""
+            SELECT wiki, dump_id, release, cut, page_id, revision_id, text_sha256
+            FROM candidates JOIN {parquet([digests])} USING (page_id) ORDER BY page_id
+            """
+        ).to_arrow_reader(_BATCH_ROWS)
+        rows = (pa.Table.from_batches([batch]) for batch in ordered)
+        return store.write(ENTITY_TEXTS, partition, rows, Provenance(inputs, settings), staging=folder)
+
+
+def write_described(
+    store: Store, cut: date, path: Path, release: str = "", among: npt.NDArray[np.int64] | None = None
+) -> None:
+    """Write the candidates of a cut with their descriptions and digests to a Parquet file, in the order of `page_id`.
+
+    Args:
+        store: of the home.
+        cut: of the candidates.
+        path: of the file, which has the columns of `DESCRIBED`; drafts are written beside it.
+        release: whose candidates they are; without one, those that TempEL's default design has at the cut.
+        among: page_ids of those that are wanted; None for all.
+
+    Raises:
+        ContractError: the cut or the release is not built, or texts of it are no longer in the home.
+    """
+    with spilling_to(path.parent) as connection:
+        if release:
+            _view_release(store, connection, _entities_of(store, release, cut), cut)
+        else:
+            _view_default(store, connection, cut)
+        if among is not None:
+            connection.register("wanted", pa.table({"page_id": among}))
+            connection.execute(
+                """
+                CREATE TEMP TABLE chosen AS FROM candidates SEMI JOIN wanted USING (page_id);
+                CREATE OR REPLACE TEMP VIEW candidates AS FROM chosen
+                """
+            )
+        _refuse_absent(store, f"candidates at {cut}", cut, _absent_quarters(store, connection, cut))
+        draft = path.with_name(f"{path.name}.unordered")
+        _write_described(connection, draft, tuple(DESCRIBED.names))
+        ordered = connection.sql(f"FROM {parquet([draft])} ORDER BY page_id").to_arrow_reader(_BATCH_ROWS)
+        with parquet_writer(path, DESCRIBED) as writer:
+            for batch in ordered:
+                writer.write_batch(batch)
+        draft.unlink()
+
+
+def _entities_of(store: Store, release: str, cut: date) -> Version:
+    entities = store.lake.current(TEMPEL_ENTITIES.name, partition_of(release, cut))
+    if entities is None:
+        raise ContractError(
+            f"{TEMPEL_ENTITIES.name} of {release} at {cut} is not built; build it: tempkb release finish {release}"
+        )
+    return entities
+
+
+def _view_release(store: Store, connection: duckdb.DuckDBPyConnection, entities: Version, cut: date) -> None:
+    """Make the views `candidates`, from a release, and `texts`."""
+    view_files(connection, "candidates", entities.paths())
+    _view_texts(store, connection, cut)
+
+
+def _view_default(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
+    """Make the views `texts`, and `candidates`: what the default design takes at a cut of the home."""
+    window = window_ending(cut, store.home.settings.granularity)
+    snapshot = store.lake.current(STABLE_SNAPSHOTS.name, window.key)
+    if snapshot is None:
+        raise ContractError(
+            f"{STABLE_SNAPSHOTS.name} of the window {window.label}, which ends at snapshot {cut}, is not built; "
+            f"build it first: tempkb build --windows {window.start}..{window.end}"
+        )
+    view_files(connection, "snapshot", snapshot.paths())
+    _view_texts(store, connection, cut)
+    design = Design((cut,))
+    fill_list_items(store, connection, cut)
+    mark_lists(connection, design, language_of_wiki(store.home.wiki or ""))
+    # No release has planned mentions of them, so they have no category.
+    connection.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE of_plan (page_id BIGINT, category VARCHAR);
+        CREATE TEMP TABLE pool AS
+        SELECT page_id, entity_id, title, revision_id, revision_timestamp, n_words FROM ({pool_sql(design, "")});
+        CREATE TEMP VIEW candidates AS FROM pool
+        """
+    )
+
+
+def _view_texts(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> None:
+    view_files(connection, "texts", store.lake.files(PAGE_TEXTS.name, _quarters(store, cut)))
+
+
+def _quarters(store: Store, cut: date) -> list[str]:
+    """The quarters with texts that can win at a cut."""
+    return [key for key in store.lake.partitions(PAGE_TEXTS.name) if holds_winners(store, key, cut)]
+
+
+def _n_with_text(connection: duckdb.DuckDBPyConnection) -> int:
+    query = "SELECT count(*) FROM candidates SEMI JOIN texts USING (page_id, revision_id)"
+    return int(connection.execute(query).fetchall()[0][0])
+
+
+def _absent_quarters(store: Store, connection: duckdb.DuckDBPyConnection, cut: date) -> list[tuple[str, int]]:
+    """Quarters whose texts left the home, each with the number of candidates that had a text of it.
+
+    A single text that is missing was taken out of the dumps since, and its entity is known by its title alone.
+    """
+    return connection.execute(
+        """
+        SELECT strftime(date_trunc('quarter', revision_timestamp), '%Y-%m-%d') AS quarter, count(*)
+        FROM candidates ANTI JOIN texts USING (page_id, revision_id)
+        WHERE n_words IS NOT NULL AND quarter NOT IN (SELECT unnest($held::VARCHAR[]))
+        GROUP BY quarter ORDER BY quarter
+        """,
+        {"held": _quarters(store, cut)},
+    ).fetchall()
+
+
+def _refuse_absent(store: Store, what: str, cut: date, absent: list[tuple[str, int]]) -> None:
+    """Refuse candidates whose texts left the home, which would be taken for articles without a text."""
+    require_all_texts(store, [cut])
+    if absent:
+        quarter, n = absent[0]
+        raise ContractError(
+            f"{what}: found no {PAGE_TEXTS.name} of the quarter {quarter}, which has the texts of {n:,} candidates; "
+            f"expected it in the home; build the windows up to {cut} again: tempkb build"
+        )
+
+
+def _write_described(connection: duckdb.DuckDBPyConnection, path: Path, columns: tuple[str, ...]) -> None:
+    """Write columns of `DESCRIBED` of the view `candidates` to a file, in no order."""
+    schema = pa.schema([DESCRIBED.field(name) for name in columns])
+    with parquet_writer(path, schema) as writer:
+        for query in (
+            f"SELECT {_TEXT_COLUMNS}, texts.text FROM texts JOIN candidates USING (page_id, revision_id)",
+            f"SELECT {_TEXT_COLUMNS}, '' AS text FROM candidates ANTI JOIN texts USING (page_id, revision_id)",
+        ):
+            for batch in connection.sql(query).to_arrow_reader(_BATCH_ROWS):
+                writer.write_table(_with_description(batch).select(columns))
+
+
+def _with_description(rows: pa.RecordBatch) -> pa.Table:
+    descriptions = [described(text) for text in rows.column("text").to_pylist()]
+    titles = rows.column("title").to_pylist()
+    digests = [text_sha256(*one) for one in zip(titles, descriptions, strict=True)]
+    known: Iterator[pa.Array] = (rows.column(name) for name in DESCRIBED.names[:4])
+    return pa.Table.from_arrays([*known, pa.array(descriptions), pa.array(digests)], schema=DESCRIBED)

@@ -1,0 +1,208 @@
+"""What linkers read of candidates: the description, its digest, and the table of digests of a release."""
+
+import hashlib
+import json
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import entry_path
+from tempkb.benchmarks.releases import keep, load
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.checking import OF_TEXTS
+from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, described, text_sha256, write_described
+from tempkb.benchmarks.tempel.releases import balanced, extended
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS
+from tempkb.errors import ContractError
+from tempkb.mentions.tables import PAGE_TEXTS
+from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.conftest import run_tempkb
+
+
+@pytest.fixture
+def home(demo_home, tmp_path, monkeypatch):
+    return copy_home(demo_home, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        (" \n\t ", ""),
+        (
+            "Aurora is a port.\n\nHistory\n\nIt was\u00a0founded  late.\n",
+            "Aurora is a port. History It was founded late.",
+        ),
+        ("w " * 128, " ".join(["w"] * 128)),
+        ("w " * 129, " ".join(["w"] * 128)),
+        ("one\n" + " " * 9000 + "two " * 200, "one" + " two" * 127),
+        # 124 words of 15 letters with 123 blanks between them are 1,983 characters; one more would make 1,999.
+        ("a" * 15 + " " + "b" * 15 + (" " + "c" * 15) * 126, "a" * 15 + " " + "b" * 15 + (" " + "c" * 15) * 123),
+        # Exactly 2,000 characters fit; with one letter more the last word is left out.
+        ("x" * 1000 + " " + "y" * 999 + " z", "x" * 1000 + " " + "y" * 999),
+        ("x" * 1000 + " " + "y" * 1000, "x" * 1000),
+        # A single word is cut.
+        ("x" * 5000, "x" * 2000),
+        # Scripts without blanks: each letter is a word, with the punctuation around it.
+        ("東京は、雨。" * 50, ("東京は、雨。" * 50)[: 32 * 6]),
+    ],
+)
+def test_descriptions(text, expected):
+    assert described(text) == expected
+
+
+def test_the_digest_is_of_canonical_json():
+    title, text = 'Ärö "1"', "a\nb\u2028"
+    canonical = json.dumps([title, text], ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    assert text_sha256(title, text) == hashlib.sha256(canonical).hexdigest()
+    assert text_sha256("a", "bc") != text_sha256("ab", "c")
+
+
+def expected_digests(store, release, cut):
+    """Digests by page, in plain Python over whole tables."""
+    texts = {(row["page_id"], row["revision_id"]): row["text"] for row in store.read("page_texts").to_pylist()}
+    found = {}
+    for row in store.read("tempel_entities", release=release, cut=cut).to_pylist():
+        words = texts[row["page_id"], row["revision_id"]].split()[:128]
+        said = json.dumps([row["title"], " ".join(words)], separators=(",", ":"))
+        found[row["page_id"]] = hashlib.sha256(said.encode()).hexdigest()
+    return found
+
+
+def digests(store, release, cut):
+    rows = store.read("entity_texts", release=release, cut=cut).to_pylist()
+    assert [row["page_id"] for row in rows] == sorted(row["page_id"] for row in rows)
+    return {row["page_id"]: row["text_sha256"] for row in rows}
+
+
+def versions(store):
+    return {one.partition: one.version for one in store.lake.versions(ENTITY_TEXTS.name)}
+
+
+def breaks(store, at):
+    return broken(store, OF_TEXTS[at], ["r"])
+
+
+def test_every_candidate_has_the_digest_of_its_title_and_its_first_words(released):
+    store, _ = released
+    found = {cut: digests(store, "r", cut) for cut in CUTS}
+    for cut in CUTS:
+        assert found[cut] == expected_digests(store, "r", cut)
+        assert len(found[cut]) > 100
+    # Most articles did not change between the snapshots, so they are encoded once.
+    both = found[CUTS[0]].keys() & found[CUTS[1]].keys()
+    same = [page for page in both if found[CUTS[0]][page] == found[CUTS[1]][page]]
+    assert len(both) > len(same) > len(both) / 3
+    assert [breaks(store, at) for at in (0, 1)] == [[], []]
+
+
+def test_the_promises_can_be_broken(released):
+    store, _ = released
+    partition = f"r.{CUTS[0]}"
+    rows = store.read(ENTITY_TEXTS.name, release="r", cut=CUTS[0])
+    first, second, *_ = rows["page_id"].to_pylist()
+    store.write(ENTITY_TEXTS, partition, [rows.slice(1)], Provenance())
+    assert breaks(store, 0) == [("r", CUTS[0], first)]
+    other = pa.array(["0" * 64 if page == second else None for page in rows["page_id"].to_pylist()])
+    changed = rows.set_column(
+        rows.schema.names.index("text_sha256"), "text_sha256", pa.compute.coalesce(other, rows["text_sha256"])
+    )
+    store.write(ENTITY_TEXTS, partition, [changed], Provenance())
+    assert breaks(store, 0) == []
+    assert breaks(store, 1) == [("r", CUTS[0], second)]
+
+
+def test_a_release_from_before_gets_digests_when_it_is_finished(home):
+    store, _, _ = make_release()
+    before = versions(store)
+    for partition in before:
+        store.lake.remove(ENTITY_TEXTS.name, partition)
+    path = entry_path(store.home, "r")
+    entry = json.loads(path.read_text("utf-8"))
+    entry["held"] = {place: one for place, one in entry["held"].items() if not place.startswith(ENTITY_TEXTS.name)}
+    path.write_text(json.dumps(entry), "utf-8")
+    said = "release r has no digests of its entities' texts, by which linkers encode each text once"
+    assert said in run_tempkb(home, "status").stdout
+    run_tempkb(home, "release", "finish", "r")
+    assert versions(store) == before
+    assert said not in run_tempkb(home, "status").stdout
+    run_tempkb(home, "rm", "--release", "r", "--yes")
+    assert not [key for key in versions(store) if key.startswith("r.")]
+
+
+def test_added_snapshots_and_balanced_releases_have_digests_and_earlier_ones_keep_their_bytes(home):
+    store, _, _ = make_release(max_shortfall="0.5")
+    before = versions(store)
+    paths = [path for path in (home / "lake/entity_texts").glob("r.*/**/*") if path.is_file()]
+    files = {path: path.read_bytes() for path in paths}
+    grown = extended(load(store.home, TEMPEL, "r"), [LATER])
+    keep(store.home, grown)
+    build_release(store, TEMPEL, grown, lambda line: None)
+    assert files == {path: path.read_bytes() for path in files}
+    assert versions(store) == before | {f"r.{LATER}": versions(store)[f"r.{LATER}"]}
+    assert digests(store, "r", LATER) == expected_digests(store, "r", LATER)
+    view = balanced(load(store.home, TEMPEL, "r"))
+    keep(store.home, view)
+    build_release(store, TEMPEL, view, lambda line: None)
+    for cut in (*CUTS, LATER):
+        assert digests(store, view.name, cut) == digests(store, "r", cut)
+
+
+def without_text(store, page):
+    """Take the texts of a page out of the home, as if the dumps did not have them any more."""
+    for one in store.lake.versions(PAGE_TEXTS.name):
+        store.forget(PAGE_TEXTS, one.partition, "page_id", pa.array([page]), Provenance(store_settings(one)))
+
+
+def store_settings(version):
+    return {row["name"]: row["sha256"] for row in version.side_rows("manifest") if row["role"] == "input"}
+
+
+def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
+    store, release = released
+    row = store.read("tempel_entities", release="r", cut=CUTS[0]).to_pylist()[3]
+    other = digests(store, "r", CUTS[0])
+    without_text(store, row["page_id"])
+    build_release(store, TEMPEL, release, lambda line: None)
+    by_title = {row["page_id"]: text_sha256(row["title"], "")}
+    assert digests(store, "r", CUTS[0]) == other | by_title
+
+
+def test_digests_stay_when_texts_of_a_quarter_leave_the_home_and_are_not_made_of_nothing(released):
+    store, release = released
+    before = versions(store)
+    revised = {row["revision_timestamp"] for row in store.read("tempel_entities", release="r").to_pylist()}
+    newest = max(revised)
+    quarter = date(newest.year, 3 * ((newest.month - 1) // 3) + 1, 1)
+    store.lake.remove(PAGE_TEXTS.name, f"{quarter}")
+    build_release(store, TEMPEL, release, lambda line: None)
+    assert versions(store) == before
+    store.lake.remove(ENTITY_TEXTS.name, f"r.{CUTS[1]}")
+    with pytest.raises(ContractError, match=rf"found no page_texts of the quarter {quarter}, which has the texts of "):
+        build_release(store, TEMPEL, release, lambda line: None)
+
+
+def test_candidates_without_a_release_are_those_of_the_default_design(released, tmp_path):
+    store, _ = released
+    folder = tmp_path / "drafts"
+    folder.mkdir()
+    path = folder / "candidates.parquet"
+    for cut in CUTS:
+        write_described(store, cut, path)
+        ours = pq.read_table(path)
+        write_described(store, cut, path, release="r")
+        assert ours.schema == DESCRIBED
+        assert pq.read_table(path) == ours
+        assert dict(zip(*(ours[name].to_pylist() for name in ("page_id", "text_sha256")), strict=True)) == digests(
+            store, "r", cut
+        )
+    row = ours.to_pylist()[0]
+    assert text_sha256(row["title"], row["description"]) == row["text_sha256"]
+    assert list(folder.iterdir()) == [path]
+    with pytest.raises(ContractError, match="which ends at snapshot 2030-01-01, is not built"):
+        write_described(store, date(2030, 1, 1), path)
