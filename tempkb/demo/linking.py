@@ -4,21 +4,19 @@ Numbers are those of the list of what the demo world must contain (10 to 17 and 
 Ordinary articles do not link here, so every count is known.
 """
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from tempkb.demo.model import Clock
 from tempkb.demo.stories import Pages
+from tempkb.demo.verses import BOOKS, Surfaces, book_of, entity, place, verses_of
 
 DAY = timedelta(days=1)
-_BOOKS = 8
 
-# Surfaces of entities that exist from the beginning, with the number of mentions of each; in the books of songs. Two
-# entities have most of them, so that the likeliest meaning is often wrong.
-Surfaces = Mapping[str, Mapping[str, int]]
+# Of entities that exist from the beginning, in the books of songs. Two entities have most of the surfaces, so that the
+# likeliest meaning is often wrong.
 CONTINUAL: Surfaces = {
     "Grand Harbour": {"the old port": 3, "a forest of masts": 2, "sailors' rest": 2, "nine stone arches": 2},
     "Silk Road Inn": {"the caravan's end": 2, "forty beds": 2, "an innkeeper's pride": 2, "the old port": 1},
@@ -75,18 +73,7 @@ NEWCOMERS = (
     "Ulgham Veryan Wadhurst Yealand Zeal Ampleby Bickton Castleby Dalston Edwick",
 )
 """Names of the new entities of each year."""
-# First, middle and last parts of words that no language has.
-_HEADS = "zhem vorl quib drax plov snur thrag yolk grimp fland skwee bront wozz krell mibb truv hesp jund clomb nizz"
-_MIDDLES = "a e i o u anni elo ivu ommi ura ebbi ilga odra usti arvo enti igle oppa unde achi"
-_TAILS = "mek rup lant dossin vark bith gol zeen ffet nack lorn pid sket mund riff twell jam horth bax coom"
 LATER = {"Grand Harbour": {"the old port": 4, "sailors' rest": 1}, "Glass Garden": {"seven greenhouses": 3}}
-
-
-def peculiar_words(title: str) -> list[str]:
-    """Return three invented words that only the article of an entity has, and the sentences that mention it."""
-    chance = random.Random(f"words of {title}")  # noqa: S311 - reproducible chance, not secrets
-    heads, tails = chance.sample(_HEADS.split(), 3), chance.sample(_TAILS.split(), 3)
-    return [f"{head}{chance.choice(_MIDDLES.split())}{tail}" for head, tail in zip(heads, tails, strict=True)]
 
 
 def write_newcomers(pages: Pages, clock: Clock, each: int) -> None:
@@ -99,12 +86,12 @@ def write_newcomers(pages: Pages, clock: Clock, each: int) -> None:
             kind = KINDS[at % len(KINDS)]
             title = f"{name} {kind.noun}"
             saved = clock.start(4 * year + at % 3) + (12 + at) * DAY
-            pages.new(f"newcomer {title}", title).edit(saved, _entity(title, kind.line), "new page", user="Emil")
+            pages.new(f"newcomer {title}", title).edit(saved, entity(title, kind.line), "new page", user="Emil")
             mentioned[title] = {one: 2 + ((at // 2 + n) % 5 == 0) for n, one in enumerate(kind.surfaces)}
-        verses = list(_verses(mentioned))
-        for book in range(_BOOKS // 2):
+        verses = list(verses_of(mentioned))
+        for book in range(BOOKS // 2):
             title = f"Travels of {clock.start(4 * year).year}, part {book + 1}"
-            text = _book(title, verses[book :: _BOOKS // 2])
+            text = book_of(title, verses[book :: BOOKS // 2])
             pages.new(f"travels {title}", title).edit(clock.start(4 * year + 3) + 10 * DAY, text, "new page")
 
 
@@ -127,16 +114,6 @@ def write_links(pages: Pages, clock: Clock) -> None:
         _split_off,
     ):
         story(pages, clock)
-
-
-def _place(title: str, line: str) -> str:
-    return f"'''{title}''' is a well-known part of Varland, as every child there will tell. {line}\n"
-
-
-def _entity(title: str, line: str) -> str:
-    """Return the article of an entity that verses mention: the words that are peculiar to it come first."""
-    first, second, third = peculiar_words(title)
-    return _place(title, f"It is famous for its {first}, its {second} and its {third}. {line}")
 
 
 def _crossroads(pages: Pages, clock: Clock) -> None:
@@ -171,28 +148,28 @@ def _retargeted(pages: Pages, clock: Clock) -> None:
     redirect.edit(clock.start(0), "#REDIRECT [[Twin Mills]]", "redirect")
     redirect.edit(clock.start(4) + DAY, "#REDIRECT [[Long Causeway]]", "moved house", user="Ben")
     pages.new("uses_retargeted", "Mayor's Chain").edit(
-        clock.start(0), _place("Mayor's Chain", "It hangs in the [[Town Hall|hall]]."), "new page"
+        clock.start(0), place("Mayor's Chain", "It hangs in the [[Town Hall|hall]]."), "new page"
     )
 
 
 def _before_and_after_a_move(pages: Pages, clock: Clock) -> None:
     """10: the title that a page has after its move is a red link before it."""
     page = pages.new("renamed", "Old Bakery")
-    page.edit(clock.start(0), _place("Old Bakery", "It smells of bread."), "new page")
+    page.edit(clock.start(0), place("Old Bakery", "It smells of bread."), "new page")
     page.move(clock.start(4) + 5 * DAY, 0, "New Bakery")
-    text = _place("Flour Street", "There are the [[Old Bakery|oven]] and the [[New Bakery|chimney]].")
+    text = place("Flour Street", "There are the [[Old Bakery|oven]] and the [[New Bakery|chimney]].")
     pages.new("uses_renamed", "Flour Street").edit(clock.start(0), text, "new page")
 
 
 def _the_mill(pages: Pages, clock: Clock) -> None:
     """11: what most people mean by "the Mill" changes from the sixth quarter on."""
     for title in ("Paper Mill", "Spice Mill"):
-        pages.new(f"mill {title}", title).edit(clock.start(0), _place(title, "Its wheel turns."), "new page")
+        pages.new(f"mill {title}", title).edit(clock.start(0), place(title, "Its wheel turns."), "new page")
     for number, (title, quarter) in enumerate(
         [("Paper Mill", 0)] * 3 + [("Spice Mill", 0)] + [("Spice Mill", 5)] * 4, 1
     ):
         name = f"Miller's Tale {number}"
-        text = _place(name, f"It is told near [[{title}|the Mill]].")
+        text = place(name, f"It is told near [[{title}|the Mill]].")
         pages.new(f"tale {number}", name).edit(clock.start(quarter), text, "new page")
 
 
@@ -213,15 +190,15 @@ def _quotations(pages: Pages, clock: Clock) -> None:
     )
     pages.new("quotations", "Quoted Street").edit(clock.start(1), "\n\n".join(lines), "new page")
     for title in ("Amber (2020 film)", "C++ (Varland)"):
-        pages.new(f"odd {title}", title).edit(clock.start(1), _place(title, "It has an odd name."), "new page")
+        pages.new(f"odd {title}", title).edit(clock.start(1), place(title, "It has an odd name."), "new page")
 
 
 def _written_later(pages: Pages, clock: Clock) -> None:
     """14: a sentence about an old entity that was written much later."""
     page = pages.new("written_later", "Slow Gazette")
-    page.edit(clock.start(0), _place("Slow Gazette", "It prints little."), "new page")
+    page.edit(clock.start(0), place("Slow Gazette", "It prints little."), "new page")
     late = "In its last issue it told at length how the Border Stone was once moved by night."
-    page.edit(clock.start(6), _place("Slow Gazette", f"It prints little. {late}"), "news", user="Dora")
+    page.edit(clock.start(6), place("Slow Gazette", f"It prints little. {late}"), "news", user="Dora")
 
 
 def _entities(pages: Pages, clock: Clock) -> None:
@@ -229,44 +206,23 @@ def _entities(pages: Pages, clock: Clock) -> None:
     for title in (*CONTINUAL, *THRESHOLDS):
         line = "People come from far away to see it, and poets have praised it in many verses."
         page = pages.new(f"entity {title}", title)
-        page.edit(clock.start(0) - 300 * DAY, _entity(title, line), "new page")
+        page.edit(clock.start(0) - 300 * DAY, entity(title, line), "new page")
         if title in LATER:
             more = "A new wing was built for those who came by rail, and the old one was let to painters."
-            page.edit(clock.start(5) + 2 * DAY, _entity(title, f"{line} {more}"), "a new wing", user="Dora")
+            page.edit(clock.start(5) + 2 * DAY, entity(title, f"{line} {more}"), "a new wing", user="Dora")
 
 
 def _books(pages: Pages, clock: Clock) -> None:
     """15: books of songs that mention entities exactly as often as the tables above say."""
-    verses = list(_verses({**CONTINUAL, **THRESHOLDS}))
-    later = list(_verses(LATER))
-    for number in range(_BOOKS):
+    verses = list(verses_of({**CONTINUAL, **THRESHOLDS}))
+    later = list(verses_of(LATER))
+    for number in range(BOOKS):
         title = f"Songs of Varland, book {number + 1}"
         page = pages.new(f"book {number + 1}", title)
-        page.edit(clock.start(0) - 200 * DAY, _book(title, verses[number::_BOOKS]), "new page")
-        if later[number::_BOOKS]:
-            text = _book(title, verses[number::_BOOKS] + later[number::_BOOKS])
+        page.edit(clock.start(0) - 200 * DAY, book_of(title, verses[number::BOOKS]), "new page")
+        if later[number::BOOKS]:
+            text = book_of(title, verses[number::BOOKS] + later[number::BOOKS])
             page.edit(clock.start(5) + DAY, text, "more songs", user="Fay")
-
-
-def _book(title: str, verses: list[str]) -> str:
-    return f"'''{title}''' is a book of songs.\n\n" + "\n\n".join(verses) + "\n\n[[Category:Books]]"
-
-
-def _verses(surfaces: Surfaces) -> Iterator[str]:
-    forms = (
-        "At dawn they sang of [[{}|{}]] and of the {} that comes with the {}.",
-        "Nobody who has slept near [[{}|{}]] forgets the smell of {} or the {} in that valley.",
-        "Her grandmother remembered [[{}|{}]] from the year of the {}, when the {} froze.",
-        "It was said that [[{}|{}]] with its {} and {} would outlive the king.",
-    )
-    at = 0
-    for title, counts in surfaces.items():
-        peculiar = peculiar_words(title)
-        for surface, n in counts.items():
-            for _ in range(n):
-                words = (peculiar[at % 3], peculiar[(at + 1) % 3])
-                yield forms[(at + at // _BOOKS) % len(forms)].format(title, surface, *words)
-                at += 1
 
 
 def _dies(pages: Pages, clock: Clock) -> None:
@@ -282,7 +238,7 @@ def _years(pages: Pages, clock: Clock) -> None:
         name = str(clock.start(4 * year).year)
         title = f"{name} Varland Rowing Cup"
         page = pages.new(f"cup {name}", title)
-        page.edit(clock.start(4 * year) + 40 * DAY, _entity(title, "Eight boats rowed in it until dark."), "new page")
+        page.edit(clock.start(4 * year) + 40 * DAY, entity(title, "Eight boats rowed in it until dark."), "new page")
         surfaces = {"the great race": 2, "eight oars": 2, f"that wet day of {name}": 2}
         if year % 2:
             surfaces["rowers' glory"] = 1
@@ -318,7 +274,7 @@ def _burst(pages: Pages, clock: Clock) -> None:
             for title in surfaces:
                 page = pages.new(f"burst {title}", title)
                 line = "It was on every tongue in that spring."
-                page.edit(clock.start(quarter) + 20 * DAY, _entity(title, line), "new page")
+                page.edit(clock.start(quarter) + 20 * DAY, entity(title, line), "new page")
             _chronicle(pages, clock, quarter, chronicle, surfaces)
 
 
@@ -329,16 +285,16 @@ def _split_off(pages: Pages, clock: Clock) -> None:
         title = f"Pier {name} of Grand Harbour"
         page = pages.new(f"pier {name}", title)
         line = "People come from far away to see it, and poets have praised it in many verses."
-        page.edit(clock.start(4 * year + 1), _entity(title, line), "split off from [[Grand Harbour]]", user="Emil")
+        page.edit(clock.start(4 * year + 1), entity(title, line), "split off from [[Grand Harbour]]", user="Emil")
         surfaces = {"the newest planks": 2, f"mooring {int(name) * 7}": 2, "long wooden finger": 2}
         _chronicle(pages, clock, 4 * year + 2, f"Harbour news of {name}", {title: surfaces})
 
 
 def _chronicle(pages: Pages, clock: Clock, quarter: int, title: str, surfaces: Surfaces) -> None:
     """Two pages that mention entities; saved thirty days into a quarter."""
-    verses = list(_verses(surfaces))
+    verses = list(verses_of(surfaces))
     for half in (0, 1):
         name = f"{title}, part {half + 1}"
         pages.new(f"told in {name}", name).edit(
-            clock.start(quarter) + 30 * DAY, _book(name, verses[half::2]), "new page"
+            clock.start(quarter) + 30 * DAY, book_of(name, verses[half::2]), "new page"
         )

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tempkb.demo.births import write_births
+from tempkb.demo.districts import write_districts
 from tempkb.demo.export import write_dump
 from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links, write_newcomers
@@ -20,6 +21,8 @@ _USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
 _MIN_PAGES, _MIN_QUARTERS = 250, 8
 # New entities of a year, and by how many pages a world must be larger for one of them in each year.
 _MOST_NEWCOMERS, _PAGES_A_NEWCOMER = 10, 20
+# In worlds of so many pages nothing else grows any more but ordinary articles; a district has about so many pages.
+_PAGES_WITHOUT_DISTRICTS, _PAGES_A_DISTRICT = 1_200, 40
 
 
 def make_world(seed: int = 7, pages: int = 627, n_quarters: int = 12) -> World:
@@ -47,9 +50,11 @@ def make_world(seed: int = 7, pages: int = 627, n_quarters: int = 12) -> World:
     made = pages_of_stories.made
     of_stories = len(made)
     write_newcomers(pages_of_stories, clock, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
+    districts = max(0, pages - _PAGES_WITHOUT_DISTRICTS) // _PAGES_A_DISTRICT
+    write_districts(pages_of_stories, clock, districts, seed)
     facts = write_facts(pages_of_stories, clock, seed, pages)
     births = write_births(pages_of_stories, clock, facts, seed)
-    # New entities, items of facts, and items of births, in this order.
+    # New entities, districts, items of facts, and items of births, in this order.
     of_items = made[of_stories:]
     del made[of_stories:]
     # Pages whose links are counted must not be linked from ordinary pages, nor must the others'.

@@ -1,0 +1,118 @@
+"""Districts of large demo worlds: who shares surfaces, and which words belong to one entity alone."""
+
+import re
+from collections import Counter
+from itertools import product
+
+import pytest
+
+from tempkb.demo.districts import OUTBREAKS
+from tempkb.demo.world import make_world
+
+PAGES = 1_320
+DISTRICTS = ("Vaskery", "Olmery", "Trellery")
+# Quarters of 2022 and 2023, counted from 0.
+OF_OUTBREAKS = (5, 9)
+
+
+@pytest.fixture(scope="module")
+def large():
+    """A world with three districts."""
+    return make_world(pages=PAGES)
+
+
+def texts(world, story):
+    return {page.names[0].title: page.edits[-1].text for page in world.pages if page.story.startswith(story)}
+
+
+def three_words(text):
+    return re.search(r"famous for its (\w+), its (\w+) and its (\w+)\.", text).groups()
+
+
+def mentions(world):
+    """(title, surface, words of the verse) of each mention of an entity of a district."""
+    found = []
+    for text in texts(world, "told in ").values():
+        for verse in text.split("\n\n"):
+            link = re.search(r"\[\[(.*?)\|(.*?)\]\]", verse)
+            if link and any(name in link[1] for name in DISTRICTS):
+                found.append((link[1], link[2], set(re.findall(r"\w+", verse))))
+    return found
+
+
+@pytest.mark.parametrize(("pages", "n"), [(627, 0), (1_239, 0), (1_240, 1), (PAGES, 3)])
+def test_worlds_of_more_than_1200_pages_have_a_district_for_each_forty(pages, n):
+    world = make_world(pages=pages)
+    assert len(world.pages) == pages
+    # Four old entities, and eight new ones in each of three years.
+    assert len(texts(world, "district ")) == 28 * n
+    assert sum(any(name in title for name in DISTRICTS) for title in texts(world, "told in ")) == 8 * n
+
+
+def test_each_entity_is_mentioned_often_enough_for_three_subsets(large):
+    surfaces = {}
+    for title, surface, _ in mentions(large):
+        surfaces.setdefault(title, Counter())[surface] += 1
+    assert set(surfaces) == set(texts(large, "district "))
+    assert all(len(found) >= 3 and min(found.values()) >= 2 for found in surfaces.values())
+
+
+def test_each_surface_of_an_old_entity_means_three_and_one_of_them_most_often(large):
+    meant = {}
+    for title, surface, _ in mentions(large):
+        if title.endswith((" Quay", " Court", " Mound", " Arcade")):
+            meant.setdefault(surface, Counter())[title] += 1
+    assert len(meant) == 4 * len(DISTRICTS)
+    assert all(sorted(found.values()) == [3, 3, 4] for found in meant.values())
+
+
+def test_each_mention_stands_beside_words_that_only_its_entity_has(large):
+    words = {title: three_words(text) for title, text in texts(large, "district ").items()}
+    owners = Counter(word for three in words.values() for word in set(three))
+    for title, surface, verse in mentions(large):
+        assert any(owners[word] == 1 for word in set(words[title]) & verse), (title, surface)
+
+
+def test_editions_of_an_event_have_one_word_in_common(large):
+    for name, noun in product(DISTRICTS, ("Cup", "Election")):
+        editions = [three_words(texts(large, "district ")[f"{year} {name} {noun}"]) for year in (2021, 2022, 2023)]
+        assert len(set.intersection(*map(set, editions))) == 1
+        assert len({word for words in editions for word in words}) == 7
+
+
+def test_the_words_of_an_outbreak_begin_and_end_as_no_other_words_do(large):
+    entities = texts(large, "district ")
+    for quarter, outbreak in OUTBREAKS.items():
+        titles = {title.format(name) for title, name in product(outbreak.surfaces, DISTRICTS)}
+        own = {word for title in titles for word in three_words(entities[title])}
+        others = {word for title, text in entities.items() if title not in titles for word in three_words(text)}
+        begins, ends = tuple(outbreak.parts.heads.split()), tuple(outbreak.parts.tails.split())
+        assert all(word.startswith(begins) and word.endswith(ends) for word in own)
+        assert not any(word.startswith(begins) or word.endswith(ends) for word in others)
+        saved = {page.edits[0].time for page in large.pages if page.names[0].title in titles}
+        assert all(large.clock.start(quarter) < time < large.clock.cut(quarter) for time in saved)
+    assert tuple(OUTBREAKS) == OF_OUTBREAKS
+
+
+def test_nothing_else_in_a_district_is_new_in_the_quarter_of_an_outbreak(large):
+    outbreaks = {one.format(name) for found in OUTBREAKS.values() for one, name in product(found.surfaces, DISTRICTS)}
+    for page in large.pages:
+        if page.story.startswith("district ") and page.names[0].title not in outbreaks:
+            for quarter in OF_OUTBREAKS:
+                assert not large.clock.start(quarter) <= page.edits[0].time < large.clock.cut(quarter)
+
+
+def test_most_of_what_is_new_comes_in_the_quarter_of_the_first_outbreak(large):
+    born = Counter()
+    for page in large.pages:
+        if page.story.startswith("district ") and not re.search("^20.. ", page.names[0].title):
+            born[sum(large.clock.cut(quarter) <= page.edits[0].time for quarter in range(12))] += 1
+    # The old ones are older than the world, and count for its first quarter here.
+    n = len(DISTRICTS)
+    assert born == {0: 6 * n, 2: 2 * n, 3: 2 * n, 5: 6 * n, 8: 2 * n, 9: 2 * n, 10: 2 * n}
+
+
+def test_another_seed_has_other_words(large):
+    other = texts(make_world(seed=8, pages=PAGES), "district ")
+    for title, text in texts(large, "district ").items():
+        assert not set(three_words(text)) & set(three_words(other[title])), title
