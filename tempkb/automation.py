@@ -42,6 +42,7 @@ WINDOWS_JOB = "build_windows"
 WIKIDATA_JOB = "read_wikidata"
 RETIRE_JOB = "retire_dumps"
 MODELS_JOB = "score_models"
+LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
@@ -83,10 +84,10 @@ _NEVER = timedelta(days=3650)
 def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
     """Make Dagster warn of a table that grows with every dump and has not grown for long.
 
-    Releases are frozen and models are bound to their files, so they never become too old, and results only with new
-    scores. Tables that report on a run are written only if there is something to report.
+    Releases are frozen, models and linkers are bound to their files, so they never become too old, and results only
+    with new scores. Tables that report on a run are written only if there is something to report.
     """
-    if table.family in (Family.RELEASE, Family.MODEL, Family.RESULT) or table.tells_of_a_run:
+    if table.family in (Family.RELEASE, Family.MODEL, Family.LINKER, Family.RESULT) or table.tells_of_a_run:
         return spec
     late = timedelta(days=_LATE[granularity])
     policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
@@ -111,6 +112,10 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         Family.MODEL: (
             MODELS_JOB,
             "Read the checkpoint of a language model, bind its name to the files, and score the prompts of releases.",
+        ),
+        Family.LINKER: (
+            LINKERS_JOB,
+            "Train a linker on a snapshot of TempEL, encode entities, and link the mentions of releases.",
         ),
         Family.RESULT: (
             RESULTS_JOB,

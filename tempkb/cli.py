@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 import click
 
 import tempkb
+from tempkb.linker_commands import index, link, linker
 from tempkb.model_commands import model
-from tempkb.result_commands import knows, results
+from tempkb.result_commands import knows, linking, results
 from tempkb.score_commands import score
 from tempkb.screens.failure import end, leave, prepare_streams
 
@@ -220,10 +221,11 @@ def publish() -> None:
     "--dump", default="", metavar="ID", help="A dump: its files, and the tables made for it (pages, Wikidata's tables)."
 )
 @click.option("--model", default="", metavar="NAME", help="A language model; its checkpoint stays where it is.")
+@click.option("--linker", default="", metavar="NAME", help="A linker, with the checkpoint that was trained here.")
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
-def rm(windows: str, release: str, dump: str, model: str, force: bool, yes: bool) -> None:
-    """Remove windows, a release, a dump or a language model.
+def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bool, yes: bool) -> None:
+    """Remove windows, a release, a dump, a language model or a linker.
 
     They are removed from the lake and from DuckDB. Lists first what would be
     removed, and asks for confirmation. The files of the lake are deleted by
@@ -236,10 +238,11 @@ def rm(windows: str, release: str, dump: str, model: str, force: bool, yes: bool
       tempkb rm --release demo-years
       tempkb rm --dump simplewiki-20260101
       tempkb rm --model t5-large
+      tempkb rm --linker demo-2022-01-01
     """
     from tempkb.screens.removal import remove_what
 
-    remove_what(windows, release, dump, model, force=force, ask=not yes)
+    remove_what(windows, release, dump, model, linker, force=force, ask=not yes)
 
 
 @main.command()
@@ -396,6 +399,10 @@ def release() -> None:
 
 main.add_command(model)
 main.add_command(score)
+main.add_command(linker)
+main.add_command(link)
+main.add_command(index)
+main.add_command(linking)
 main.add_command(knows)
 main.add_command(results)
 

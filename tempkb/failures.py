@@ -169,19 +169,21 @@ def windows_in_words(bad: Mapping[str, str], table: str = "") -> str:
 
 
 def innermost(error: Any) -> str:
-    """Return the message of the innermost error of a chain, as Dagster keeps them.
+    """Return the message of the error behind a failed run, from a chain of errors as Dagster keeps them.
 
-    Errors of tempkb come without their class's name, and errors of the machine with advice. Any other error is
-    reported as a probable defect.
+    It is the first error of tempkb in the chain, whatever caused it, without its class's name; else the innermost
+    error. Errors of the machine come with advice. Any other error is reported as a probable defect.
     """
-    while error.cause is not None:
+    own = {kind.__name__ for kind in _family(TempkbError)} | _OF_RUNS
+    while True:
+        message = str(error.message).strip()
+        kind, _, words = message.partition(": ")
+        name = kind.rpartition(".")[2]
+        if name in own:
+            return words
+        if error.cause is None:
+            return _line_for(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
         error = error.cause
-    message = str(error.message).strip()
-    kind, _, words = message.partition(": ")
-    name = kind.rpartition(".")[2]
-    if name in {kind.__name__ for kind in _family(TempkbError)} | _OF_RUNS:
-        return words
-    return _line_for(name, words) or f"{message} ({defect()}; its trace is in tempkb ui, under Runs)"
 
 
 def defect() -> str:

@@ -28,7 +28,13 @@ def partitions_of(settings: Settings) -> dict[Family, dg.PartitionsDefinition[st
         cron_schedule=_CRON[settings.granularity],
         timezone="UTC",
     )
-    return {Family.DUMP: DUMPS, Family.ENTITIES: DUMPS, Family.WINDOW: windows, Family.MODEL: MODELS}
+    return {
+        Family.DUMP: DUMPS,
+        Family.ENTITIES: DUMPS,
+        Family.WINDOW: windows,
+        Family.MODEL: MODELS,
+        Family.LINKER: LINKERS,
+    }
 
 
 DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
@@ -36,6 +42,9 @@ DUMPS = dg.DynamicPartitionsDefinition(name="dumps")
 
 MODELS = dg.DynamicPartitionsDefinition(name="models")
 """One partition per language model; the key is its name."""
+
+LINKERS = dg.DynamicPartitionsDefinition(name="linkers")
+"""One partition per linker; the key is its name."""
 
 CHAINED = ".dagster/tempkb_chained"
 """Tag of the runs that automation has asked for. Dagster's UI hides tags that begin with `.dagster/`."""

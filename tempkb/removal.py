@@ -1,4 +1,4 @@
-"""Removing windows, releases, dumps and models from a home. Independent of Dagster.
+"""Removing windows, releases, dumps, models and linkers from a home. Independent of Dagster.
 
 A partition is forgotten in the lake at once, and in DuckDB by the next
 publication; its files are deleted by `tempkb gc`. Texts are partitioned by quarter and
@@ -6,15 +6,19 @@ shared by all windows, so they are kept.
 """
 
 import contextlib
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tempkb.benchmarks.register import is_registered, lost_of_release, partitions_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.errors import SettingsError
-from tempkb.models.tables import MODELS
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
+from tempkb.linking.tables import drafts_of as linker_drafts_of
+from tempkb.models.tables import MODELS, NAME_PATTERN
 from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -32,6 +36,7 @@ class Removal:
         dumps: dumps whose files are deleted.
         releases: releases that are taken from the register.
         drafts: names of folders of drafts that are deleted first.
+        folders: folders of the home that are deleted last.
         notes: what the user should know before confirming.
     """
 
@@ -39,6 +44,7 @@ class Removal:
     dumps: list[Dump] = field(default_factory=list)
     releases: list[str] = field(default_factory=list)
     drafts: list[str] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -59,7 +65,7 @@ def of_windows(store: Store, windows: Sequence[Window]) -> Removal:
 
 
 def of_release(store: Store, name: str) -> Removal:
-    """Find the partitions of a release.
+    """Find the partitions of a release, and where linkers ranked the entities of its mentions.
 
     Raises:
         SettingsError: there is no such release.
@@ -74,6 +80,9 @@ def of_release(store: Store, name: str) -> Removal:
         for of in (partitions_of_release, lost_of_release)
         for key in of(store.lake, table, name)
     ]
+    # Another release may get its name, whose mentions they would be taken for.
+    linked = {*store.lake.partitions(LINKING_SCORES.name), *store.lake.lost(LINKING_SCORES.name)}
+    found += [(LINKING_SCORES.name, key) for key in sorted(linked) if parts_of(key)[1] == name]
     return Removal(found, releases=[name])
 
 
@@ -124,6 +133,28 @@ def of_model(store: Store, name: str) -> Removal:
     return Removal(found, drafts=[drafts_of(name)], notes=notes)
 
 
+def of_linker(store: Store, name: str) -> Removal:
+    """Find what was made for a linker: its scores, its vectors, its row, and the checkpoint that was trained here.
+
+    Raises:
+        SettingsError: there is no such linker.
+    """
+    found = _partitions(store, "linker", lambda _table, key: linker_of(key) == name)
+    checkpoint = store.home.linkers / name
+    # A text such as `..` is no name, and would lead to a folder of other things.
+    has_checkpoint = re.fullmatch(NAME_PATTERN, name) is not None and checkpoint.is_dir()
+    if not found and not has_checkpoint:
+        there = ", ".join(store.lake.partitions(LINKERS.name)) or "none"
+        raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
+    # Its row is removed last: a name without a row is free for other files, to which no score must be left.
+    found.sort(key=lambda one: one[0] == LINKERS.name)
+    removal = Removal(found, drafts=[linker_drafts_of(name)])
+    if has_checkpoint:
+        removal.folders.append(checkpoint)
+        removal.notes.append(f"Its checkpoint {checkpoint}, which was trained here, is deleted.")
+    return removal
+
+
 def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
 
@@ -144,6 +175,8 @@ def remove(store: Store, removal: Removal) -> int:
     # The register is changed last: rows without an entry would be taken for those of a new release of that name.
     for name in removal.releases:
         strike(store.home, name)
+    for folder in removal.folders:
+        shutil.rmtree(folder)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     store.publish()
     return freed
@@ -153,7 +186,7 @@ def _partitions(store: Store, kind: str, is_wanted: Callable[[str, str], bool]) 
     return [
         (table.name, key)
         for table in store.tables.values()
-        if table.partitioned_by.split(" and ")[0] == kind
+        if re.split(", | and ", table.partitioned_by)[0] == kind
         for key in sorted({*store.lake.partitions(table.name), *store.lake.lost(table.name)})
         if is_wanted(table.name, key)
     ]

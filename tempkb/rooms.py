@@ -1,7 +1,7 @@
 """The rooms and the benchmarks, in the order of the data. Whoever needs all tables or views goes through these.
 
 dumps -> revisions -> wikitext, mentions -> benchmarks -> scores -> results
-dumps -> wikidata --------------------------^   models -----^
+dumps -> wikidata --------------------------^   models, linking
 
 A benchmark is one folder of `tempkb/benchmarks` and one line of `BENCHMARKS`.
 """
@@ -12,6 +12,7 @@ from tempkb.benchmarks.fact_queries.room import ROOM as FACT_QUERIES
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.dumps.room import ROOM as DUMPS
+from tempkb.linking.room import ROOM as LINKING
 from tempkb.mentions.room import ROOM as MENTIONS
 from tempkb.models.room import ROOM as MODELS
 from tempkb.results.room import ROOM as RESULTS
@@ -22,7 +23,18 @@ from tempkb.wikidata.room import ROOM as WIKIDATA
 BENCHMARKS = (TEMPEL, ECBD, TEMPLAMA, DYNAMIC_TEMPLAMA)
 """The benchmarks, in the order in which people meet them."""
 
-ROOMS = (DUMPS, REVISIONS, MENTIONS, WIKIDATA, FACT_QUERIES, *(one.room for one in BENCHMARKS), MODELS, SCORES, RESULTS)
+ROOMS = (
+    DUMPS,
+    REVISIONS,
+    MENTIONS,
+    WIKIDATA,
+    FACT_QUERIES,
+    *(one.room for one in BENCHMARKS),
+    MODELS,
+    SCORES,
+    LINKING,
+    RESULTS,
+)
 
 TABLES = tuple(table for room in ROOMS for table in room.tables)
 """All tables that are declared, in the order of the data."""

@@ -288,6 +288,11 @@ class Home:
         return self.path / "models"
 
     @property
+    def linkers(self) -> Path:
+        """Folder of the linkers that were trained here."""
+        return self.path / "linkers"
+
+    @property
     def dagster(self) -> Path:
         """Folder of Dagster's storage."""
         return self.path / "dagster"

@@ -39,6 +39,7 @@ RANKS = {
     "benchmarks": 7,
     "models": 8,
     "scores": 8.05,
+    "linking": 8.055,
     "results.conventions": 0.5,
     "results": 8.06,
     "results.room": 8.07,
@@ -62,11 +63,13 @@ RANKS = {
     "release_runs": 11.5,
     "model_runs": 11.5,
     "score_runs": 11.6,
+    "linker_runs": 11.6,
     "result_runs": 11.6,
     "screens": 12,
     "release_commands": 12.5,
     "model_commands": 12.5,
     "score_commands": 12.5,
+    "linker_commands": 12.5,
     "result_commands": 12.5,
     "cli": 13,
 }
@@ -107,6 +110,9 @@ SHARED_BY_BENCHMARKS = {
 }
 
 ASSETS = {
+    "linkers": "linking",
+    "entity_vectors": "linking",
+    "linking_scores": "linking",
     "dump_files": "dumps",
     "pages": "dumps",
     "namespaces": "dumps",
@@ -126,6 +132,8 @@ ASSETS = {
     "tempel_entities": "tempel",
     "tempel_releases": "tempel",
     "tempel_statistics": "tempel",
+    "entity_texts": "tempel",
+    "tempel_new_entities": "tempel",
     "wikidata_entities": "wikidata",
     "facts": "wikidata",
     "undated_statements": "wikidata",
@@ -155,6 +163,7 @@ ASSETS = {
     "prompt_scores": "scores",
     "knowledge": "results",
     "demo_effect": "results",
+    "linking_effects": "results",
 }
 
 
@@ -303,7 +312,7 @@ def test_every_asset_is_described_versioned_owned_and_partitioned(graph):
 
 def test_what_is_made_for_releases_says_what_its_partitions_are(graph):
     told = {key for key, facts in graph.items() if "A partition is a release, made by `tempkb release`." in facts[1]}
-    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "results"}
+    others = {"dumps", "revisions", "mentions", "wikidata", "models", "scores", "linking", "results"}
     assert told == {key for key, group in ASSETS.items() if group not in others}
 
 
@@ -355,7 +364,15 @@ def test_every_asset_is_a_declared_table():
     for table in TABLES:
         assert all(column.meaning for column in table.columns)
         assert set(table.key) <= set(table.schema.names)
-        of_models = ("models", "prompt_scores", "knowledge", "demo_effect")
+        of_models = (
+            "models",
+            "prompt_scores",
+            "linkers",
+            "entity_vectors",
+            "knowledge",
+            "demo_effect",
+            "linking_effects",
+        )
         if table.name in of_models or table.name.endswith("_prompts"):
             # A model comes from a checkpoint, not from the dumps of a wiki, and results are about models. A prompt is a
             # text, whose item has its origin.
@@ -367,6 +384,8 @@ def test_every_asset_is_a_declared_table():
             "tempel_plans",
             "tempel_filters",
             "tempel_statistics",
+            "tempel_new_entities",
+            "linking_scores",
             "fact_releases",
             "future_relation_queries",
             "ecbd_releases",

@@ -83,4 +83,4 @@ def test_a_dump_goes_with_its_own_tables_but_not_what_was_built_from_it(home):
 def test_exactly_one_thing_is_named(home):
     for arguments in ([], ["--dump", "x", "--release", "y"]):
         done = run_tempkb(home, "rm", *arguments, "--yes", check=False)
-        assert "expected one of --window, --release, --dump and --model" in done.stderr
+        assert "expected one of --window, --release, --dump, --model and --linker" in done.stderr

@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import json
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ _FAMILIES: dict[Family, tuple[Any, Any]] = {
 _OLD_ARCHITECTURES: dict[str, Family] = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
 
 _WEIGHTS: dict[WeightsFormat, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
-_TOKENIZER_FILES = (
+TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
@@ -130,15 +130,15 @@ def read_checkpoint(
     Raises:
         ModelError: it is not there, or is not a model that can be scored, for the reason in the message.
     """
-    folder, commit = _find(name, revision, may_fetch)
+    folder, commit = find_folder(name, revision, may_fetch)
     config, found = _config(name, folder, family)
-    tokenizer = _tokenizer(name, folder)
-    files, weights_format = _weight_files(name, folder)
+    tokenizer = read_tokenizer(name, folder)
+    files, weights_format = weight_files(name, folder)
     for file in files:
-        _check_weights(name, file, weights_format)
+        check_weights(name, file, weights_format)
     module = _module(name, folder, config, found, weights_format)
-    _check_vocabulary(name, module, tokenizer)
-    context_tokens = _context_tokens(config, module, tokenizer)
+    check_vocabulary(name, module, tokenizer)
+    context_tokens = context_tokens_of(config, module, tokenizer)
     planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
     return Checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
@@ -157,22 +157,22 @@ def read_digests(name: str, revision: str | None = None, may_fetch: bool = False
     Raises:
         ModelError: it is not there, or lacks files.
     """
-    folder, commit = _find(name, revision, may_fetch)
+    folder, commit = find_folder(name, revision, may_fetch)
     _raw_config(name, folder)
-    return _described(name, folder, commit, _tokenizer(name, folder))
+    return _described(name, folder, commit, read_tokenizer(name, folder))
 
 
 def _described(name: str, folder: Path, commit: str | None, tokenizer: Any) -> CheckpointFiles:
-    files, weights_format = _weight_files(name, folder)
+    files, weights_format = weight_files(name, folder)
     template = tokenizer.chat_template
     return CheckpointFiles(
         name,
         folder,
         commit,
         weights_format,
-        _digest(files[0]) if len(files) == 1 else _digest_of_all(files),
-        _digest(folder / "config.json"),
-        _digest_of_all(folder / file for file in _TOKENIZER_FILES if (folder / file).is_file()),
+        digest_of(files[0]) if len(files) == 1 else digest_of_all(files),
+        digest_of(folder / "config.json"),
+        digest_of_all(folder / file for file in TOKENIZER_FILES if (folder / file).is_file()),
         hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest() if template else None,
     )
 
@@ -199,48 +199,64 @@ def load_files(
         ModelError: it cannot be loaded.
     """
     config, _ = _config(files.name, files.folder, family)
-    for file in _weight_files(files.name, files.folder)[0]:
-        _check_weights(files.name, file, files.weights_format)
+    for file in weight_files(files.name, files.folder)[0]:
+        check_weights(files.name, file, files.weights_format)
     module = _module(files.name, files.folder, config, family, files.weights_format)
-    return loaded(family, module, _tokenizer(files.name, files.folder), device, dtype, context_tokens)
+    return loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
 
 
-def _find(name: str, revision: str | None, may_fetch: bool) -> tuple[Path, str | None]:
-    """The folder of a checkpoint, and its commit on the hub."""
+def find_folder(
+    name: str, revision: str | None, may_fetch: bool, wanted: Sequence[str] = ()
+) -> tuple[Path, str | None]:
+    """Return the folder of a checkpoint, and its commit on the hub.
+
+    Args:
+        name: a folder, or an id of the hub.
+        revision: branch, tag or commit on the hub.
+        may_fetch: whether files may be fetched from the hub.
+        wanted: patterns of the files to be fetched; by default those of a language model.
+
+    Raises:
+        ModelError: it is not there.
+    """
     folder = Path(name).expanduser()
     if folder.is_dir():
         if revision is not None:
             raise ModelError(f"{name} is a folder, which has no revision {revision!r}. Leave the revision out.")
         return folder, None
     try:
-        found = Path(_snapshot(name, revision, may_fetch))
+        found = Path(_snapshot(name, revision, may_fetch, wanted))
     except HFValidationError as error:
         raise ModelError(
             f"{name!r} is neither a folder of this machine nor an id of the hub; expected one of them, such as "
             "google-t5/t5-large."
         ) from error
     except LocalEntryNotFoundError as error:
-        raise _absent(name, revision, "fetching was not allowed") from error
+        raise _absent(name, revision, wanted, "fetching was not allowed") from error
     except (HfHubHTTPError, OSError, *_TRANSPORT_ERRORS) as error:
-        raise _absent(name, revision, _first_line(error)) from error
+        raise _absent(name, revision, wanted, first_line(error)) from error
     return found, found.name
 
 
-def _absent(name: str, revision: str | None, why: str) -> ModelError:
+def _absent(name: str, revision: str | None, wanted: Sequence[str], why: str) -> ModelError:
     """The error for a checkpoint that is not on this machine, and cannot be fetched for a reason."""
+    files = (
+        f"its files {', '.join(wanted)}"
+        if wanted
+        else "its config.json, tokenizer files, and weights as safetensors, else as pytorch_model.bin"
+    )
     return ModelError(
         f"{name!r} is neither a folder of this machine nor in its cache {constants.HF_HUB_CACHE}, and could not be "
-        f"fetched ({why}). What would be fetched: revision {revision or 'main'} of {constants.ENDPOINT}/{name}, its "
-        "config.json, tokenizer files, and weights as safetensors, else as pytorch_model.bin. Check name, revision and "
-        "network; or put these files into a folder, and name that instead."
+        f"fetched ({why}). What would be fetched: revision {revision or 'main'} of {constants.ENDPOINT}/{name}, "
+        f"{files}. Check name, revision and network; or put these files into a folder, and name that instead."
     )
 
 
-def _snapshot(name: str, revision: str | None, may_fetch: bool) -> str:
+def _snapshot(name: str, revision: str | None, may_fetch: bool, wanted: Sequence[str]) -> str:
     """The folder in the cache with the files of a checkpoint, which are fetched if that is allowed."""
     if may_fetch:
         try:
-            return _fetched(name, revision)
+            return _fetched(name, revision, wanted)
         except (OfflineModeIsEnabled, *_TRANSPORT_ERRORS) as error:
             try:
                 return str(snapshot_download(name, revision=revision, local_files_only=True))
@@ -249,12 +265,14 @@ def _snapshot(name: str, revision: str | None, may_fetch: bool) -> str:
     return str(snapshot_download(name, revision=revision, local_files_only=True))
 
 
-def _fetched(name: str, revision: str | None) -> str:
+def _fetched(name: str, revision: str | None, wanted: Sequence[str]) -> str:
+    if wanted:
+        return str(snapshot_download(name, revision=revision, allow_patterns=list(wanted)))
     names = {one.rfilename for one in HfApi().model_info(name, revision=revision).siblings or ()}
     has_safe = any(file.endswith(".safetensors") and "/" not in file for file in names)
     weights = "*.safetensors*" if has_safe else "pytorch_model*.bin*"
-    wanted = ["config.json", *_TOKENIZER_FILES, "chat_template.jinja", "generation_config.json", weights]
-    return str(snapshot_download(name, revision=revision, allow_patterns=wanted, ignore_patterns=["*/*"]))
+    files = ["config.json", *TOKENIZER_FILES, "chat_template.jinja", "generation_config.json", weights]
+    return str(snapshot_download(name, revision=revision, allow_patterns=files, ignore_patterns=["*/*"]))
 
 
 def _raw_config(name: str, folder: Path) -> Any:
@@ -288,7 +306,7 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
         with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (ValueError, TypeError, KeyError, OSError) as error:
-        raise ModelError(f"The config of {name} cannot be read: {_first_line(error)}. Found in {file}.") from error
+        raise ModelError(f"The config of {name} cannot be read: {first_line(error)}. Found in {file}.") from error
     return config, _family(name, config, family)
 
 
@@ -322,7 +340,12 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
     return family
 
 
-def _tokenizer(name: str, folder: Path) -> Any:
+def read_tokenizer(name: str, folder: Path) -> Any:
+    """Return the fast tokenizer in a folder.
+
+    Raises:
+        ModelError: there is none.
+    """
     if not any(all((folder / file).is_file() for file in files) for files in _VOCABULARIES):
         raise ModelError(
             f"{name} has no tokenizer; expected {', or '.join(' with '.join(files) for files in _VOCABULARIES)} "
@@ -336,7 +359,7 @@ def _tokenizer(name: str, folder: Path) -> Any:
     # The library tokenizers raises plain Exceptions; whatever is raised here means that there is no tokenizer.
     except Exception as error:
         raise ModelError(
-            f"{name} has no fast tokenizer: {_first_line(error)}. Expected a tokenizer.json in {folder}, or files that "
+            f"{name} has no fast tokenizer: {first_line(error)}. Expected a tokenizer.json in {folder}, or files that "
             "transformers can turn into one."
         ) from error
     if not tokenizer.is_fast:
@@ -347,8 +370,12 @@ def _tokenizer(name: str, folder: Path) -> Any:
     return tokenizer
 
 
-def _weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
-    """The files with the weights, safetensors before PyTorch's own."""
+def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
+    """Return the files with the weights, safetensors before PyTorch's own.
+
+    Raises:
+        ModelError: there are none, or not all that their index names.
+    """
     for weights_format, whole in _WEIGHTS.items():
         if (folder / whole).is_file():
             return [folder / whole], weights_format
@@ -368,8 +395,12 @@ def _weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
     )
 
 
-def _check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
-    """See that a file with weights is whole and holds nothing but weights."""
+def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
+    """See that a file with weights is whole and holds nothing but weights.
+
+    Raises:
+        ModelError: it does not.
+    """
     try:
         if weights_format == "safetensors":
             with safe_open(file, framework="pt") as tensors:
@@ -377,14 +408,14 @@ def _check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None
         else:
             torch.load(file, map_location="meta", weights_only=True)
     except SafetensorError as error:
-        raise ModelError(f"{file} of {name} is cut or damaged: {_first_line(error)}. Fetch it again.") from error
+        raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
     except pickle.UnpicklingError as error:
         raise ModelError(
             f"{file} of {name} holds more than weights, possibly code, and is not read. Expected nothing but tensors. "
             "Save the model as safetensors."
         ) from error
     except (RuntimeError, EOFError, OSError) as error:
-        raise ModelError(f"{file} of {name} is cut or damaged: {_first_line(error)}. Fetch it again.") from error
+        raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
 def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat) -> Any:
@@ -400,7 +431,7 @@ def _module(name: str, folder: Path, config: Any, family: Family, weights_format
                 output_loading_info=True,
             )
     except (RuntimeError, ValueError, KeyError, OSError) as error:
-        raise ModelError(f"The weights of {name} do not fit its config: {_first_line(error)}.") from error
+        raise ModelError(f"The weights of {name} do not fit its config: {first_line(error)}.") from error
     missing = sorted(report["missing_keys"])
     if missing:
         raise ModelError(
@@ -410,7 +441,12 @@ def _module(name: str, folder: Path, config: Any, family: Family, weights_format
     return module
 
 
-def _check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
+def check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
+    """See that a model knows all tokens of its tokenizer.
+
+    Raises:
+        ModelError: it does not.
+    """
     known = module.get_input_embeddings().weight.shape[0]
     most = max(tokenizer.get_vocab().values(), default=0)
     if most >= known:
@@ -435,8 +471,8 @@ def quiet_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _context_tokens(config: Any, module: Any, tokenizer: Any) -> int | None:
-    """How many tokens a model reads: by its positions, and by its tokenizer."""
+def context_tokens_of(config: Any, module: Any, tokenizer: Any) -> int | None:
+    """Return how many tokens a model reads, by its positions and by its tokenizer; None if nothing limits them."""
     most = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     for name, part in module.named_modules():
         is_counted_from_padding = isinstance(part, torch.nn.Embedding) and part.padding_idx is not None
@@ -447,16 +483,19 @@ def _context_tokens(config: Any, module: Any, tokenizer: Any) -> int | None:
     return min(limits, default=None)
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file."""
     with file.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def _digest_of_all(files: Iterable[Path]) -> str:
-    """Digest of files by their names and digests."""
-    lines = "".join(f"{file.name} {_digest(file)}\n" for file in sorted(files))
+def digest_of_all(files: Iterable[Path], below: Path | None = None) -> str:
+    """Return the SHA-256 of files by their names, or their paths below a folder, and their digests."""
+    names = {file: file.relative_to(below).as_posix() if below else file.name for file in files}
+    lines = "".join(f"{names[file]} {digest_of(file)}\n" for file in sorted(names))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, without its full stop."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -82,6 +82,20 @@ class Screen:
         else:
             self._write(painted)
 
+    def print_styled(self, table: Grid, styles: Sequence[Sequence[str]]) -> None:
+        """Print a table whose cells have styles of Rich on a terminal; elsewhere like `print`.
+
+        Args:
+            table: the table.
+            styles: for each row the styles of its cells; empty for none.
+        """
+        if not self._is_terminal:
+            self.print(table)
+            return
+        from tempkb.screens.folding import plain_console, styled_table
+
+        plain_console(self.width).print(styled_table(table.columns, table.rows, styles, table.title), highlight=False)
+
     def print_headed(self, head: str, rest: str, *, style: str = "bold", soft_wrap: bool = False) -> None:
         """Print a text whose first part is bold, or has another style of Rich; the rest is like in `print`."""
         head, rest = visible(head, keep="\n"), visible(rest, keep="\n")

@@ -48,6 +48,23 @@ def folded_table(
     return table
 
 
+def styled_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], styles: Iterable[Sequence[str]], title: str
+) -> Table:
+    """Return a table whose cells have styles; all but the first column are aligned to the right.
+
+    Args:
+        columns: names of the columns.
+        rows: values of the rows as texts.
+        styles: for each row the styles of its cells.
+        title: text above the table; empty for none.
+    """
+    table = folded_table(columns, (), [at > 0 for at in range(len(columns))], title)
+    for row, own in zip(rows, styles, strict=True):
+        table.add_row(*(Text(value, style) for value, style in zip(row, own, strict=True)))
+    return table
+
+
 def folded_records(columns: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> Iterable[str]:
     """Yield the lines of a table with one column per line; long values are wrapped."""
     out = PlainConsole(width=width)

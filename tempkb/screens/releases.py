@@ -22,12 +22,12 @@ def print_release(benchmark: Benchmark, name: str) -> None:
     print_next(f"release export {name} exports", f'sql "{query}"')
 
 
-def lacking_prompts(home: Home) -> list[str]:
-    """Return a sentence for each release that is built, but without prompts."""
+def lacking_derived(home: Home) -> list[str]:
+    """Return a sentence for each release that is built, but without a table that a later step derives from it."""
     return [
-        f"release {name} has no prompts, which models are scored on, since an earlier version of tempkb built it; "
+        f"release {name} has no {derived.what}, {derived.use}, since an earlier version of tempkb built it; "
         f"add them: tempkb release finish {name}"
         for benchmark in BENCHMARKS
-        if benchmark.prompting is not None
-        for name in releases_without(home, benchmark.name, benchmark.prompting.table)
+        for derived in benchmark.derived
+        for name in releases_without(home, benchmark.name, derived.table)
     ]

@@ -9,7 +9,7 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.jobs import forget_partitions, set_aside_in_words
-from tempkb.removal import Removal, of_dump, of_model, of_release, of_windows, remove
+from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
 from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
@@ -19,7 +19,7 @@ from tempkb.wording import counted
 
 
 def remove_what(
-    windows: str = "", release: str = "", dump: str = "", model: str = "", *, force: bool, ask: bool
+    windows: str = "", release: str = "", dump: str = "", model: str = "", linker: str = "", *, force: bool, ask: bool
 ) -> None:
     """Remove one thing after saying what it comes to.
 
@@ -28,19 +28,20 @@ def remove_what(
         release: name of a release.
         dump: id of a dump.
         model: name of a language model.
+        linker: name of a linker.
         force: also a dump that something waits for.
         ask: before anything is removed.
 
     Raises:
         SettingsError: not exactly one thing is named, or there is no such thing.
     """
-    if sum(map(bool, (windows, release, dump, model))) != 1:
-        raise SettingsError("rm: expected one of --window, --release, --dump and --model")
+    if sum(map(bool, (windows, release, dump, model, linker))) != 1:
+        raise SettingsError("rm: expected one of --window, --release, --dump, --model and --linker")
     store, out = open_store(), console()
     # What is damaged can be removed like anything else, and must not stand in the way of the rest.
     for line in set_aside_in_words(store.set_aside_damaged()):
         say(line)
-    removal = _find(store, windows, release, dump, model, force=force)
+    removal = _find(store, windows, release, dump, model, linker, force=force)
     tables = Counter(table for table, _ in removal.partitions)
     rows = [(table, n, _rows(store, removal, table)) for table, n in tables.items()]
     out.print(grid(("table", "partitions", "rows"), rows, title="to be removed"))
@@ -57,20 +58,23 @@ def remove_what(
             stack.enter_context(alone(store.home, name, COMMAND, Patience(LOOK)))
         # First of all: of a removal that is killed behind this enough is left to type it again.
         releases = dict.fromkeys((one.partition_set for one in BENCHMARKS), removal.releases)
-        own = {"dumps": [dump] if dump else [], "models": [model] if model else []}
+        named = {"dumps": dump, "models": model, "linkers": linker}
+        own = {key: [name] if name else [] for key, name in named.items()}
         forget_partitions(store.home, own | releases)
         freed = remove(store, removal)
     said = f" and {counted(freed, 'byte')} of dumps" if removal.dumps else ""
     say(f"Removed {counted(len(removal.partitions), 'partition')}{said}. Their files go with: tempkb gc")
 
 
-def _find(store: Store, windows: str, release: str, dump: str, model: str, *, force: bool) -> Removal:
+def _find(store: Store, windows: str, release: str, dump: str, model: str, linker: str, *, force: bool) -> Removal:
     if release:
         return of_release(store, release)
     if dump:
         return of_dump(store, dump, force=force)
     if model:
         return of_model(store, model)
+    if linker:
+        return of_linker(store, linker)
     granularity = store.home.settings.granularity
     if ".." in windows:
         return of_windows(store, list(windows_between(*parse_range(windows), granularity)))

@@ -15,11 +15,12 @@ from tempkb.results.questions import Question
 from tempkb.results.reading import read_answers, read_questions, releases_asked, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
-from tempkb.results.tables import ALL, DEMO_EFFECT, MADE_FROM
+from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of
 from tempkb.screens.console import Grid, console, grid, print_next, say
 from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
+from tempkb.screens.linking import print_effects
 from tempkb.store.store import Store
 from tempkb.wording import counted
 
@@ -186,6 +187,9 @@ def print_results() -> None:
         for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
             contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
             say(f"{', '.join(contrasts)}: {note}")
+    effects = store.ask(f"FROM {LINKING_EFFECTS.name} ORDER BY release, setup, contrast, k", LINKING_EFFECTS.name)
+    if effects:
+        print_effects(effects)
     print_next('sql "FROM knowledge"', "knows", "ui")
 
 

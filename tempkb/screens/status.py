@@ -9,6 +9,8 @@ from tempkb.api import open_store
 from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.errors import StoredDamageError
+from tempkb.linking.known import known_linkers
+from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
@@ -17,13 +19,13 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.releases import lacking_prompts
+from tempkb.screens.releases import lacking_derived
 from tempkb.settings import Home, at_home
 from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
-from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST, Family, Table
+from tempkb.store.store import Store, is_of_present_code
+from tempkb.store.tables import Family
 from tempkb.wikidata.scope import is_made_with, settings_of
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import window_of_key, windows_until
@@ -39,12 +41,12 @@ def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
-    models = _models(store)
+    models, linkers = _models(store), _linkers(store)
     with store.lake.one_look():
-        _print_status(store, models)
+        _print_status(store, models, linkers)
 
 
-def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
+def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequence[tuple[Any, ...]]) -> None:
     out, home, settings = console(), store.home, store.home.settings
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
@@ -88,6 +90,7 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_models(models)
+    _print_linkers(linkers)
     _print_damage(store)
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
@@ -108,7 +111,7 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]]) -> None:
 
 
 def _print_releases(home: Home) -> None:
-    """Print what is wrong with releases: unreadable entries, those that are not finished, those without prompts."""
+    """Print what is wrong with releases: unreadable entries, those not finished, those without a derived table."""
     for reason in unreadable_entries(home).values():
         say(reason)
     for name in unfinished_releases(home):
@@ -119,7 +122,7 @@ def _print_releases(home: Home) -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    for line in lacking_prompts(home):
+    for line in lacking_derived(home):
         say(line)
 
 
@@ -139,6 +142,26 @@ def _models(store: Store) -> list[tuple[Any, ...]]:
 def _print_models(models: Sequence[tuple[Any, ...]]) -> None:
     if models:
         console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
+
+
+def _linkers(store: Store) -> list[tuple[Any, ...]]:
+    """The linkers of the home and its baselines that have linked something; none if the table is damaged."""
+    try:
+        known = known_linkers(store.lake)
+    except StoredDamageError:
+        return []
+    n_linked: Counter[str] = Counter()
+    for key in store.lake.partitions(LINKING_SCORES.name):
+        version = store.lake.current(LINKING_SCORES.name, key)
+        n_linked[linker_of(key)] += version.rows if version is not None else 0
+    shown = [row for row in known if row["kind"] not in BASELINES or n_linked[row["linker"]]]
+    return [(row["linker"], row["kind"], row["cut"], n_linked[row["linker"]], row["checkpoint"]) for row in shown]
+
+
+def _print_linkers(linkers: Sequence[tuple[Any, ...]]) -> None:
+    if linkers:
+        titles = ("linker", "kind", "trained on", "mentions linked", "checkpoint")
+        console().print(grid(titles, linkers, title="linkers"))
 
 
 def _print_damage(store: Store) -> None:
@@ -237,7 +260,7 @@ def _stale(store: Store, versions: Mapping[str, Sequence[Version]]) -> list[tupl
         for table in store.tables.values()
         for version in versions[table.name]
         if not version.fits(table)
-        or not _is_of(version, table)
+        or not is_of_present_code(version, table)
         or not _is_of_present(store, version)
         or (table.name, version.partition) in unlinked
     ]
@@ -251,11 +274,6 @@ def _is_of_present(store: Store, version: Version) -> bool:
     if store.tables[version.table].family is Family.ENTITIES and version.table != LATE_EDITS.name:
         return is_made_with(version, settings_of(store.home))
     return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
-
-
-def _is_of(version: Version, table: Table) -> bool:
-    ours = f", {table.name} {table.code_version}"
-    return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
 
 
 def _missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> list[str]:

@@ -30,7 +30,7 @@ from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.console import say
 from tempkb.screens.failure import tell
-from tempkb.screens.releases import lacking_prompts
+from tempkb.screens.releases import lacking_derived
 from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.lake import Lake
@@ -78,7 +78,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             dumps = _verify_dumps(store)
             lines += dumps.faults
             # A release without prompts is whole as it was built, so this is no fault.
-            for note in lacking_prompts(store.home):
+            for note in lacking_derived(store.home):
                 say(note)
     for line in lines:
         say(line)

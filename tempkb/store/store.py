@@ -281,6 +281,12 @@ def inputs_of(version: Version) -> dict[str, str]:
     return {row["name"]: row["sha256"] for row in version.side_rows(MANIFEST.name) if row["role"] == "input"}
 
 
+def is_of_present_code(version: Version, table: Table) -> bool:
+    """Return whether a version was written by the code version that its table has now, as its manifest says."""
+    ours = f", {table.name} {table.code_version}"
+    return all(row["code_version"].endswith(ours) for row in version.side_rows(MANIFEST.name))
+
+
 def read_files(paths: Iterable[Path], columns: Sequence[str] | None = None) -> "Iterator[pa.Table]":
     """Yield the row groups of Parquet files one after another."""
     for path in paths:

@@ -34,6 +34,8 @@ class Family(Enum):
     """A release of a benchmark."""
     MODEL = "model"
     """A language model."""
+    LINKER = "linker"
+    """A linker of mentions to entities."""
     RESULT = "result"
     """What scores mean, of all models at once; its one partition is `all`."""
     SIDE = "side"

@@ -1,0 +1,235 @@
+"""The commands `tempkb linker`, `tempkb link` and `tempkb index`. All else is imported when they run."""
+
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def linker() -> None:
+    """Train, add, list, score and remove linkers of mentions to entities."""
+
+
+@linker.command()
+@click.argument("release")
+@click.option("--cut", "cuts", multiple=True, metavar="DATE", help="A snapshot; may be repeated. By default all.")
+@click.option("--seed", "seeds", multiple=True, type=click.IntRange(1), help="May be repeated. By default 1.")
+@click.option(
+    "--preset",
+    default="tempkb",
+    show_default=True,
+    metavar="NAME",
+    help="tempkb (BERT-base), paper (BERT-large), or demo (tiny, with random weights).",
+)
+@click.option("--base", default="", metavar="CHECKPOINT", help="Begin with this encoder, a folder or an id of the hub.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Another number of the recipe; may be repeated."
+)
+@click.option(
+    "--hard-negatives",
+    default="",
+    metavar="N",
+    help="Learn also from N wrong entities of each mention that another linker ranks high.",
+)
+@click.option("--negatives-of", default="", metavar="LINKER", help="That linker.")
+@click.option("--name", default="", help="Its name, if it is one linker; by default of release, snapshot and seed.")
+@click.option("--device", default="", help="By default all GPUs, else cpu.")
+def train(
+    release: str,
+    cuts: tuple[str, ...],
+    seeds: tuple[int, ...],
+    preset: str,
+    settings: tuple[str, ...],
+    name: str,
+    **words: str,
+) -> None:
+    """Train bi-encoders on the mentions of RELEASE, a release of TempEL: one for each snapshot and seed.
+
+    Each becomes a linker of the home; its checkpoint is in the folder linkers there, in
+    the layout of sentence-transformers. A linker that is there is not trained again, and
+    a training that was killed continues. Needs pip install 'tempkb[linking]'.
+
+    \b
+    Examples:
+      tempkb linker train demo --preset demo --cut 2022-01-01
+      tempkb linker train tempel-20130101-20220101-0a1b2c3d --preset paper --seed 1 --seed 2
+      tempkb linker train demo --base ./bert --set epochs=3 --set batch_size=32
+    """
+    from tempkb.linker_runs import train as run
+    from tempkb.screens.failure import fail_all, warn
+    from tempkb.screens.linkers import print_linkers
+
+    said = {**words, "preset": preset, "settings": ",".join(settings)}
+    names, summary = run(release, cuts, seeds, name, {key: word for key, word in said.items() if word})
+    for note in summary.notes:
+        warn(note)
+    print_linkers(names)
+    if summary.failures:
+        fail_all(summary.failures)
+
+
+@linker.command()
+@click.argument("name")
+@click.argument("checkpoint")
+@click.option("--revision", default="", help="Branch, tag or commit on the hub; by default its main branch.")
+def add(name: str, checkpoint: str, revision: str) -> None:
+    """Add the linker NAME from CHECKPOINT, an encoder of sentences that is used as it is.
+
+    CHECKPOINT is a folder or an id of the Hugging Face hub, in the layout of
+    sentence-transformers with weights as safetensors. Code of a checkpoint is never run.
+
+    \b
+    Examples:
+      tempkb linker add minilm sentence-transformers/all-MiniLM-L6-v2
+      tempkb linker add mine ./checkpoints/mine
+    """
+    from tempkb.linker_runs import add as run
+    from tempkb.screens.failure import fail_all, warn
+    from tempkb.screens.linkers import print_linkers
+
+    words = {"checkpoint": checkpoint, "revision": revision}
+    summary = run(name, {key: word for key, word in words.items() if word})
+    for note in summary.notes:
+        warn(note)
+    print_linkers([name])
+    if summary.failures:
+        fail_all(summary.failures)
+
+
+@linker.command("list")
+def list_linkers() -> None:
+    """List the linkers of the home, with the baselines that every home has."""
+    from tempkb.screens.linkers import print_linkers
+
+    print_linkers()
+
+
+@linker.command()
+@click.argument("name")
+def show(name: str) -> None:
+    """Show all that is known about the linker NAME.
+
+    \b
+    Example:
+      tempkb linker show demo-2022-01-01
+    """
+    from tempkb.screens.linkers import print_linker
+
+    print_linker(name)
+
+
+@linker.command()
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+def rm(name: str, yes: bool) -> None:
+    """Remove the linker NAME with its vectors and scores, and with its checkpoint if it was trained here.
+
+    \b
+    Example:
+      tempkb linker rm demo-2022-01-01 --yes
+    """
+    from tempkb.screens.removal import remove_what
+
+    remove_what(linker=name, force=False, ask=not yes)
+
+
+@linker.command()
+@click.argument("names", nargs=-1, metavar="[LINKER]...")
+@click.option("--all", "is_all", is_flag=True, help="All linkers of the home, and the baselines prior and bm25.")
+@click.option("--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated.")
+@click.option("--cut", "cuts", multiple=True, metavar="DATE", help="Only mentions of this snapshot; may be repeated.")
+@click.option("--subset", default="", help="test (default) or validation.")
+@click.option(
+    "--pool",
+    "pools",
+    multiple=True,
+    metavar="POOL",
+    help="own (default): the candidates of the mentions' snapshot; the day of another snapshot; or fixed, fixed-N: as "
+    "many at each snapshot. May be repeated.",
+)
+@click.option("--limit", default="", metavar="N", help="At most so many mentions of each snapshot, chosen by hash.")
+@click.option("--device", default="", help="By default a GPU if there is one, else cpu.")
+@click.option("--dtype", default="", help="float32 (default) or bfloat16.")
+@click.option("--batch-tokens", default="", metavar="N", help="Tokens encoded at once; by default what is fast.")
+def score(
+    names: tuple[str, ...],
+    is_all: bool,
+    releases: tuple[str, ...],
+    cuts: tuple[str, ...],
+    pools: tuple[str, ...],
+    **words: str,
+) -> None:
+    """Link the mentions of releases of TempEL with linkers, and keep where each ranks the right entity.
+
+    Entities are encoded first, each distinct title and description once for all
+    snapshots. Search is exact. What is there already is not computed again.
+
+    \b
+    Examples:
+      tempkb linker score --all
+      tempkb linker score demo-2022-01-01 prior bm25 --release demo
+      tempkb linker score --all --pool own --pool fixed-10000 --pool 2013-01-01
+    """
+    from tempkb.linker_runs import score as run
+    from tempkb.screens.failure import fail_all, warn
+    from tempkb.screens.linkers import print_scores
+
+    said = {**words, "releases": ",".join(releases), "cuts": ",".join(cuts), "pools": ",".join(pools)}
+    asked = {key: word for key, word in said.items() if word}
+    scored, summary = run(names, asked, is_all=is_all)
+    for note in summary.notes:
+        warn(note)
+    print_scores(scored, asked)
+    if summary.failures:
+        fail_all(summary.failures)
+
+
+@click.command()
+@click.argument("text")
+@click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
+@click.option(
+    "--linker", "name", default="", metavar="NAME", help="By default the newest one that was trained before that day."
+)
+@click.option("-k", "n", type=click.IntRange(1, 64), default=5, show_default=True, help="Entities of each mention.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per mention, to standard output.")
+def link(text: str, day: str, name: str, n: int, as_json: bool) -> None:
+    """Link the mentions in TEXT, which are in double brackets, to the entities of a day.
+
+    The candidates are all articles at the last cut that is built and not after that day.
+    Their vectors are kept, so that the next text is linked at once.
+
+    \b
+    Examples:
+      tempkb link "They sang of [[the old port]] at dawn." --as-of 2022-03-01
+      tempkb link "The [[Mejlis]] was banned." --as-of 2021-12-31 --linker minilm -k 10
+    """
+    from tempkb.screens.linking_texts import print_links
+
+    print_links(text, day, name, n, as_json=as_json)
+
+
+@click.command()
+@click.option("--as-of", "day", required=True, metavar="DATE", help="The entities that were articles on this day.")
+@click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder that is written; an earlier index there is replaced.",
+)
+@click.option(
+    "--linker", "name", default="", metavar="NAME", help="By default the newest one that was trained before that day."
+)
+def index(day: str, out: Path, name: str) -> None:
+    """Write an index of all entities of a day: numbers, titles, descriptions, vectors, and the encoder for mentions.
+
+    The folder is complete in itself: its card shows the ten lines that search it with
+    FAISS and sentence-transformers, without tempkb.
+
+    \b
+    Example:
+      tempkb index --as-of 2022-03-31 --out entities-2022
+    """
+    from tempkb.screens.linking_texts import print_index
+
+    print_index(day, out, name)

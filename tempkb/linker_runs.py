@@ -1,0 +1,142 @@
+"""Runs that train linkers, add them, and link the mentions of releases; one that fails does not stop the others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.automation import LINKERS_JOB
+from tempkb.benchmarks.register import read_entry
+from tempkb.benchmarks.tempel import releases
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.errors import SettingsError
+from tempkb.instance import dagster_at
+from tempkb.jobs import Summary, forget_partition, past_damage, run_job
+from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.requests import Words, default_name, link_request, linker_request
+from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES
+from tempkb.linking.training.teaching import school
+from tempkb.store.store import Store
+
+
+def train(
+    release: str, cuts: Sequence[str], seeds: Sequence[int], name: str, words: Words
+) -> tuple[list[str], Summary]:
+    """Train a linker for each snapshot and seed, each in a run of its own.
+
+    Args:
+        release: name of a release of TempEL.
+        cuts: snapshots, as typed; empty for all of the release.
+        seeds: of the trainings; empty for the first.
+        name: of the linker if it is one; empty for names of release, snapshot and seed.
+        words: further words of each request; see `tempkb.linking.requests`.
+
+    Returns:
+        the names of the linkers; and what happened.
+
+    Raises:
+        SettingsError: there is no such release or snapshot, a word is not allowed, or one name is for several.
+    """
+    store = open_store()
+    snapshots = [str(cut) for cut in releases.read_entry(read_entry(store.home, TEMPEL.name, release)).cuts]
+    if odd := [cut for cut in cuts if cut not in snapshots]:
+        raise SettingsError(
+            f"--cut {odd[0]}: the release {release} has no such snapshot; expected one of {', '.join(snapshots)}"
+        )
+    asked = [
+        {**words, "release": release, "cut": cut, "seed": str(seed)}
+        for cut in dict.fromkeys(cuts or snapshots)
+        for seed in dict.fromkeys(seeds or (1,))
+    ]
+    if name and len(asked) > 1:
+        raise SettingsError(f"--name {name}: {len(asked)} linkers are to be trained; name one snapshot and one seed")
+    wanted = {name or _default_name(one): one for one in asked}
+    for own, one in wanted.items():
+        linker_request(own, one)
+
+    def work(instance: Any, summary: Summary) -> None:
+        with school():
+            _write_all(instance, wanted, summary)
+
+    return list(wanted), _each(work)
+
+
+def add(name: str, words: Words) -> Summary:
+    """Add an encoder that is used as it is.
+
+    Raises:
+        SettingsError: the name or a word is not allowed.
+    """
+    linker_request(name, words)
+    return _each(lambda instance, summary: _write_all(instance, {name: words}, summary))
+
+
+def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str], Summary]:
+    """Link the mentions of releases with linkers, each in a run of its own.
+
+    Args:
+        asked: names of linkers.
+        words: which mentions, among which candidates; see `tempkb.linking.requests`.
+        is_all: all linkers of the home, and the baselines.
+
+    Returns:
+        the names of the linkers that were asked for; and what happened.
+
+    Raises:
+        SettingsError: no linker is asked for, there is no such linker, or a word is not allowed.
+    """
+    store = open_store()
+    link_request(words)
+    if bool(asked) == is_all:
+        raise SettingsError("linker score: expected names of linkers, or --all for all linkers of the home")
+    names = [row["linker"] for row in known_linkers(store.lake)] if is_all else list(dict.fromkeys(asked))
+    for name in names:
+        require_linker(store, name)
+
+    def work(instance: Any, summary: Summary) -> None:
+        config = {"ops": {"link": {"config": dict(words)}}}
+        for name in names:
+            run_job(instance, LINKERS_JOB, [name], config, [ENTITY_VECTORS.name, LINKING_SCORES.name], summary)
+
+    return names, _each(work)
+
+
+def require_linker(store: Store, name: str) -> Mapping[str, Any]:
+    """Return the row of a linker.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    row = known_linker(store.lake, name)
+    if row is None:
+        there = ", ".join(one["linker"] for one in known_linkers(store.lake))
+        raise SettingsError(
+            f"linker {name!r}: no such linker; there: {there}. Train it first: tempkb linker train RELEASE, or add an "
+            "encoder: tempkb linker add NAME CHECKPOINT"
+        )
+    return row
+
+
+def _default_name(words: Words) -> str:
+    request = linker_request("unnamed", words)
+    return default_name(words["release"], request.cut, request.seed, request.preset)  # type: ignore[union-attr]
+
+
+def _each(work: Callable[[Any, Summary], None]) -> Summary:
+    def all_of_it() -> Summary:
+        summary = Summary()
+        with dagster_at(open_store().home) as instance:
+            work(instance, summary)
+        return summary
+
+    return past_damage(all_of_it)
+
+
+def _write_all(instance: Any, wanted: Mapping[str, Words], summary: Summary) -> None:
+    for name, words in wanted.items():
+        config = {"ops": {"linkers": {"config": dict(words)}}}
+        try:
+            run_job(instance, LINKERS_JOB, [name], config, [LINKERS.name], summary)
+        finally:
+            # Also if the run is interrupted: Dagster knows no linker that the home does not know.
+            if known_linker(open_store().lake, name) is None:
+                forget_partition(instance, LINKERS_JOB, name)

@@ -1,0 +1,1 @@
+"""Entity linking through time: linkers, vectors of entities, retrieval, and its scores."""

@@ -1,0 +1,165 @@
+"""Links the mentions of any text to the entities of a day, among all candidates of a cut that is built."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tempkb.errors import SettingsError
+from tempkb.linking.candidates import Candidates, of_cut
+from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.marked import marked_mentions
+from tempkb.linking.requests import LinkRequest
+from tempkb.linking.searching import top
+from tempkb.linking.tables import BASELINES
+from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.memory import asking
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store
+from tempkb.values import day as read_day
+from tempkb.windows import window_of_key
+
+Log = Callable[[str], None]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entity that a mention may mean.
+
+    Attributes:
+        page_id: its page.
+        entity_id: its Wikidata item; None if it is not known.
+        title: the title of its page at the cut.
+        score: the linker's.
+    """
+
+    page_id: int
+    entity_id: str | None
+    title: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Links:
+    """What the mentions of a text may mean.
+
+    Attributes:
+        linker: that was asked.
+        cut: whose entities are the candidates.
+        n_candidates: how many there are.
+        mentions: each as written, with the best entities first.
+    """
+
+    linker: str
+    cut: date
+    n_candidates: int
+    mentions: list[tuple[str, list[Found]]]
+
+
+def link_text(store: Store, text: str, day: str, linker: str, n: int, log: Log) -> Links:
+    """Link the mentions of a text, which are in double brackets.
+
+    Args:
+        store: of the home.
+        text: with at least one mention.
+        day: YYYY-MM-DD; the candidates are those of the last cut that is built and not after it.
+        linker: its name; empty for the newest that was trained before that cut.
+        n: how many entities of each mention.
+        log: takes lines about the progress.
+
+    Raises:
+        SettingsError: the text has no mention, nothing is built up to that day, or there is no such linker.
+        ModelError: the linker cannot be loaded.
+    """
+    mentions = marked_mentions(text)
+    cut = cut_as_of(store, day)
+    row = encoder_row(store, linker, cut)
+    with store.lake.staging() as folder:
+        candidates = candidates_at(store, row, cut, folder, log)
+        own, vectors = vectors_of(store, row, candidates, folder)
+        queries = encoder_of(row, request_for(store, row)).mentions(mentions)
+        page_ids, scores = top(queries, vectors, own, n, log)
+        about = _about(candidates.digests, page_ids.ravel().tolist())
+    found = [
+        [Found(page, *about[page], score) for page, score in zip(pages, given, strict=True)]
+        for pages, given in zip(page_ids.tolist(), scores.tolist(), strict=True)
+    ]
+    answers = [(mention.mention, entities) for mention, entities in zip(mentions, found, strict=True)]
+    return Links(row["linker"], cut, len(own), answers)
+
+
+def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
+    """Return all candidates of a cut, of which no release needs to know, after encoding what has no vector yet.
+
+    Args:
+        store: of the home.
+        row: of a linker that has weights.
+        cut: the day.
+        folder: for the file of their descriptions.
+        log: takes lines about the progress.
+    """
+    candidates = of_cut(store, cut, folder / "candidates.parquet")
+    if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
+        store.publish()
+    return candidates
+
+
+def request_for(store: Store, row: Row) -> LinkRequest:
+    """Return how a linker computes for a text: as its vectors were made, with which it is compared."""
+    return LinkRequest(dtype=dtype_of(store, row["linker"]))
+
+
+def cut_as_of(store: Store, day: str) -> date:
+    """Return the last cut that is built and not after a day.
+
+    Raises:
+        SettingsError: the day is no date, or no window is built that ends by then.
+    """
+    try:
+        asked = read_day(day)
+    except ValueError:
+        raise SettingsError(f"--as-of: found {day!r}; expected a day, YYYY-MM-DD") from None
+    granularity = store.home.settings.granularity
+    cuts = sorted(window_of_key(key, granularity).cut for key in store.lake.partitions(STABLE_SNAPSHOTS.name))
+    before = [cut for cut in cuts if cut <= asked]
+    if not before:
+        there = f"the first cut that is built is {cuts[0]}" if cuts else "nothing is built yet; build it: tempkb build"
+        raise SettingsError(f"--as-of {asked}: found no cut that is built and not after that day; {there}")
+    return before[-1]
+
+
+def encoder_row(store: Store, name: str, cut: date) -> Row:
+    """Return the row of an encoder: of that name, else of the newest linker that was trained before a cut.
+
+    Raises:
+        SettingsError: there is no such encoder.
+    """
+    there = [row for row in known_linkers(store.lake) if row["linker"] not in BASELINES]
+    listed = ", ".join(row["linker"] for row in there) or "none"
+    how = "train one: tempkb linker train RELEASE, or add one: tempkb linker add NAME CHECKPOINT"
+    if name:
+        row = known_linker(store.lake, name)
+        if row is None or name in BASELINES:
+            why = "it is a baseline, which has no vectors" if name in BASELINES else "no such linker"
+            raise SettingsError(f"--linker {name}: {why}; expected an encoder; there: {listed}; {how}")
+        return row
+    trained = [row for row in there if row["cut"] is not None and row["cut"] <= cut]
+    if not trained:
+        raise SettingsError(
+            f"found no linker that was trained on a snapshot up to {cut}; name one with --linker; there: {listed}; "
+            f"{how}"
+        )
+    return max(trained, key=lambda row: (row["cut"], row["linker"]))
+
+
+def _about(described: Sequence[Path], pages: Sequence[int]) -> dict[int, tuple[str | None, str]]:
+    """Wikidata item and title of pages."""
+    with asking() as memory:
+        rows = memory.execute(
+            f"SELECT page_id, entity_id, title FROM {parquet(described)} WHERE list_contains($pages, page_id)",
+            {"pages": sorted(set(pages))},
+        ).fetchall()
+    return {page: (entity, title) for page, entity, title in rows}

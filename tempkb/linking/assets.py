@@ -1,0 +1,134 @@
+"""The assets of linking, one linker a run: its checkpoint, the vectors of entities, and its scores."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.linking.checking import ASKED
+from tempkb.linking.linkers import add_linker, train_linker
+from tempkb.linking.requests import LINK_LINES, LINKER_LINES, AddRequest, link_request, linker_request
+from tempkb.linking.scoring import Linked, link_mentions
+from tempkb.linking.showing import accuracy_picture, curves, sample
+from tempkb.linking.tables import BASELINES, ENTITY_VECTORS, LINKERS, LINKING_SCORES, linker_of, scores_partition
+from tempkb.mentions.tables import MENTION_PRIORS
+from tempkb.store.assets import sample_of, spec_of, table_of
+from tempkb.store.materialise import facts_of, facts_of_windows
+from tempkb.store.store import Store
+from tempkb.store.tables import Table
+
+
+def _any(table: Table) -> dg.AssetDep:
+    """What is read of a table is said by the run's configuration, so Dagster is told that it may be any partition."""
+    key = dg.AssetKey(TEMPEL.key_of(table)) if table in TEMPEL.tables else dg.AssetKey(table.name)
+    return dg.AssetDep(key, partition_mapping=dg.AllPartitionMapping())
+
+
+def _fields(lines: Any) -> dict[str, dg.Field]:
+    return {
+        name: dg.Field(str, is_required=False, default_value="", description=meaning) for name, meaning in lines.items()
+    }
+
+
+@dg.multi_asset(
+    name="linkers",
+    specs=[
+        spec_of(
+            LINKERS,
+            "Linkers: bi-encoders that were trained on a snapshot of a release, and other encoders. A run for a new "
+            "partition says in its configuration what it is trained on, or names a checkpoint; a run that was killed "
+            "is continued by the next one. Baselines have no row.\n\nOne row per linker; key `linker`.",
+            [_any(TEMPEL_MENTIONS), _any(ENTITY_TEXTS)],
+        )
+    ],
+    config_schema=_fields(LINKER_LINES),
+)
+def linkers(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
+    """Train a linker, or write down what an encoder is."""
+    name = context.partition_key
+    words = {key: str(value) for key, value in context.op_execution_context.op_config.items() if value}
+    # What needs nothing to be done is yielded as well: a step without a result would let Dagster skip the scores.
+    if name in BASELINES:
+        context.log.info(f"{name} needs no training")
+        yield dg.MaterializeResult(asset_key=LINKERS.name, metadata={"dagster/row_count": 0})
+        return
+    held = store.lake.current(LINKERS.name, name)
+    if held is not None and not words:
+        context.log.info(f"linker {name} is there already")
+        yield dg.MaterializeResult(
+            asset_key=LINKERS.name, metadata={**facts_of(held, store.publish()), "sample": sample_of(held)}
+        )
+        return
+    request = linker_request(name, words)
+    shown: dict[str, Any] = {}
+    if isinstance(request, AddRequest):
+        version = add_linker(store, request, context.log.info)
+    else:
+        trained = train_linker(store, request, context.log.info)
+        version, shown = trained.version, {what: dg.MetadataValue.md(one) for what, one in curves(trained).items()}
+    facts = facts_of(version, store.publish())
+    yield dg.MaterializeResult(asset_key=LINKERS.name, metadata={**facts, **shown, "sample": sample_of(version)})
+
+
+@dg.multi_asset(
+    name="link",
+    specs=[
+        spec_of(
+            ENTITY_VECTORS,
+            "What a linker makes of entities: one vector for each distinct title and description, over all snapshots. "
+            "A baseline has none.\n\nOne row per text; key `text_sha256`.",
+            [LINKERS.name, _any(ENTITY_TEXTS)],
+            skippable=True,
+        ),
+        spec_of(
+            LINKING_SCORES,
+            "Where a linker ranks the entity of each mention of TempEL, among the candidates of a snapshot or of a "
+            "pool. A run links the mentions of all releases, or of those that its configuration names; what is there "
+            "already is not computed again.\n\nOne row per mention; key `target_page_id`, `anchor_page_id`, "
+            "`start_char`.",
+            [LINKERS.name, ENTITY_VECTORS.name, _any(TEMPEL_MENTIONS), _any(TEMPEL_ENTITIES), _any(MENTION_PRIORS)],
+            skippable=True,
+        ),
+    ],
+    config_schema=_fields(LINK_LINES),
+)
+def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> Iterator[dg.MaterializeResult[None]]:
+    """Encode entities, and link mentions."""
+    name = context.partition_key
+    words = {key: str(value) for key, value in context.op_execution_context.op_config.items() if value}
+    done = link_mentions(store, name, link_request(words), context.log.info)
+    if not done:
+        context.log.warning(f"linker {name}: no release of TempEL is built yet, so there was nothing to link")
+    publication = store.publish()
+    keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == name]
+    if keys:
+        facts = facts_of_windows(store.lake.versions(ENTITY_VECTORS.name, keys), publication)
+        yield dg.MaterializeResult(asset_key=ENTITY_VECTORS.name, metadata={**facts, **_savings(done)})
+    if done:
+        keys = [scores_partition(name, one.release, one.cut.isoformat(), one.pool) for one in done]
+        versions = store.lake.versions(LINKING_SCORES.name, keys)
+        facts = {
+            **facts_of_windows(versions, publication),
+            ASKED: dg.MetadataValue.json(words),
+            **_found(done),
+            # One of them, since each takes a quarter of a second, and all are in the pictures of tempkb linking.
+            "accuracy": dg.MetadataValue.md(accuracy_picture(store, keys[0])),
+            "sample": table_of(sample(store, keys[0]), cell=200),
+        }
+        yield dg.MaterializeResult(asset_key=LINKING_SCORES.name, metadata=facts)
+
+
+def _savings(done: list[Linked]) -> dict[str, int]:
+    """How many texts the candidates of all snapshots have, and how many of them had to be encoded."""
+    return {"texts": sum(one.n_texts for one in done), "encoded": sum(one.n_encoded for one in done)}
+
+
+def _found(done: list[Linked]) -> dict[str, float]:
+    return {
+        f"{one.release}/{one.cut}/{one.pool}/accuracy at {k}": round(n / one.n_mentions, 4)
+        for one in done
+        for k, n in one.n_found.items()
+        if one.n_mentions
+    }

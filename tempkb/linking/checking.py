@@ -1,0 +1,141 @@
+"""What the tables of linking promise. Does not use Dagster."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.errors import ModelError
+from tempkb.linking.known import known_linkers
+from tempkb.linking.tables import (
+    BASELINES,
+    DIGESTS,
+    ENTITY_VECTORS,
+    LINKERS,
+    LINKING_SCORES,
+    linker_of,
+    parts_of,
+)
+from tempkb.store.lake import Version
+from tempkb.store.memory import asking
+from tempkb.store.promises import Promise, Subject
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store
+from tempkb.store.tables import MANIFEST
+
+ASKED = "asked"
+"""Name of the metadata with what a run was asked for."""
+
+
+def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
+    """Linkers whose files are not those that were trained or added, with what was found; None if there is none."""
+    rows = [
+        row
+        for row in known_linkers(store.lake)
+        if row["linker"] not in BASELINES and (subject.partitions is None or row["linker"] in subject.partitions)
+    ]
+    return [(row["linker"], found) for row in rows for found in _differences(row)] if rows else None
+
+
+def _differences(row: dict[str, Any]) -> Iterator[str]:
+    from tempkb.linking.checkpoints import read_layout
+
+    try:
+        found = read_layout(row["checkpoint"], row["hub_revision"]).digests()
+    except ModelError as error:
+        yield str(error)
+        return
+    for name in DIGESTS:
+        if row[name] != found[name]:
+            yield f"{name} is {found[name]}, expected {row[name]}"
+
+
+def _unlinked(store: Store, subject: Subject) -> list[tuple[str, int]] | None:
+    """Partitions that lack mentions of their snapshot and subset, and how many; None if there is none to compare."""
+    broken, compared = [], 0
+    for version, mentions, _ in _with_release(store, subject):
+        subsets: dict[str, int | None] = _settings(version)["subsets"]
+        compared += 1
+        with asking() as memory:
+            ((n,),) = memory.execute(
+                f"SELECT count(*) FROM {parquet(mentions.paths())} AS asked ANTI JOIN {parquet(version.paths())} "
+                "USING (target_page_id, anchor_page_id, start_char) WHERE list_contains($subsets, asked.subset)",
+                {"subsets": [name for name, limit in subsets.items() if limit is None]},
+            ).fetchall()
+        if n:
+            broken.append((version.partition, n))
+    return broken if compared else None
+
+
+def _strangers(store: Store, subject: Subject) -> list[tuple[str, int, int]] | None:
+    """Pages in lists of the best that are no candidates of the snapshot; None if there is nothing to compare."""
+    broken, compared = [], 0
+    for version, _, entities in _with_release(store, subject):
+        if entities is None:
+            continue
+        compared += 1
+        with asking() as memory:
+            found = memory.execute(
+                f"SELECT DISTINCT page_id FROM (SELECT unnest(top_page_ids) AS page_id FROM "
+                f"{parquet(version.paths())}) ANTI JOIN {parquet(entities.paths())} USING (page_id) ORDER BY page_id"
+            ).fetchall()
+        broken += [(version.partition, page, len(found)) for (page,) in found[:1]]
+    return broken if compared else None
+
+
+def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Version, Version | None]]:
+    """Scores, with the mentions of their release and the candidates of the snapshot to which their pool belongs."""
+    keys = [
+        key
+        for key in store.lake.partitions(LINKING_SCORES.name)
+        if subject.partitions is None or linker_of(key) in subject.partitions
+    ]
+    for version in store.lake.versions(LINKING_SCORES.name, keys):
+        _, release, cut, pool = parts_of(version.partition)
+        mentions = store.lake.current(TEMPEL_MENTIONS.name, f"{release}.{cut}")
+        # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
+        entities = [store.lake.current(TEMPEL_ENTITIES.name, f"{release}.{day}") for day in (pool, cut)]
+        if mentions is not None:
+            yield version, mentions, next((one for one in entities if one is not None), None)
+
+
+def _settings(version: Version) -> dict[str, Any]:
+    """What the run was asked for, as the version's manifest has it."""
+    rows = version.side_rows(MANIFEST.name)
+    return dict(json.loads(rows[0]["settings"])) if rows and rows[0]["settings"] else {}
+
+
+PROMISES = (
+    Promise(
+        "files_are_those_of_the_linker",
+        "The files of a linker have the digests to which its name is bound.",
+        LINKERS,
+        tables={"linkers": LINKERS},
+        finds=_changed,
+        shown=lambda row: f"{row[0]}: {row[1]}",
+    ),
+    Promise(
+        "vectors_have_the_length_of_the_linkers",
+        "A vector has as many numbers as its linker gives.",
+        ENTITY_VECTORS,
+        query="SELECT v.linker, v.text_sha256, octet_length(v.vector) FROM vectors AS v JOIN linkers AS l USING "
+        "(linker) WHERE octet_length(v.vector) <> 2 * l.dim",
+        tables={"vectors": ENTITY_VECTORS, "linkers": LINKERS},
+    ),
+    Promise(
+        "every_mention_is_linked",
+        "Every mention that a run was asked to link has a row, whether or not its entity is a candidate.",
+        LINKING_SCORES,
+        tables={"linking_scores": LINKING_SCORES},
+        finds=_unlinked,
+        shown=lambda row: f"{row[0]}: {row[1]} mentions have no row",
+    ),
+    Promise(
+        "best_candidates_are_candidates",
+        "The candidates that a linker ranks are candidates of the snapshot to which their pool belongs.",
+        LINKING_SCORES,
+        tables={"linking_scores": LINKING_SCORES},
+        finds=_strangers,
+        shown=lambda row: f"{row[0]}: {row[2]} pages, such as {row[1]}",
+    ),
+)

@@ -1,0 +1,175 @@
+"""Writes an index of the entities of a cut that is complete in itself: texts, vectors, FAISS file, encoder, card, sums.
+
+Whoever has the folder needs FAISS and sentence-transformers to link with it, and no tempkb.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tempkb
+from tempkb.benchmarks.export_folder import ExportFolder, export_folder
+from tempkb.benchmarks.tempel.entity_texts import DESCRIBED
+from tempkb.errors import SettingsError
+from tempkb.linking.answering import candidates_at, cut_as_of, encoder_row, request_for
+from tempkb.linking.checkpoints import Layout, read_layout
+from tempkb.linking.vectors import encoder_of, vectors_of
+from tempkb.store.store import Store, read_files
+
+Log = Callable[[str], None]
+ENTITIES, VECTORS, INDEX, ENCODER = "entities.parquet", "vectors.npy", "index.faiss", "encoder"
+"""Names in the folder."""
+
+_BLOCK = 1 << 16  # vectors that are added to the index at a time
+_CARD = """\
+---
+license: cc-by-sa-4.0
+tags: [entity-linking, faiss]
+---
+# Entities of {wiki} at {cut}
+
+{n:,} entities: every article at the first instant of {cut} (UTC), without lists and disambiguation pages, made with
+tempkb {version}. Row i of each file is the same entity.
+
+| file | content |
+|---|---|
+| `{entities}` | page_id, entity_id (Wikidata), title, revision_id, description (the first words), text_sha256 |
+| `{vectors}` | float16, {n:,} x {dim} |
+| `{index}` | the same as an exact index of inner products for FAISS |
+| `{encoder}/` | the encoder, for sentence-transformers: linker {linker}, {trained} |
+| `SHA256SUMS` | checksums, for `sha256sum -c SHA256SUMS` |
+
+SHA-256 of the encoder's weights: {weights}.
+
+## Link a mention
+
+{form}
+
+```python
+import faiss
+import pyarrow.parquet as pq
+from sentence_transformers import SentenceTransformer
+
+index = faiss.read_index("{index}")
+titles = pq.read_table("{entities}")["title"]
+encoder = SentenceTransformer("{encoder}", device="cpu")
+vectors = encoder.encode_query(["{query}"])
+scores, rows = index.search(vectors, 5)
+for score, row in zip(scores[0], rows[0]):
+    print(f"{{score:8.3f}} {{titles[int(row)]}}")
+```
+
+## Licence
+
+The texts are from {wiki} and under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/), and so is this
+index. The histories of the pages, which are found by page and revision number, name the authors.
+"""
+# What the card says of the text of a mention, by whether the encoder knows the markers.
+_FORMS = {
+    True: (
+        "The mention is between `[Ms]` and `[Me]`. Leave at most some 50 words on either side.",
+        "At dawn they sang of [Ms] the old port [Me] and of the storks.",
+    ),
+    False: (
+        "The mention comes first, with a colon, and then the text around it: at most some 50 words on either side.",
+        "the old port: At dawn they sang of the old port and of the storks.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class WrittenIndex:
+    """An index that was written.
+
+    Attributes:
+        folder: with its files.
+        linker: whose vectors it has.
+        cut: whose entities it has.
+        n_entities: how many.
+        n_bytes: of all files.
+    """
+
+    folder: Path
+    linker: str
+    cut: date
+    n_entities: int
+    n_bytes: int
+
+
+def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> WrittenIndex:
+    """Write the entities of a day with their vectors to a folder; an earlier index there is replaced at the end.
+
+    Args:
+        store: of the home.
+        day: YYYY-MM-DD; the entities are those of the last cut that is built and not after it.
+        out: the folder.
+        linker: its name; empty for the newest that was trained before that cut.
+        log: takes lines about the progress.
+
+    Raises:
+        SettingsError: nothing is built up to that day, there is no such linker, or the folder exists and is no index.
+        ModelError: the linker cannot be loaded.
+    """
+    if out.exists() and not (out / INDEX).is_file():
+        raise SettingsError(f"{out}: exists and is no index of entities, so it is not replaced; choose another folder")
+    cut = cut_as_of(store, day)
+    row = encoder_row(store, linker, cut)
+    layout = read_layout(row["checkpoint"], row["hub_revision"])
+    with export_folder(out) as folder, store.lake.staging() as drafts:
+        candidates = candidates_at(store, row, cut, drafts, log)
+        page_ids, vectors = vectors_of(store, row, candidates, drafts)
+        # Loaded, so that files which are not those of the linker are not handed on.
+        has_markers = encoder_of(row, request_for(store, row)).inputs.mention_tower.has_markers
+        folder.write_parquet(ENTITIES, DESCRIBED, read_files(candidates.digests))
+        with folder.adding(VECTORS) as path:
+            np.save(path, vectors)
+        with folder.adding(INDEX) as path:
+            _write_flat(path, vectors)
+        _copy_encoder(folder, layout)
+        folder.write_text("README.md", _card(store, row, cut, len(page_ids), has_markers=has_markers))
+    n_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return WrittenIndex(out, row["linker"], cut, len(page_ids), n_bytes)
+
+
+def _write_flat(path: Path, vectors: npt.NDArray[np.float16]) -> None:
+    """Write a flat index of inner products, which keeps vectors as float16."""
+    import faiss
+
+    index = faiss.IndexScalarQuantizer(vectors.shape[1], faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+    index.is_trained = True
+    for start in range(0, len(vectors), _BLOCK):
+        index.add(np.ascontiguousarray(vectors[start : start + _BLOCK], dtype=np.float32))
+    faiss.write_index(index, str(path))
+
+
+def _copy_encoder(folder: ExportFolder, layout: Layout) -> None:
+    for source in sorted({file for files in layout.files() for file in files}):
+        with folder.adding(f"{ENCODER}/{source.relative_to(layout.folder).as_posix()}") as path:
+            shutil.copyfile(source, path)
+
+
+def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, *, has_markers: bool) -> str:
+    trained = f"trained on the release {row['release']} at {row['cut']}" if row["cut"] else f"from {row['checkpoint']}"
+    form, query = _FORMS[has_markers]
+    return _CARD.format(
+        wiki=store.home.wiki,
+        cut=cut,
+        n=n,
+        version=tempkb.__version__,
+        linker=row["linker"],
+        trained=trained,
+        dim=row["dim"],
+        weights=row["weights_sha256"],
+        form=form,
+        query=query,
+        entities=ENTITIES,
+        vectors=VECTORS,
+        index=INDEX,
+        encoder=ENCODER,
+    )

@@ -1,0 +1,83 @@
+"""What a run shows of a linker: the curves of its training, its accuracy, and mentions with their first candidates."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tempkb.benchmarks.plots import plot_means
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.linking.tables import LINKING_SCORES, N_TOP, parts_of
+from tempkb.store.memory import asking
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store
+
+if TYPE_CHECKING:
+    from tempkb.linking.linkers import Trained
+
+_N_SAMPLE = 10
+_N_BEST = 3
+_AROUND = 60  # characters on either side of a mention
+
+
+def curves(trained: "Trained") -> Mapping[str, str]:
+    """Return Markdown images of a training: its loss by step, and its accuracy by epoch."""
+    drawn = {"loss": trained.loss, "validation accuracy": trained.validation}
+    return {
+        title: plot_means(f"{title} of the training", [f"{at:g}" for at, _ in points], {title: [y for _, y in points]})
+        for title, points in drawn.items()
+        if points
+    }
+
+
+def sample(store: Store, partition: str) -> pa.Table:
+    """Return some mentions with the entities that come first; of the same scores always the same.
+
+    Args:
+        store: of the home.
+        partition: of `linking_scores`.
+    """
+    _, release, cut, pool = parts_of(partition)
+    scores = store.lake.files(LINKING_SCORES.name, [partition])
+    mentions = store.lake.files(TEMPEL_MENTIONS.name, [f"{release}.{cut}"])
+    # A pool is named by the day of the snapshot whose candidates it has, unless it is of the mentions' own.
+    known = store.lake.partitions(TEMPEL_ENTITIES.name)
+    titled = [key for key in (f"{release}.{pool}", f"{release}.{cut}") if key in known][:1]
+    entities = store.lake.files(TEMPEL_ENTITIES.name, titled)
+    with asking() as memory:
+        return memory.sql(
+            f"""
+            WITH chosen AS (
+                SELECT concat(right(context_left, {_AROUND}), '[', mention, ']', left(context_right, {_AROUND}))
+                       AS mention, target_title AS entity, m.category, rank, s.top_page_ids[1:{_N_BEST}] AS pages,
+                       list_transform(s.top_scores[1:{_N_BEST}], lambda score: round(score, 2)) AS scores,
+                       md5(concat_ws(' ', target_page_id, anchor_page_id, start_char)) AS chance
+                FROM {parquet(scores)} AS s JOIN {parquet(mentions)} AS m
+                USING (target_page_id, anchor_page_id, start_char) ORDER BY chance LIMIT {_N_SAMPLE}
+            ),
+            titles AS (
+                SELECT chance, list(title ORDER BY place) AS first_candidates
+                FROM (SELECT chance, unnest(pages) AS page_id, generate_subscripts(pages, 1) AS place FROM chosen)
+                JOIN {parquet(entities)} USING (page_id) GROUP BY chance
+            )
+            SELECT mention, entity, category, rank, first_candidates, scores
+            FROM chosen LEFT JOIN titles USING (chance) ORDER BY chance
+            """
+        ).to_arrow_table()
+
+
+def accuracy_picture(store: Store, partition: str) -> str:
+    """Return a Markdown image: the share of mentions whose entity is among the first k candidates, by category.
+
+    Args:
+        store: of the home.
+        partition: of `linking_scores`.
+    """
+    places = [2**power for power in range(N_TOP.bit_length())]
+    shares = ", ".join(f"avg(coalesce(rank <= {k}, false)::INTEGER)" for k in places)
+    with asking() as memory:
+        rows = memory.execute(
+            f"SELECT concat(subset, ', ', category), {shares} "
+            f"FROM {parquet(store.lake.files(LINKING_SCORES.name, [partition]))} GROUP BY ALL ORDER BY ALL"
+        ).fetchall()
+    return plot_means(f"{partition}: accuracy@k", list(map(str, places)), {name: values for name, *values in rows})

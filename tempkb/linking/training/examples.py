@@ -1,0 +1,111 @@
+"""Reads what linkers learn from: the mentions of a release at a cut, with the texts of their entities."""
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tempkb.benchmarks.tempel.entity_texts import write_described
+from tempkb.benchmarks.tempel.frozen import partition_of
+from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.errors import ModelError, SettingsError
+from tempkb.linking.inputs import EntityText, MentionText
+from tempkb.linking.training.lessons import Example
+from tempkb.store.lake import Version
+from tempkb.store.memory import asking
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store
+
+_LEAST_ENTITIES = 2
+
+
+def mentions_of(store: Store, linker: str, release: str, cut: date) -> Version:
+    """Return the version of a release's mentions at a cut.
+
+    Raises:
+        SettingsError: there is none.
+    """
+    version = store.lake.current(TEMPEL_MENTIONS.name, partition_of(release, cut))
+    if version is None:
+        there = [key.rpartition(".") for key in store.lake.partitions(TEMPEL_MENTIONS.name)]
+        built = ", ".join(f"{name} at {day}" for name, _, day in there) or "none"
+        raise SettingsError(
+            f"linker {linker!r}: the release {release} of TempEL has no mentions at {cut}; there: {built}. Name one of "
+            "them, or make the release: tempkb release tempel SNAPSHOTS"
+        )
+    return version
+
+
+def read_examples(
+    store: Store, linker: str, release: str, cut: date, folder: Path
+) -> tuple[list[Example], list[Example]]:
+    """Return the examples for training and for validation, of both categories, in the order of the table's key.
+
+    Args:
+        store: of the home.
+        linker: what is trained, for messages.
+        release: of TempEL.
+        cut: of the mentions, and of their entities' texts.
+        folder: for drafts.
+
+    Raises:
+        SettingsError: the release or cut is not built, or has too few mentions.
+        ContractError: texts of it are no longer in the home.
+    """
+    files = parquet(mentions_of(store, linker, release, cut).paths())
+    with asking() as memory:
+        rows = memory.execute(
+            f"""
+            SELECT subset, target_page_id, context_left, mention, context_right FROM {files}
+            WHERE subset IN ('train', 'validation') ORDER BY target_page_id, anchor_page_id, start_char
+            """
+        ).fetchall()
+    entities = read_entities(store, release, cut, folder, sorted({row[1] for row in rows}))
+    of_subset: dict[str, list[Example]] = {"train": [], "validation": []}
+    for subset, page_id, left, mention, right in rows:
+        of_subset[subset].append(Example(MentionText(left, mention, right), page_id, entities[page_id]))
+    train, validation = of_subset.values()
+    n_entities = len({one.page_id for one in train})
+    if n_entities < _LEAST_ENTITIES:
+        raise SettingsError(
+            f"linker {linker!r}: found {len(train)} train mentions of {n_entities} entities in the release {release} "
+            f"at {cut}; expected at least {_LEAST_ENTITIES} entities, since each is compared with the others of a "
+            "batch. Train it on a larger release."
+        )
+    return train, validation
+
+
+def read_entities(
+    store: Store, release: str, cut: date, folder: Path, page_ids: Sequence[int] | None = None
+) -> dict[int, EntityText]:
+    """Return the texts of a release's candidates at a cut by page_id; all, or those that are named.
+
+    Raises:
+        ContractError: the cut or the release is not built, or texts of it are no longer in the home.
+        ModelError: a mention's entity is no candidate, so that nothing is known of it.
+    """
+    path = folder / "entities.parquet"
+    among = None if page_ids is None else np.array(page_ids, dtype=np.int64)
+    write_described(store, cut, path, release, among)
+    rows: pa.Table = pq.read_table(path, columns=["page_id", "title", "description"])
+    path.unlink()
+    found = {
+        page_id: EntityText(title, description)
+        for page_id, title, description in zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    }
+    if absent := [page_id for page_id in page_ids or () if page_id not in found]:
+        raise ModelError(
+            f"the release {release} has mentions at {cut} of the page {absent[0]}, which is not among its candidates "
+            f"({TEMPEL_ENTITIES.name}). Make the release again under another name: tempkb release tempel SNAPSHOTS"
+        )
+    return found
+
+
+def inputs_of_examples(store: Store, release: str, cut: date) -> dict[str, str]:
+    """Return the versions of the tables from which examples are made, by their names and partitions."""
+    partition = partition_of(release, cut)
+    found = (store.lake.current(table.name, partition) for table in (TEMPEL_MENTIONS, TEMPEL_ENTITIES))
+    return {f"{version.table} {version.partition}": version.version for version in found if version is not None}

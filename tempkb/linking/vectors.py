@@ -1,0 +1,464 @@
+"""Encodes entities: each distinct title and description once for each linker, whatever snapshots and releases have it.
+
+What is missing is planned in pieces of a fixed size and order, which are encoded by processes of their own on a CPU. A
+run that was killed is continued by the next one with the same plan, so that each text is encoded in the same company,
+and its vector has the same bytes, however many processes there are.
+"""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tempkb.engine.choose import map_items
+from tempkb.engine.items import Report
+from tempkb.engine.progress import Meter
+from tempkb.engine.resuming import Noting
+from tempkb.errors import ContractError, ModelError
+from tempkb.linking.candidates import (
+    Candidates,
+    Digests,
+    Integers,
+    describe,
+    digests_of,
+    n_distinct,
+    n_of,
+    view_digests,
+)
+from tempkb.linking.requests import LinkRequest
+from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, linker_of, vectors_partition
+from tempkb.store.drafts import Provenance
+from tempkb.store.lake import Version
+from tempkb.store.memory import asking, spilling_to, view_files
+from tempkb.store.parquet import open_parquet, parquet_writer
+from tempkb.store.quoting import parquet
+from tempkb.store.store import Store, inputs_of
+from tempkb.store.tables import MANIFEST
+from tempkb.wording import counted
+
+if TYPE_CHECKING:
+    from tempkb.linking.encoders import Encoder
+
+Log = Callable[[str], None]
+Row = Mapping[str, Any]
+Halves = npt.NDArray[np.float16]
+
+N_TEXTS = 2_048
+"""Texts of a piece."""
+
+_PLAN, _RECEIPTS, _PIECES = "plan.parquet", "receipts", "pieces"
+_TEXTS = pa.schema([(name, pa.string()) for name in ("text_sha256", "title", "description")])
+_VECTORS = pa.schema([("text_sha256", pa.string()), ("vector", pa.binary())])
+_LARGEST = float(np.finfo(np.float16).max)
+_PRELOAD = ("torch", "transformers")
+# Vectors of more candidates than fit into this many bytes are in a file that is mapped into memory.
+_IN_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True)
+class Savings:
+    """How much did not have to be encoded.
+
+    Attributes:
+        n_texts: candidates of all that was asked for, each cut by itself.
+        n_distinct: their distinct texts.
+        n_encoded: how many of these had no vector.
+        by_cut: how many were encoded for each cut.
+    """
+
+    n_texts: int
+    n_distinct: int
+    n_encoded: int
+    by_cut: Mapping[date, int]
+
+    def line(self) -> str:
+        """Say it in a sentence."""
+        return (
+            f"{counted(self.n_texts, 'candidate')} of {counted(len(self.by_cut), 'snapshot')} have "
+            f"{counted(self.n_distinct, 'distinct text')}, of which {self.n_encoded:,} were encoded"
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some texts of a plan that one process encodes; it can be sent to it.
+
+    Attributes:
+        folder: of the plan.
+        number: of its row group.
+        row: of the linker.
+        device: where to compute.
+        dtype: in which.
+        batch_tokens: encoded at once; None for what is fast.
+    """
+
+    folder: Path
+    number: int
+    row: Row
+    device: str
+    dtype: str
+    batch_tokens: int | None
+
+    @property
+    def path(self) -> Path:
+        """Where its vectors are kept."""
+        return self.folder / _PIECES / f"{self.number:06}.parquet"
+
+
+def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log) -> Savings:
+    """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
+
+    Args:
+        store: of the home.
+        row: of a linker that has weights.
+        wanted: the candidates whose vectors are wanted.
+        request: how to compute.
+        log: takes lines about the progress.
+
+    Raises:
+        ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
+        ContractError: another process encodes with this linker, or texts are no longer in the home.
+    """
+    require_like(store, row, request.dtype)
+    n_texts, n_different = sum(map(n_of, wanted)), n_distinct(wanted)
+    by_cut: dict[date, int] = {}
+    with store.lake.resumable(drafts_of(row["linker"])) as drafts:
+        run = _Run(store, row, request, drafts.folder, log)
+        ordered = sorted(wanted, key=lambda one: (one.cut, one.release))
+        of_cuts = {cut: list(group) for cut, group in groupby(ordered, key=lambda one: one.cut)}
+        run.add_leftovers(of_cuts)
+        for cut, group in of_cuts.items():
+            by_cut[cut] = run.encode(cut, group)
+        drafts.is_finished = True
+    savings = Savings(n_texts, n_different, sum(by_cut.values()), by_cut)
+    log(f"{row['linker']}: {savings.line()}")
+    return savings
+
+
+def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tuple[Integers, Halves]:
+    """Return the page_ids of candidates, ascending, and their vectors: int64 (n,) and float16 (n, dim).
+
+    Args:
+        store: of the home.
+        row: of the linker.
+        wanted: the candidates, all of which were encoded.
+        folder: gets the file of the vectors if they are too many for the memory.
+
+    Raises:
+        ContractError: a candidate has no vector.
+    """
+    page_ids, digests = digests_of(wanted)
+    order = np.argsort(digests, kind="stable")
+    rising = digests[order]
+    shape = (len(page_ids), int(row["dim"]))
+    vectors: Halves
+    if 2 * shape[0] * shape[1] <= _IN_MEMORY:
+        vectors = np.empty(shape, np.float16)
+    else:
+        vectors = np.memmap(folder / f"{wanted.cut}.vectors", np.float16, "w+", shape=shape)
+    n_found = 0
+    for names, blobs in _stored(store, row["linker"]):
+        first, last = np.searchsorted(rising, names, "left"), np.searchsorted(rising, names, "right")
+        # Several pages may have one text, as copies of an article have.
+        for shift in range(int((last - first).max(initial=0))):
+            found = np.flatnonzero(first + shift < last)
+            vectors[order[first[found] + shift]] = blobs[found]
+            n_found += len(found)
+    if n_found < len(page_ids):
+        raise ContractError(
+            f"{ENTITY_VECTORS.name} of {row['linker']}: {len(page_ids) - n_found:,} of {len(page_ids):,} candidates at "
+            f"{wanted.cut} have no vector; expected all of them to be encoded; encode them: "
+            f"tempkb linker score {row['linker']}"
+        )
+    return page_ids, vectors
+
+
+def require_like(store: Store, row: Row, dtype: str) -> None:
+    """Refuse to mix vectors of other weights, or in another precision, with those that a linker has.
+
+    Raises:
+        ModelError: the vectors that are there were made in another way.
+    """
+    name = row["linker"]
+    for version in _versions(store, name):
+        inputs = inputs_of(version)
+        if differing := [digest for digest in DIGESTS if inputs.get(digest) != row[digest]]:
+            raise ModelError(
+                f"linker {name!r}: its vectors ({version.partition}) were made with other files "
+                f"({', '.join(differing)} differ); remove the linker with all that it made, and train or add it "
+                f"again: tempkb linker rm {name}"
+            )
+        made_in = _settings_of(version).get("dtype")
+        if made_in != dtype:
+            raise ModelError(
+                f"linker {name!r}: its vectors ({version.partition}) were made in {made_in}, which cannot be compared "
+                f"with vectors in {dtype}; use --dtype {made_in}, or add the checkpoint under another name"
+            )
+
+
+def dtype_of(store: Store, linker: str) -> str:
+    """Return the precision in which a linker's vectors were made; that of a request without words if it has none."""
+    made_in = (_settings_of(version).get("dtype") for version in _versions(store, linker))
+    return str(next(made_in, LinkRequest.dtype))
+
+
+@contextmanager
+def on_threads(n_parameters: int | None, device: str) -> Iterator[None]:
+    """Compute with one thread inside the block if a model is so small that threads would wait for one another."""
+    import torch
+
+    before = torch.get_num_threads()
+    if device == "cpu" and (n_parameters or 0) < _SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+_SMALL = 10_000_000  # parameters
+
+
+def device_of(request: LinkRequest) -> str:
+    """Return where a request computes: what it says, or a GPU if there is one, else cpu."""
+    if request.device:
+        return request.device
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def encoder_of(row: Row, request: LinkRequest) -> "Encoder":
+    """Return the encoder of a linker; the last one that was used is kept.
+
+    Raises:
+        ModelError: its files are not there, were changed, or cannot be loaded.
+    """
+    return _loaded(json.dumps(dict(row), default=str), device_of(request), request.dtype, request.batch_tokens)
+
+
+class _Run:
+    """A linker that encodes entities, with the folder of its plans."""
+
+    def __init__(self, store: Store, row: Row, request: LinkRequest, folder: Path, log: Log) -> None:
+        self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
+        self._device = device_of(request)
+
+    def encode(self, cut: date, wanted: Sequence[Candidates]) -> int:
+        """Encode what is missing of a cut; return how many texts that were."""
+        folder = self._folder_of(cut, wanted)
+        if not (folder / _PLAN).exists():
+            missing = self._missing(wanted)
+            if not any(map(len, missing.values())):
+                return 0
+            self._plan(folder, wanted, missing)
+        n = self._encode_pieces(cut, folder)
+        self._add(cut, folder)
+        return n
+
+    def add_leftovers(self, of_cuts: Mapping[date, Sequence[Candidates]]) -> None:
+        """Add what earlier runs for other candidates have finished, and remove their folders."""
+        own = {self._folder_of(cut, wanted) for cut, wanted in of_cuts.items()}
+        for folder in sorted(path for path in self._folder.iterdir() if (path / _PLAN).exists()):
+            dtype, cut, _ = folder.name.split(SEPARATOR)
+            if folder not in own:
+                if dtype == self._request.dtype and any((folder / _PIECES).glob("*.parquet")):
+                    self._add(date.fromisoformat(cut), folder)
+                else:
+                    shutil.rmtree(folder)
+
+    def _folder_of(self, cut: date, wanted: Sequence[Candidates]) -> Path:
+        """The folder of a plan; its name has everything on which the bytes of vectors depend."""
+        digest = hashlib.sha256()
+        for one in wanted:
+            digest.update(json.dumps([one.release, dict(one.inputs)], sort_keys=True).encode())
+            if one.page_ids is not None:
+                digest.update(np.ascontiguousarray(one.page_ids).tobytes())
+            if not one.inputs:
+                digest.update(np.sort(digests_of(one)[1]).tobytes())
+        said = [self._device, self._request.batch_tokens, [self._row[column] for column in DIGESTS]]
+        digest.update(json.dumps(said).encode())
+        return self._folder / SEPARATOR.join((self._request.dtype, cut.isoformat(), digest.hexdigest()[:24]))
+
+    def _missing(self, wanted: Sequence[Candidates]) -> dict[int, Integers]:
+        """The page_ids of candidates whose texts have no vector, by the place of the candidates in `wanted`."""
+        found = {}
+        with asking() as memory:
+            paths = [path for one in _versions(self._store, self._row["linker"]) for path in one.paths()]
+            view_files(memory, "known", paths, _VECTORS)
+            for place, one in enumerate(wanted):
+                view_digests(memory, one)
+                query = "SELECT page_id FROM digests ANTI JOIN known USING (text_sha256) ORDER BY page_id"
+                found[place] = memory.execute(query).fetchnumpy()["page_id"].astype(np.int64)
+        return found
+
+    def _plan(self, folder: Path, wanted: Sequence[Candidates], missing: Mapping[int, Integers]) -> None:
+        """Write down the texts that are missing, in the order of their digests, in row groups of one piece each."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        paths = []
+        for place, one in enumerate(wanted):
+            path = folder / f"described-{place}.parquet"
+            describe(self._store, one, missing[place], path)
+            paths.append(path)
+        draft = folder / f"{_PLAN}.draft"
+        with spilling_to(folder) as connection, parquet_writer(draft, _TEXTS) as writer:
+            query = f"""
+                SELECT text_sha256, any_value(title) AS title, any_value(description) AS description
+                FROM {parquet(paths)} GROUP BY text_sha256 ORDER BY text_sha256
+            """
+            waiting = _TEXTS.empty_table()
+            for batch in connection.sql(query).to_arrow_reader(N_TEXTS):
+                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch]).cast(_TEXTS)])
+                while waiting.num_rows >= N_TEXTS:
+                    writer.write_table(waiting.slice(0, N_TEXTS), row_group_size=N_TEXTS)
+                    waiting = waiting.slice(N_TEXTS)
+            if waiting.num_rows:
+                writer.write_table(waiting)
+        for path in paths:
+            path.unlink()
+        (folder / _PIECES).mkdir()
+        (folder / _RECEIPTS).mkdir()
+        draft.replace(folder / _PLAN)
+
+    def _encode_pieces(self, cut: date, folder: Path) -> int:
+        """Encode the pieces that no earlier run has finished; return the number of texts of all pieces."""
+        noting = Noting(encode_piece, folder / _RECEIPTS, _name_of, _encode_receipt)
+        with open_parquet(folder / _PLAN) as plan:
+            n_pieces, n_texts = plan.num_row_groups, plan.metadata.num_rows
+        request = self._request
+        pieces = [
+            Piece(folder, number, self._row, self._device, request.dtype, request.batch_tokens)
+            for number in range(n_pieces)
+        ]
+        rest = [piece for piece in pieces if noting.finished(piece, int) is None]
+        if len(rest) < n_pieces:
+            self._log(f"{n_pieces - len(rest)} of {n_pieces} pieces were encoded by an earlier run")
+        settings = self._store.home.settings
+        if len(rest) == 1 or self._device != "cpu":
+            # Processes of their own would have to load the encoder again, and a GPU has room for one.
+            settings = settings.model_copy(update={"workers": 1, "engine": "local"})
+        title = f"encoding entities of {cut} with {self._row['linker']}"
+        with Meter(title, N_TEXTS * len(rest), self._log, unit="texts") as meter:
+            tries = Path(tempfile.mkdtemp(prefix="try-", dir=folder))
+            for outcome in map_items(settings, noting, rest, tries, meter.at, _PRELOAD):
+                if outcome.result is None:
+                    said = f"linker {self._row['linker']!r}: "
+                    raise ModelError(said + str(outcome.failure).removeprefix(said))
+        return int(n_texts)
+
+    def _add(self, cut: date, folder: Path) -> None:
+        """Add finished pieces to the table, and remove their folder."""
+        partition = vectors_partition(self._row["linker"], cut.isoformat())
+        paths = sorted((folder / _PIECES).glob("*.parquet"))
+        inputs = {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
+        provenance = Provenance(inputs, self._made_with())
+        self._store.add(ENTITY_VECTORS, partition, self._rows(cut, paths), provenance)
+        shutil.rmtree(folder)
+
+    def _rows(self, cut: date, paths: Sequence[Path]) -> Iterator[pa.Table]:
+        """Rows of the table; pieces have ascending digests, and each is in order by itself."""
+        for path in paths:
+            with open_parquet(path) as file:
+                rows = file.read()
+            n = rows.num_rows
+            columns = {
+                "linker": pa.repeat(self._row["linker"], n),
+                "cut": pa.repeat(pa.scalar(cut, pa.date32()), n),
+                "text_sha256": rows["text_sha256"],
+                "vector": rows["vector"],
+            }
+            yield pa.table(columns, schema=ENTITY_VECTORS.schema)
+
+    def _made_with(self) -> dict[str, Any]:
+        import torch
+        import transformers
+
+        return {
+            "dtype": self._request.dtype,
+            "device": self._device,
+            "batch_tokens": self._request.batch_tokens,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        }
+
+
+def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
+    """Encode the texts of a piece, and write their vectors; return how many they are.
+
+    Raises:
+        ModelError: a vector has a number that float16 does not have; the message names the entity.
+    """
+    from tempkb.linking.inputs import EntityText
+
+    with open_parquet(piece.folder / _PLAN) as plan:
+        texts = plan.read_row_group(piece.number)
+    titles, descriptions = texts["title"].to_pylist(), texts["description"].to_pylist()
+    with on_threads(0, piece.device):  # whatever the size of the model: processes share the cores
+        encoder = _loaded(json.dumps(dict(piece.row), default=str), piece.device, piece.dtype, piece.batch_tokens)
+        vectors = encoder.entities(list(map(EntityText, titles, descriptions)))
+    odd = np.flatnonzero(~(np.abs(vectors) <= _LARGEST).all(axis=1))
+    if len(odd):
+        raise ModelError(
+            f"the vector of the entity {titles[odd[0]]!r} has a number that is not finite, or is beyond "
+            f"{_LARGEST:,.0f}, the largest that float16 has; expected smaller ones. The encoder cannot be used as it "
+            "is: train it again with a smaller learning rate, or use another checkpoint"
+        )
+    blobs = [row.tobytes() for row in vectors.astype("<f2")]
+    draft = folder / "vectors.parquet"
+    with parquet_writer(draft, _VECTORS) as writer:
+        writer.write_table(pa.table({"text_sha256": texts["text_sha256"], "vector": blobs}, schema=_VECTORS))
+    draft.replace(piece.path)
+    report(len(titles))
+    return len(titles)
+
+
+@lru_cache(maxsize=1)
+def _loaded(row: str, device: str, dtype: str, batch_tokens: int | None) -> "Encoder":
+    """The encoder of a row of `linkers`, given as JSON; the last one is kept for the next piece."""
+    from tempkb.linking.encoders import load_encoder
+
+    return load_encoder(json.loads(row), device, dtype, batch_tokens)
+
+
+def _name_of(piece: Piece) -> str:
+    return f"{piece.number:06}"
+
+
+def _encode_receipt(n_texts: int) -> bytes:
+    return str(n_texts).encode()
+
+
+def _versions(store: Store, linker: str) -> list[Version]:
+    keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == linker]
+    return store.lake.versions(ENTITY_VECTORS.name, keys)
+
+
+def _settings_of(version: Version) -> dict[str, Any]:
+    for row in version.side_rows(MANIFEST.name):
+        found: dict[str, Any] = json.loads(row["settings"])
+        return found
+    return {}
+
+
+def _stored(store: Store, linker: str) -> Iterator[tuple[Digests, Halves]]:
+    """Digests and vectors of a linker, some at a time."""
+    for version in _versions(store, linker):
+        for path in version.paths():
+            with open_parquet(path) as file:
+                for batch in file.iter_batches(N_TEXTS, columns=["text_sha256", "vector"]):
+                    blobs = b"".join(batch.column("vector").to_pylist())
+                    vectors = np.frombuffer(blobs, "<f2").reshape(batch.num_rows, -1).astype(np.float16)
+                    yield np.array(batch.column("text_sha256").to_pylist(), "S64"), vectors

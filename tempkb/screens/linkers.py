@@ -1,0 +1,104 @@
+"""The screens of `tempkb linker`: the linkers of a home, one of them, and what was linked."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.benchmarks.tempel.pool_names import OWN_POOL
+from tempkb.errors import SettingsError
+from tempkb.linking.known import known_linker, known_linkers
+from tempkb.linking.requests import Words, link_request
+from tempkb.linking.tables import LINKING_SCORES, N_TOP
+from tempkb.screens.console import console, grid, print_next, say
+from tempkb.store.quoting import literal
+
+_KS = (1, 4, 16, N_TOP)
+
+
+def print_linkers(names: Collection[str] | None = None) -> None:
+    """Print the linkers of the home.
+
+    Args:
+        names: only these; None for all, with the baselines.
+    """
+    found = [row for row in known_linkers(open_store().lake) if names is None or row["linker"] in names]
+    if not found:
+        say("No linker was added.")
+        return
+    titles = ("linker", "kind", "made from", "seed", "preset", "towers", "parameters", "dimension")
+    console().print(grid(titles, [_cells(row) for row in found]))
+    if names is not None:
+        print_next(f"linker score {' '.join(row['linker'] for row in found)} prior bm25")
+
+
+def print_linker(name: str) -> None:
+    """Print all that is known about a linker.
+
+    Raises:
+        SettingsError: there is no such linker.
+    """
+    lake = open_store().lake
+    row = known_linker(lake, name)
+    if row is None:
+        there = ", ".join(one["linker"] for one in known_linkers(lake))
+        raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
+    console().print(grid(("column", "value"), list(row.items())))
+
+
+def print_scores(names: Sequence[str], words: Words) -> None:
+    """Print how many of the mentions that were asked for each linker has linked rightly.
+
+    Args:
+        names: of linkers that were scored.
+        words: what was asked for.
+    """
+    request, store = link_request(words), open_store()
+    if not store.lake.partitions(LINKING_SCORES.name):
+        return
+    conditions = [
+        f"linker IN ({_listed(names)})",
+        f"subset = {literal(request.subset)}",
+        f"pool IN ({_listed(request.pools)})",
+    ]
+    if request.releases:
+        conditions.append(f"release IN ({_listed(request.releases)})")
+    if request.cuts:
+        conditions.append(f"cut IN ({_listed(map(str, request.cuts))})")
+    shares = ", ".join(f"round(100 * avg(coalesce((rank <= {k})::INTEGER, 0)), 1) AS at_{k}" for k in _KS)
+    rows = store.ask(
+        f"""
+        SELECT linker, release, pool, cut, category, count(*) AS n, max(n_candidates) AS n_candidates, {shares}
+        FROM {LINKING_SCORES.name} WHERE {" AND ".join(conditions)} GROUP BY ALL ORDER BY ALL
+        """,
+        LINKING_SCORES.name,
+    )
+    if not rows:
+        return
+    titles = ("linker", "release", "pool", "snapshot", "category", "mentions", "candidates", *(f"@{k}" for k in _KS))
+    # What is the same in all rows is said once, in the title.
+    common = [name for name in ("release", "pool") if len({row[name] for row in rows}) == 1]
+    places = [place for place, name in enumerate(titles) if name not in common]
+    cells = [[list(row.values())[place] for place in places] for row in rows]
+    title = ", ".join(["accuracy@K in %", *(f"{name} {rows[0][name]}" for name in common)])
+    console().print(grid([titles[place] for place in places], cells, title=title))
+    say(f"accuracy@K: the share of the mentions whose entity is among the first K candidates ({request.subset} set)")
+    pool = next(iter(request.pools))
+    print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')
+
+
+def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
+    source = f"{row['release']}, {row['cut']}" if row["cut"] else row["checkpoint"]
+    return (
+        row["linker"],
+        row["kind"],
+        source,
+        row["seed"],
+        row["preset"],
+        row["n_towers"],
+        row["n_parameters"],
+        row["dim"],
+    )
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(literal, sorted(names)))

@@ -1,0 +1,124 @@
+"""The screen of `tempkb linking`: the paper's tables of linkers through time, and the figures that follow from them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tempkb.api import open_store
+from tempkb.results.currency import is_current
+from tempkb.results.linking_plots import linking_figure
+from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
+from tempkb.results.linking_tabling import (
+    BETTER,
+    OWN,
+    WORSE,
+    as_csv,
+    as_latex,
+    heads_of,
+    limits,
+    sentences,
+    table_of_category,
+)
+from tempkb.results.tables import ALL, LINKING_EFFECTS
+from tempkb.screens.console import console, grid, say
+from tempkb.screens.files import write_file, write_picture
+from tempkb.store.store import Store
+
+_STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
+
+
+def print_linking(
+    releases: Sequence[str],
+    pool: str,
+    k: int,
+    csv_file: Path | None,
+    latex_file: Path | None,
+    picture: Path | None,
+) -> None:
+    """Print the results of linkers, and write them to the files that are asked for.
+
+    Raises:
+        SettingsError: there is no such release, pool or k, or no linker has linked anything.
+    """
+    store = open_store()
+    every = read_linking(store, releases, pool, k)
+    for one in every:
+        _print(store, one)
+    say(
+        "Cells are per cent of test mentions whose entity is among the first k candidates, averaged over seeds; a year "
+        "or month stands for the snapshot of its first day; [brackets]: trained on the snapshot of the test; on a "
+        "terminal green is better and red is worse than there. Intervals are 95 %, clustered by entity, and count "
+        "seeds of training where there are several. docs/linking.md explains each figure."
+    )
+    if csv_file:
+        write_file(csv_file, as_csv(every).encode())
+    if latex_file:
+        write_file(latex_file, as_latex(every).encode())
+    if picture:
+        _write_pictures(every, picture)
+
+
+def _print(store: Store, linking: Linking) -> None:
+    for category in CATEGORIES:
+        rows = table_of_category(linking, category)
+        if rows:
+            title = f"{linking.release}: accuracy@{linking.k} of {category} entities (pool {linking.pool})"
+            table = grid(heads_of(linking), [[text for text, *_ in row] for row in rows], title=title)
+            table = replace(table, are_numbers=(False, *(True for _ in linking.cuts)))
+            console().print_styled(table, [[_STYLES[how] for _, how, _ in row] for row in rows])
+    for line in sentences(linking):
+        say(f"{line}.")
+    for line in limits(linking):
+        say(line)
+    _print_effects(store, linking)
+
+
+def _print_effects(store: Store, linking: Linking) -> None:
+    """Print what `linking_effects` says of the release, if it was computed."""
+    if not linking.setups:
+        return
+    version = store.lake.current(LINKING_EFFECTS.name, ALL)
+    rows = store.read(LINKING_EFFECTS.name, release=linking.release).to_pylist()
+    if rows:
+        print_effects(rows)
+        if version is not None and not is_current(store.lake, version):
+            say("These verdicts are of earlier scores or mentions; compute them again: tempkb results")
+    else:
+        say("What these linkers show of time, with verdicts: tempkb results")
+
+
+def print_effects(rows: Sequence[dict[str, Any]]) -> None:
+    """Print rows of `linking_effects`, and their notes."""
+    heads = ("release", "setup", "contrast", "k", "expected", "points", "entities", "seeds", "p", "verdict")
+    cells = [
+        (
+            *(row[name] for name in ("release", "setup", "contrast", "k", "expected")),
+            _estimate(row),
+            row["n_clusters"],
+            row["n_seeds"],
+            "" if row["p_value"] is None else f"{row['p_value']:.3f}",
+            row["verdict"],
+        )
+        for row in rows
+    ]
+    console().print(grid(heads, cells, title="what linkers show of time"))
+    for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
+        contrasts = dict.fromkeys(row["contrast"] for row in rows if row["note"] == note)
+        say(f"{', '.join(contrasts)}: {note}")
+
+
+def _estimate(row: dict[str, Any]) -> str:
+    """The estimate in percentage points, with its interval."""
+    estimate, low, high = (
+        None if row[name] is None else f"{100 * row[name]:+.1f}" for name in ("estimate", "low", "high")
+    )
+    return f"{estimate} [{low}, {high}]" if low is not None else estimate or ""
+
+
+def _write_pictures(every: Sequence[Linking], path: Path) -> None:
+    """Write the figures; of several releases each to a file of its own, with the release's name before the suffix."""
+    for one in every:
+        own = path if len(every) == 1 else path.with_name(f"{path.stem}-{one.release}{path.suffix}")
+        with linking_figure(one) as canvas:
+            write_picture(own, canvas)

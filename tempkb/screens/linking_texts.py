@@ -1,0 +1,48 @@
+"""The screens of `tempkb link` and `tempkb index`."""
+
+import json
+from pathlib import Path
+
+from tempkb.api import open_store
+from tempkb.engine.progress import on_terminal
+from tempkb.linking.answering import link_text
+from tempkb.linking.indexing import write_index
+from tempkb.screens.console import console, grid, say
+from tempkb.screens.failure import tell
+from tempkb.wording import counted
+
+
+def print_links(text: str, day: str, linker: str, n: int, *, as_json: bool) -> None:
+    """Print the entities that the mentions of a text may mean.
+
+    Args:
+        text: with mentions in double brackets.
+        day: whose entities are the candidates.
+        linker: its name; empty for the newest that was trained before that day.
+        n: how many entities of each mention.
+        as_json: one JSON object per mention, and nothing else, to standard output.
+    """
+    with on_terminal():
+        links = link_text(open_store(), text, day, linker, n, tell)
+    if as_json:
+        for mention, found in links.mentions:
+            entities = [vars(one) for one in found]
+            said = {"mention": mention, "cut": str(links.cut), "linker": links.linker, "entities": entities}
+            print(json.dumps(said, ensure_ascii=False))  # noqa: T201 - machines read it
+        return
+    say(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.cut}")
+    for mention, found in links.mentions:
+        rows = [
+            (place, one.title, one.entity_id, one.page_id, f"{one.score:.3f}") for place, one in enumerate(found, 1)
+        ]
+        console().print(grid(("place", "title", "Wikidata", "page", "score"), rows, title=mention))
+
+
+def print_index(day: str, out: Path, linker: str) -> None:
+    """Write an index of the entities of a day, and print what it has."""
+    with on_terminal():
+        written = write_index(open_store(), day, out, linker, tell)
+    say(
+        f"wrote {written.folder}: {counted(written.n_entities, 'entity', 'entities')} at {written.cut}, by the linker "
+        f"{written.linker}; {counted(written.n_bytes, 'byte')}. {written.folder / 'README.md'} shows how to search it."
+    )

@@ -1,0 +1,258 @@
+"""Encoders read by transformers alone give what sentence-transformers gives, at every place of a list."""
+
+import json
+import random
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from tempkb.errors import ModelError
+from tempkb.linking import encoders
+from tempkb.linking.checkpoints import read_layout
+from tempkb.linking.encoders import load_encoder, load_layout
+from tempkb.linking.inputs import EntityText, MentionText
+from tempkb_tests.linking.tiny import TOKENIZERS, save_encoder
+
+WORDS = [
+    "Ada",
+    "Lovelace",
+    "works",
+    "for",
+    "the",
+    "Analytical",
+    "Society",
+    "in",
+    "London.",
+    "Paris",
+    "is",
+    "large;",
+    "東京",
+    "Zürich",
+    "[SEP]",
+    "</s>",
+    "[Ms]",
+    "tea",
+]
+
+
+def texts(n: int) -> tuple[list[MentionText], list[EntityText]]:
+    chance = random.Random(7)
+
+    def some(most):
+        return " ".join(chance.choices(WORDS, k=chance.randrange(most)))
+
+    mentions = [MentionText(some(30), chance.choice(WORDS), some(30)) for _ in range(n)]
+    return mentions, [EntityText(chance.choice(WORDS), some(60)) for _ in range(n)]
+
+
+def row_of(folder) -> dict:
+    return {"linker": "tiny", "checkpoint": str(folder), "hub_revision": None, **read_layout(str(folder)).digests()}
+
+
+def both_ways(folder, model, n=40, **options):
+    """Vectors by tempkb and by sentence-transformers, of mentions and of entities."""
+    encoder = load_encoder(row_of(folder), "cpu", **options)
+    mentions, entities = texts(n)
+    strings = encoder.inputs.mentions(mentions), encoder.inputs.entities(entities)
+    theirs = [
+        ask(list(part), convert_to_numpy=True, prompt="")
+        for ask, part in zip((model.encode_query, model.encode_document), strings, strict=True)
+    ]
+    return [encoder.mentions(mentions), encoder.entities(entities)], theirs
+
+
+@pytest.fixture(scope="module")
+def two_towers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two") / "bert"
+    return folder, save_encoder(folder, "bert", towers=2)
+
+
+@pytest.mark.parametrize("kind", sorted(TOKENIZERS))
+@pytest.mark.parametrize("markers", [True, False])
+def test_token_ids_are_those_of_sentence_transformers_and_nothing_is_truncated(tmp_path, kind, markers):
+    model = save_encoder(tmp_path / "one", kind, markers=markers)
+    encoder = load_layout(read_layout(str(tmp_path / "one")), "cpu")
+    assert encoder.inputs.max_tokens == 24
+    mentions, entities = texts(60)
+    strings = [*encoder.inputs.mentions(mentions), *encoder.inputs.entities(entities)]
+    ours = [one.ids for one in encoder.inputs.mention_tower.encode(strings)]
+    for string, found in zip(strings, ours, strict=True):
+        assert model.preprocess([string])["input_ids"][0].tolist() == found
+        assert model.tokenizer(string, truncation=False)["input_ids"] == found
+    assert max(map(len, ours)) == 24
+
+
+@pytest.mark.parametrize(
+    "pooling", ["cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", ("cls", "mean")]
+)
+def test_vectors_are_those_of_sentence_transformers(tmp_path, pooling):
+    model = save_encoder(tmp_path / "one", "bert", pooling)
+    for ours, theirs in zip(*both_ways(tmp_path / "one", model), strict=True):
+        assert ours.dtype == np.float32
+        np.testing.assert_allclose(ours, theirs, atol=1e-5, rtol=0)
+        assert np.abs(theirs).max() > 0.1
+
+
+@pytest.mark.parametrize("kind", ["roberta", "albert"])
+def test_projections_and_norms_are_those_of_sentence_transformers(tmp_path, kind):
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize
+
+    torch.manual_seed(3)
+    later = [Dense(64, 16), Dense(16, 8, bias=False, activation_function=torch.nn.Identity()), Normalize()]
+    model = save_encoder(tmp_path / "one", kind, ("cls", "mean"), later=later)
+    ours, theirs = both_ways(tmp_path / "one", model)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.shape == (40, 8)
+        np.testing.assert_allclose(one, other, atol=1e-5, rtol=0)
+    layout = read_layout(str(tmp_path / "one"))
+    encoder = load_layout(layout, "cpu")
+    assert (encoder.dim, encoder.n_towers, layout.n_towers) == (8, 1, 1)
+    assert encoder.n_parameters == sum(weights.numel() for weights in model.parameters())
+
+
+def test_two_towers_are_those_of_sentence_transformers(two_towers):
+    folder, model = two_towers
+    ours, theirs = both_ways(folder, model)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5, rtol=0)
+    encoder = load_layout(read_layout(str(folder)), "cpu")
+    assert (encoder.n_towers, encoder.dim) == (2, 32)
+    assert encoder.n_parameters == sum(weights.numel() for weights in model.parameters())
+    same = MentionText("", "Ada", "")
+    string = encoder.inputs.mention(same)
+    assert not np.allclose(encoder.mentions([same]), model.encode_document([string]), atol=1e-2)
+
+
+def test_prompts_come_first(tmp_path):
+    model = save_encoder(
+        tmp_path / "one", "bert", "mean", markers=False, prompts={"query": "tea: ", "document": "large: "}
+    )
+    encoder = load_layout(read_layout(str(tmp_path / "one")), "cpu")
+    mention, entity = MentionText("works for", "Ada", "in London"), EntityText("Ada", "works")
+    assert encoder.inputs.mention(mention) == "tea: Ada: works for Ada in London"
+    theirs = model.encode_query(["Ada: works for Ada in London"]), model.encode_document(["Ada works"])
+    np.testing.assert_allclose(encoder.mentions([mention]), theirs[0], atol=1e-5, rtol=0)
+    np.testing.assert_allclose(encoder.entities([entity]), theirs[1], atol=1e-5, rtol=0)
+
+
+def test_vectors_that_are_compared_by_angle_are_normalised(tmp_path):
+    save_encoder(tmp_path / "one", "bert", similarity_fn_name="cosine")
+    encoder = load_layout(read_layout(str(tmp_path / "one")), "cpu")
+    np.testing.assert_allclose(np.linalg.norm(encoder.mentions(texts(9)[0]), axis=1), 1, atol=1e-6)
+
+
+def test_a_texts_place_is_kept_however_it_is_batched(two_towers, monkeypatch):
+    folder, _ = two_towers
+    mentions, entities = texts(50)
+    alone = load_encoder(row_of(folder), "cpu", batch_tokens=1)
+    monkeypatch.setattr(encoders, "_CHUNK", 17)
+    batched = load_encoder(row_of(folder), "cpu", batch_tokens=300)
+    np.testing.assert_allclose(alone.mentions(mentions), batched.mentions(mentions), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(alone.entities(entities), batched.entities(entities), atol=1e-5, rtol=0)
+    assert (batched.mentions(mentions) == batched.mentions(mentions)).all()
+    assert batched.mentions([]).shape == (0, 32)
+
+
+def test_batches_hold_rows_of_like_length_within_the_tokens_that_are_allowed():
+    lengths = [3, 9, 1, 4, 9, 2, 5]
+    assert encoders._batches(lengths, 18) == [[1, 4], [6, 3, 0], [5, 2]]
+    assert encoders._batches(lengths, 1) == [[1], [4], [6], [3], [0], [5], [2]]
+    assert encoders._batches([], 18) == []
+
+
+def test_bfloat16_gives_nearly_the_same_as_float32(two_towers):
+    folder, _ = two_towers
+    whole = load_encoder(row_of(folder), "cpu")
+    half = load_encoder(row_of(folder), "cpu", "bfloat16")
+    mentions, _ = texts(20)
+    found, expected = half.mentions(mentions), whole.mentions(mentions)
+    assert found.dtype == np.float32
+    cosine = (found * expected).sum(1) / np.linalg.norm(found, axis=1) / np.linalg.norm(expected, axis=1)
+    assert cosine.min() > 0.99
+
+
+def copied(two_towers, tmp_path):
+    return shutil.copytree(two_towers[0], tmp_path / "copy")
+
+
+def test_digests_are_those_of_the_files(two_towers, tmp_path):
+    folder = copied(two_towers, tmp_path)
+    first = read_layout(str(folder)).digests()
+    assert first == read_layout(str(two_towers[0])).digests()
+    for changed, file in (
+        ("weights_sha256", "document_0_Transformer/model.safetensors"),
+        ("config_sha256", "query_1_Pooling/config.json"),
+        ("config_sha256", "router_config.json"),
+        ("tokenizer_sha256", "query_0_Transformer/tokenizer.json"),
+    ):
+        before = read_layout(str(folder)).digests()
+        with (folder / file).open("a") as out:
+            out.write(" ")
+        after = read_layout(str(folder)).digests()
+        assert [name for name in before if before[name] != after[name]] == [changed]
+    with pytest.raises(ModelError, match=r"linker 'tiny': expected in .* to which its name is bound \(weights_sha256"):
+        load_encoder({**row_of(folder), **first}, "cpu")
+
+
+def changed_json(file, **values):
+    found = json.loads(file.read_text())
+    (found[0] if isinstance(found, list) else found).update(values)
+    file.write_text(json.dumps(found))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / "modules.json").unlink(), "is no encoder of sentences: expected modules.json"),
+        (lambda folder: (folder / "modules.json").write_text("{"), "cannot be read as JSON"),
+        (lambda folder: (folder / "modules.json").write_text("[]"), "is no list of modules"),
+        (lambda folder: changed_json(folder / "modules.json", type="custom_st.Own"), "has the module custom_st.Own"),
+        (
+            lambda folder: changed_json(folder / "modules.json", type="sentence_transformers.models.BoW"),
+            "has the module sentence_transformers.models.BoW",
+        ),
+        (lambda folder: changed_json(folder / "modules.json", path="../other"), "which is not within"),
+        (
+            lambda folder: changed_json(folder / "router_config.json", structure={"query": []}),
+            "has not both routes query and document",
+        ),
+        (
+            lambda folder: changed_json(folder / "router_config.json", structure={"query": [], "document": []}),
+            "has the modules none; expected Transformer",
+        ),
+        (lambda folder: changed_json(folder / "query_1_Pooling/config.json", pooling_mode="middle"), "pools by middle"),
+        (
+            lambda folder: changed_json(folder / "query_1_Pooling/config.json", include_prompt=False),
+            "pools without its prompt",
+        ),
+        (
+            lambda folder: changed_json(folder / "config_sentence_transformers.json", similarity_fn_name="manhattan"),
+            "compares vectors by manhattan",
+        ),
+        (lambda folder: (folder / "document_0_Transformer/model.safetensors").unlink(), "has no weights"),
+        (
+            lambda folder: (folder / "document_0_Transformer/model.safetensors").write_bytes(b"\x00" * 40),
+            "is cut or damaged",
+        ),
+        (lambda folder: (folder / "document_0_Transformer/tokenizer.json").unlink(), "has no tokenizer"),
+        (
+            lambda folder: changed_json(folder / "document_0_Transformer/config.json", num_hidden_layers=3),
+            "lacks 16 weights of its bert",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_message(two_towers, tmp_path, damage, message):
+    folder = copied(two_towers, tmp_path)
+    damage(folder)
+    with pytest.raises(ModelError, match=message):
+        load_layout(read_layout(str(folder)), "cpu")
+
+
+def test_weights_of_pytorchs_own_format_are_refused(two_towers, tmp_path):
+    folder = copied(two_towers, tmp_path)
+    weights = folder / "query_0_Transformer" / "model.safetensors"
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    with pytest.raises(ModelError, match="expected safetensors, which cannot hold code"):
+        read_layout(str(folder)).digests()

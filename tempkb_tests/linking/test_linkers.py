@@ -1,0 +1,287 @@
+"""Linkers of a home: a name is bound to what it was trained on, or to the files that were added."""
+
+import json
+import shutil
+from datetime import date
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tempkb.api import open_store
+from tempkb.errors import ModelError, SettingsError
+from tempkb.linking import linkers
+from tempkb.linking.encoders import load_encoder
+from tempkb.linking.inputs import EntityText, MentionText
+from tempkb.linking.known import known_linker
+from tempkb.linking.linkers import add_linker, train_linker
+from tempkb.linking.requests import linker_request
+from tempkb.linking.tables import DIGESTS, LINKERS
+from tempkb.linking.training.lessons import Course, Lesson
+from tempkb.removal import of_linker
+from tempkb.store.store import inputs_of
+from tempkb_tests.linking import small_home
+from tempkb_tests.linking.small_home import ASSEMBLY, GODDESS, PORT
+from tempkb_tests.linking.tiny import save_base, save_encoder
+
+A = date(2022, 1, 1)
+TRAIN = [
+    (A, "train", PORT, ASSEMBLY, 50, "continual", ("ships reach ", "Aurora", " at night")),
+    (A, "train", GODDESS, PORT, 60, "new", ("prayers to ", "Aurora", " of the dawn")),
+    (A, "train", ASSEMBLY, PORT, 70, "continual", ("elders of the ", "Mejlis", " met")),
+]
+NUMBERS = "vocabulary=300,hidden_size=16,heads=2,intermediate_size=16,batch_size=2,epochs=2,max_tokens=24"
+WORDS = {"release": "r", "cut": "2022-01-01", "preset": "demo", "settings": NUMBERS}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(small_home, "MENTIONS", [*small_home.MENTIONS, *TRAIN])
+    return small_home.small_home(tmp_path / "home", monkeypatch)
+
+
+@pytest.fixture
+def taught(monkeypatch):
+    """Lessons that were learnt, in this process, which takes less time."""
+    from tempkb.linking.training.learning import learn
+
+    lessons = []
+
+    def teach(lesson, folder, log, n_gpus=0):
+        assert n_gpus == 0
+        lessons.append(lesson)
+        lesson.write(folder)
+        learn(Lesson.read(folder), folder, keep_seconds=1e9)
+        return folder / "checkpoint", Course.of(json.loads((folder / "course.json").read_text()))
+
+    monkeypatch.setattr("tempkb.linking.training.teaching.teach", teach)
+    with torch.random.fork_rng():
+        yield lessons
+    torch.use_deterministic_algorithms(False)
+
+
+def train(store, name="tiny", log=print, **words):
+    return train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
+
+
+def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, taught):
+    trained = train(store)
+    (lesson,) = taught
+    assert [(one.mention.left, one.mention.mention, one.entity) for one in lesson.train] == [
+        ("ships reach ", "Aurora", EntityText("Aurora (port)", "Aurora is a port.")),
+        ("prayers to ", "Aurora", EntityText("Aurora (goddess)", "Aurora is a goddess.")),
+        ("elders of the ", "Mejlis", EntityText("Mejlis", "Mejlis is an assembly.")),
+    ]
+    assert [one.mention for one in lesson.validation] == [MentionText("the ", "elders", " met")]
+    # The tokenizer of random weights is trained on the train mentions and on all candidates of the snapshot.
+    assert lesson.corpus == (
+        "ships reach  Aurora  at night",
+        "prayers to  Aurora  of the dawn",
+        "elders of the  Mejlis  met",
+        "Aurora (port) Aurora is a port.",
+        "Aurora (goddess) Aurora is a goddess.",
+        "Mejlis Mejlis is an assembly.",
+    )
+    # Two batches of an epoch: two mentions, and the third one.
+    assert [step for step, _ in trained.loss] == [1, 2, 3, 4]
+    # There is one entity among those of the validation mentions, which so comes first.
+    assert trained.validation == ((1, 1.0), (2, 1.0))
+    row = known_linker(store.lake, "tiny")
+    assert (row["kind"], row["release"], row["cut"], row["seed"], row["preset"]) == ("bi-encoder", "r", A, 1, "demo")
+    assert (row["n_towers"], row["dim"], row["max_tokens"], row["n_train_mentions"]) == (2, 16, 24, 3)
+    assert (row["base"], row["validation_accuracy"]) == (None, 1.0)
+    numbers = json.loads(row["recipe"])
+    assert (numbers["epochs"], numbers["hidden_size"], numbers["hard_negatives"]) == (2, 16, 0)
+    assert row["checkpoint"] == str(trained.checkpoint) == str(store.home.path / "linkers" / "tiny")
+    assert {"tempel_mentions r.2022-01-01", "tempel_entities r.2022-01-01"} <= set(inputs_of(trained.version))
+    encoder = load_encoder(row, "cpu")
+    assert encoder.mentions([lesson.train[0].mention]).shape == (1, 16)
+    card = (trained.checkpoint / "README.md").read_text()
+    assert "trained by tempkb on the train mentions of the release r of TempEL at 2022-01-01: 3 mentions of 3" in card
+    assert "| epochs | 2 |" in card
+    assert str(store.home.path) not in card
+    assert not list((store.lake.root / "_staging").glob("resumable-*"))
+
+
+def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught):
+    first = train(store)
+    files = {path: path.stat().st_mtime_ns for path in first.checkpoint.rglob("*")}
+    said = []
+    assert train(store, log=said.append) == first
+    assert said == ["Linker tiny is there already, trained in the same way; nothing to do."]
+    assert len(taught) == 1
+    assert {path: path.stat().st_mtime_ns for path in first.checkpoint.rglob("*")} == files
+    with pytest.raises(SettingsError, match=r"name is bound \(seed 1, found 2; learning_rate 0\.\d+, found 0.5\)"):
+        train(store, seed="2", settings=f"{NUMBERS},learning_rate=0.5")
+    assert len(taught) == 1
+    (first.checkpoint / "query_1_Pooling" / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match="linker 'tiny': expected in .* to which its name is bound"):
+        train(store)
+
+
+def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, monkeypatch):
+    first = train(store)
+    shutil.move(store.home.path, tmp_path / "moved")
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "moved"))
+    there = open_store()
+    assert known_linker(there.lake, "tiny")["checkpoint"] == str(tmp_path / "moved" / "linkers" / "tiny")
+    assert load_encoder(known_linker(there.lake, "tiny"), "cpu").dim == 16
+    again = train(there)
+    assert (again.version.version, again.loss) == (first.version.version, first.loss)
+    assert len(taught) == 1
+
+
+def test_other_mentions_are_another_linker(store, taught):
+    train(store)
+    rows = [small_home.mention_row(*one) for one in small_home.MENTIONS[:-1] if one[0] == A]
+    small_home.write(store, small_home.TEMPEL_MENTIONS, "r.2022-01-01", rows)
+    with pytest.raises(SettingsError, match=r"name is bound \(examples_sha256 [0-9a-f]{12}, found [0-9a-f]{12}\)"):
+        train(store)
+
+
+def test_a_run_that_was_killed_before_its_row_was_written_trains_no_second_time(store, taught, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(linkers, "_write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train(store)
+    assert known_linker(store.lake, "tiny") is None
+    assert (store.home.path / "linkers" / "tiny" / "training.json").exists()
+    train(store)
+    assert len(taught) == 1
+    assert known_linker(store.lake, "tiny") is not None
+    assert not list((store.lake.root / "_staging").glob("resumable-*"))
+
+
+def test_a_checkpoint_without_a_row_that_is_of_another_training_is_replaced(store, taught):
+    train(store)
+    store.lake.remove(LINKERS.name, "tiny")
+    trained = train(store, seed="2")
+    assert len(taught) == 2
+    assert known_linker(store.lake, "tiny")["seed"] == 2
+    assert not (trained.checkpoint / "checkpoint").exists()
+
+
+def test_hard_negatives_are_what_the_other_linker_ranks_first_and_never_the_right_entity(store, taught):
+    train(store, "ranking")
+    ranking = load_encoder(known_linker(store.lake, "ranking"), "cpu")
+    train(store, "hard", hard_negatives="1", negatives_of="ranking")
+    lesson = taught[-1]
+    entities = [
+        EntityText("Aurora (port)", "Aurora is a port."),
+        EntityText("Aurora (goddess)", "Aurora is a goddess."),
+        EntityText("Mejlis", "Mejlis is an assembly."),
+    ]
+    vectors = ranking.entities(entities).astype(np.float16).astype(float)
+    for example in lesson.train:
+        scores = ranking.mentions([example.mention]).astype(float)[0] @ vectors.T
+        wrong = [one for _, one in sorted(zip(-scores, range(3), strict=True)) if entities[one] != example.entity]
+        assert example.negatives == (entities[wrong[0]],)
+    row = known_linker(store.lake, "hard")
+    assert json.loads(row["recipe"])["hard_negatives"] == 1
+    trained_from = json.loads(row["trained_from"])
+    assert trained_from["negatives_of"] == "ranking"
+    assert trained_from["negatives_sha256"] == known_linker(store.lake, "ranking")["weights_sha256"]
+    with pytest.raises(SettingsError, match="found 2 wrong entities for a mention of .* expected 3 hard negatives"):
+        train(store, "harder", hard_negatives="3", negatives_of="ranking")
+
+
+def test_training_may_begin_with_a_checkpoint(store, taught, tmp_path):
+    base = save_base(tmp_path / "base", "bert", max_tokens=64, markers=False)
+    train(store, base=str(base), settings="batch_size=2,epochs=1,max_tokens=24,towers=1")
+    row = known_linker(store.lake, "tiny")
+    assert (row["base"], row["n_towers"], row["dim"]) == (str(base), 1, 32)
+    assert taught[0].corpus == ()
+    before = json.loads(row["trained_from"])["base_sha256"]
+    save_base(base, "bert", max_tokens=64, markers=False, seed=9)
+    with pytest.raises(SettingsError, match=f"base_sha256 {before[:12]}, found"):
+        train(store, base=str(base), settings="batch_size=2,epochs=1,max_tokens=24,towers=1")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"release": "s"}, "the release s of TempEL has no mentions at 2022-01-01; there: r at 2022-01-01, r at 2023"),
+        ({"cut": "2021-01-01"}, "the release r of TempEL has no mentions at 2021-01-01"),
+        (
+            {"cut": "2023-01-01"},
+            "found 0 train mentions of 0 entities in the release r at 2023-01-01; expected at least 2",
+        ),
+        ({"settings": "epoch=3"}, "linker 'tiny': found the setting 'epoch'; expected one of"),
+        ({"device": "tpu"}, "found the device 'tpu'; expected cpu, or cuda for all GPUs"),
+        ({"hard_negatives": "2", "negatives_of": "nobody"}, r"found nobody \(no such linker\)"),
+        ({"hard_negatives": "2", "negatives_of": "prior"}, r"found prior \(not trained here\)"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_in_one_message(store, words, message):
+    with pytest.raises(SettingsError, match=message):
+        train_linker(store, linker_request("tiny", {**WORDS, "device": "cpu", **words}), print)
+    assert known_linker(store.lake, "tiny") is None
+    assert not (store.home.path / "linkers").exists()
+
+
+def test_a_base_that_is_not_there_is_refused(store, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="'no/such-model' is neither a folder of this machine nor in its cache"):
+        train(store, base="no/such-model", settings="")
+
+
+def test_without_the_extra_training_says_how_it_is_installed(store, monkeypatch):
+    monkeypatch.setattr(linkers, "find_spec", lambda name: None if name == "datasets" else name)
+    with pytest.raises(
+        SettingsError, match=r'training needs datasets, which is not .* pip install "tempkb\[linking\]"'
+    ):
+        train(store)
+
+
+def test_an_encoder_is_added_as_it_is_and_its_name_keeps_its_files(store, tmp_path):
+    save_encoder(tmp_path / "one", "roberta", "mean", markers=False, max_tokens=32)
+    request = linker_request("zero", {"checkpoint": str(tmp_path / "one")})
+    version = add_linker(store, request, print)
+    row = known_linker(store.lake, "zero")
+    assert (row["kind"], row["n_towers"], row["dim"], row["max_tokens"]) == ("sentence-encoder", 1, 32, 32)
+    assert (row["release"], row["cut"], row["recipe"], row["n_train_mentions"]) == (None, None, None, None)
+    assert row["checkpoint"] == str(tmp_path / "one")
+    encoder = load_encoder(row, "cpu")
+    assert encoder.inputs.mention(MentionText("the ", "elders", " met")) == "elders: the elders met"
+    said = []
+    assert add_linker(store, request, said.append) == version
+    assert said == ["Linker zero is there already, with the same files; nothing to do."]
+    # The same files elsewhere are the same linker, which from now on is read from there.
+    shutil.move(tmp_path / "one", tmp_path / "moved")
+    add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "moved")}), print)
+    moved = known_linker(store.lake, "zero")
+    assert moved["checkpoint"] == str(tmp_path / "moved")
+    assert [moved[name] for name in DIGESTS] == [row[name] for name in DIGESTS]
+    save_encoder(tmp_path / "other", "bert", "mean", markers=False, max_tokens=32)
+    with pytest.raises(SettingsError, match=r"linker 'zero': expected the linker to which .* \(weights_sha256"):
+        add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "other")}), print)
+
+
+def test_a_checkpoint_that_is_no_encoder_of_sentences_is_not_added(store, tmp_path):
+    base = save_base(tmp_path / "base", "bert")
+    with pytest.raises(ModelError, match="is no encoder of sentences: expected modules.json"):
+        add_linker(store, linker_request("zero", {"checkpoint": str(base)}), print)
+    assert known_linker(store.lake, "zero") is None
+
+
+def test_weights_that_could_hold_code_are_not_added(store, tmp_path):
+    save_encoder(tmp_path / "one", "bert", markers=False)
+    (weights,) = (tmp_path / "one").glob("*.safetensors")
+    torch.save(load_file(weights), weights.with_name("pytorch_model.bin"))
+    weights.unlink()
+    with pytest.raises(ModelError, match="has the weights .*pytorch_model.bin; expected safetensors, which cannot"):
+        add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "one")}), print)
+    assert known_linker(store.lake, "zero") is None
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../models", "tiny/../tiny"])
+def test_what_is_no_name_of_a_linker_is_not_removed(store, taught, name):
+    train(store)
+    (store.home.path / "models").mkdir()
+    with pytest.raises(SettingsError, match="no such linker; there: tiny"):
+        of_linker(store, name)
+    assert of_linker(store, "tiny").folders == [store.home.path / "linkers" / "tiny"]

@@ -1,0 +1,106 @@
+"""What people may ask of linkers, and what they are told otherwise."""
+
+from datetime import date
+
+import pytest
+
+from tempkb.errors import SettingsError
+from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, link_request, linker_request
+
+TRAINED = {"release": "yearly", "cut": "2022-01-01"}
+
+
+def test_a_linker_is_trained_on_a_snapshot_of_a_release():
+    assert linker_request("mine", TRAINED) == TrainRequest("mine", "yearly", date(2022, 1, 1))
+
+
+def test_words_say_how_it_is_trained():
+    words = {"seed": "3", "preset": "paper", "base": "./bert", "settings": "epochs=3, batch_size = 32", "device": "cpu"}
+    assert linker_request("mine", {**TRAINED, **words}) == TrainRequest(
+        "mine", "yearly", date(2022, 1, 1), 3, "paper", "./bert", (("batch_size", "32"), ("epochs", "3")), device="cpu"
+    )
+
+
+def test_hard_negatives_need_a_linker_that_ranks_them():
+    both = {**TRAINED, "hard_negatives": "4", "negatives_of": "first"}
+    request = linker_request("mine", both)
+    assert (request.hard_negatives, request.negatives_of) == (4, "first")
+    for lacking in ("hard_negatives", "negatives_of"):
+        with pytest.raises(SettingsError, match="expected both or neither"):
+            linker_request("mine", {key: word for key, word in both.items() if key != lacking})
+
+
+def test_a_checkpoint_is_used_as_it_is():
+    assert linker_request("minilm", {"checkpoint": "a/b", "revision": "main"}) == AddRequest("minilm", "a/b", "main")
+    with pytest.raises(SettingsError, match="checkpoint alone, or base"):
+        linker_request("minilm", {"checkpoint": "a/b", **TRAINED})
+
+
+@pytest.mark.parametrize("name", ["Mine", "a--b", "prior", "bm25", "", "a b", "../up"])
+def test_names_are_slugs_that_no_baseline_has(name):
+    with pytest.raises(SettingsError, match="a name that is not allowed"):
+        linker_request(name, TRAINED)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, "neither a checkpoint nor a release"),
+        ({"release": "yearly"}, "neither a checkpoint nor a release"),
+        ({**TRAINED, "cut": "2022"}, "found the day '2022'"),
+        ({**TRAINED, "seed": "-1"}, "seed is '-1'"),
+        ({**TRAINED, "preset": "large"}, "one of tempkb, paper, demo"),
+        ({**TRAINED, "settings": "epochs"}, "found the setting 'epochs'"),
+        ({**TRAINED, "colour": "red"}, "found colour"),
+    ],
+)
+def test_odd_words_about_a_linker_are_refused(words, said):
+    with pytest.raises(SettingsError, match=said):
+        linker_request("mine", words)
+
+
+def test_names_follow_from_release_snapshot_preset_and_seed():
+    assert default_name("demo", date(2022, 1, 1), 1, "tempkb") == "demo-2022-01-01"
+    assert default_name("demo", date(2022, 1, 1), 2, "demo") == "demo-2022-01-01-demo-s2"
+    # A release may have hyphens in a row, which separate the parts of partitions of linkers.
+    assert default_name("a--b", date(2022, 1, 1), 1, "tempkb") == "a-b-2022-01-01"
+
+
+def test_by_default_all_test_mentions_are_linked_to_candidates_of_their_own_snapshot():
+    assert link_request({}) == LinkRequest((), (), "test", ("own",))
+
+
+def test_words_say_what_is_linked():
+    words = {
+        "releases": "a, b",
+        "cuts": "2023-01-01,2022-01-01",
+        "subset": "validation",
+        "pools": "own,fixed,fixed-100,2022-01-01,own",
+        "limit": "10",
+        "dtype": "bfloat16",
+    }
+    assert link_request(words) == LinkRequest(
+        ("a", "b"),
+        (date(2022, 1, 1), date(2023, 1, 1)),
+        "validation",
+        ("own", "fixed-50000", "fixed-100", "2022-01-01"),
+        10,
+        dtype="bfloat16",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"subset": "train"}, "test or validation"),
+        ({"pools": "fixed-0"}, "found the pool 'fixed-0'"),
+        ({"pools": "all"}, "found the pool 'all'"),
+        ({"dtype": "float16"}, "float32 or bfloat16"),
+        ({"limit": "0"}, "a whole number from 1"),
+        ({"cuts": "yesterday"}, "found the day 'yesterday'"),
+        ({"colour": "red"}, "found colour"),
+    ],
+)
+def test_odd_words_about_linking_are_refused(words, said):
+    with pytest.raises(SettingsError, match=said):
+        link_request(words)

@@ -1,0 +1,409 @@
+"""Mentions are linked: ranks worked out by hand, pools, baselines, what is up to date, and a run that was killed."""
+
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from tempkb.benchmarks.register import write_entry
+from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.errors import ContractError, ModelError, SettingsError
+from tempkb.linking import scoring, vectors
+from tempkb.linking.checking import PROMISES
+from tempkb.linking.requests import LinkRequest
+from tempkb.linking.scoring import link_mentions
+from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
+from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
+from tempkb.removal import of_release
+from tempkb.store.drafts import Provenance
+from tempkb.store.promises import Subject
+from tempkb.store.store import read_files
+from tempkb_tests.linking.small_home import (
+    ASSEMBLY,
+    GODDESS,
+    PIER,
+    PORT,
+    TITLES,
+    VECTORS,
+    A,
+    B,
+    hand_made_linker,
+    small_home,
+    stored,
+    write,
+)
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    return small_home(tmp_path / "home", monkeypatch)
+
+
+@pytest.fixture
+def encoder(store, monkeypatch):
+    return hand_made_linker(store, monkeypatch, cut=date(2021, 1, 1), seed=7)
+
+
+def link(store, name="hand", lines=None, **asked):
+    return link_mentions(store, name, LinkRequest(**asked), (lines if lines is not None else []).append)
+
+
+def scores(store, cut, pool="own", linker="hand"):
+    """Rows of a partition by the mention's target."""
+    rows = stored(store, LINKING_SCORES)
+    return {
+        row["target_page_id"]: row
+        for row in rows
+        if (row["cut"], row["pool"], row["linker"]) == (cut, pool, linker) and row["subset"] == "test"
+    }
+
+
+def test_ranks_among_the_candidates_of_the_own_snapshot(store, encoder):
+    done = link(store)
+    at_a, at_b = scores(store, A), scores(store, B)
+    # At A, the query (1, 0) gives 1 to the port and to the assembly, and 0 to the goddess.
+    row = at_a[PORT]
+    assert (row["rank"], row["n_tied"], row["n_candidates"]) == (1, 1, 3)
+    assert (row["top_page_ids"], row["top_scores"]) == ([PORT, ASSEMBLY, GODDESS], [1.0, 1.0, 0.0])
+    # (1, 1): 2 for the assembly, 1 for both others.
+    assert (at_a[ASSEMBLY]["rank"], at_a[ASSEMBLY]["n_tied"]) == (1, 0)
+    assert at_a[ASSEMBLY]["top_page_ids"] == [ASSEMBLY, PORT, GODDESS]
+    # At B, the pier has (2, 0).
+    assert (at_b[PORT]["rank"], at_b[PORT]["n_tied"]) == (2, 1)
+    assert at_b[PORT]["top_page_ids"] == [PIER, PORT, ASSEMBLY, GODDESS]
+    # (0, 1): 2 for the goddess, whose text has changed; 1 for the assembly; 0 for the port and the pier.
+    assert (at_b[PIER]["rank"], at_b[PIER]["n_tied"], at_b[PIER]["category"]) == (4, 1, "new")
+    assert at_b[PIER]["top_page_ids"] == [GODDESS, ASSEMBLY, PORT, PIER]
+    assert {(row["model_cut"], row["seed"]) for row in at_a.values()} == {(date(2021, 1, 1), 7)}
+    assert [(one.cut, one.n_mentions, one.n_found[1], one.n_found[4]) for one in done] == [(A, 2, 2, 2), (B, 2, 0, 2)]
+    assert all(row["gold_is_candidate"] for row in (*at_a.values(), *at_b.values()))
+
+
+def test_similarity_of_the_first_candidates(store, encoder):
+    link(store)
+    # "aurora is a port" and "mejlis is an assembly" share one of seven words, as the latter and "aurora is a goddess".
+    assert scores(store, A)[PORT]["top_similarity"] == pytest.approx(1 / 7)
+    # assembly - port: 1/7; port - goddess: aurora, is, a of five words.
+    assert scores(store, A)[ASSEMBLY]["top_similarity"] == pytest.approx((1 / 7 + 3 / 5) / 2)
+    # All are cut to four words: "a pier by the", "aurora is a port", "mejlis is an assembly", "aurora is a goddess".
+    assert scores(store, B)[PORT]["top_similarity"] == pytest.approx((1 / 7 + 1 / 7 + 1 / 7) / 3)
+
+
+def test_each_text_is_encoded_once_over_all_snapshots(store, encoder):
+    lines = []
+    first = link(store, lines=lines)
+    # Three texts at A; at B the goddess's new one and the pier's.
+    assert [(one.n_texts, one.n_encoded) for one in first] == [(3, 3), (4, 2)]
+    assert "hand: 7 candidates of 2 snapshots have 5 distinct texts, of which 5 were encoded" in lines
+    assert (encoder.n_entities, encoder.n_mentions) == (5, 4)
+    assert [(row["cut"], row["linker"]) for row in stored(store, ENTITY_VECTORS)] == [(A, "hand")] * 3 + [
+        (B, "hand")
+    ] * 2
+    # Other pools need no other text, and the mentions of a snapshot are encoded once for all pools.
+    again = link(store, pools=("2022-01-01", "2023-01-01", "fixed-2"))
+    assert (encoder.n_entities, encoder.n_mentions) == (5, 8)
+    assert sum(one.n_encoded for one in again) == 0
+
+
+def test_candidates_of_another_snapshot_are_those_of_its_day(store, encoder):
+    link(store, pools=("2022-01-01", "2023-01-01"))
+    old = scores(store, B, "2022-01-01")
+    # The port is first of two again; the pier was no article, which is a miss and not a gap.
+    assert (old[PORT]["rank"], old[PORT]["n_candidates"], old[PORT]["top_page_ids"][0]) == (1, 3, PORT)
+    pier = old[PIER]
+    assert (pier["rank"], pier["n_tied"], pier["gold_is_candidate"], pier["n_candidates"]) == (None, None, False, 3)
+    assert pier["top_page_ids"] == [GODDESS, ASSEMBLY, PORT]
+    # In the vector of A the goddess scores 1, in that of B she scores 2.
+    assert pier["top_scores"] == [1.0, 1.0, 0.0]
+    assert scores(store, A, "2023-01-01")[PORT]["top_page_ids"] == [PIER, PORT, ASSEMBLY, GODDESS]
+    with pytest.raises(SettingsError, match="pool 2020-01-01: is no snapshot of release r; expected own, fixed-N, or "):
+        link(store, pools=("2020-01-01",))
+
+
+def test_pools_of_one_size(store, encoder):
+    lines = []
+    link(store, pools=("fixed-2", "fixed-10"), lines=lines)
+    two = scores(store, A, "fixed-2"), scores(store, B, "fixed-2")
+    assert [sorted(rows[PORT]["top_page_ids"]) for rows in two] == [[PORT, ASSEMBLY], [PORT, PIER]]
+    assert {row["n_candidates"] for rows in two for row in rows.values()} == {2}
+    # At A there are three entities in all, so both pools have three: at B those of the tests, and one that lasts.
+    three = scores(store, A, "fixed-10"), scores(store, B, "fixed-10")
+    assert {row["n_candidates"] for rows in three for row in rows.values()} == {3}
+    assert {PORT, PIER} < set(three[1][PORT]["top_page_ids"]) < {PORT, GODDESS, ASSEMBLY, PIER}
+    assert "release r: pool fixed-10 has only 3 entities, since some snapshot has no more of them" in lines
+    # Entities of mentions are never left out.
+    link(store, pools=("fixed-1",), lines=lines)
+    assert scores(store, B, "fixed-1")[PORT]["n_candidates"] == 2
+    assert f"release r: pool fixed-1 at {B} has 2 entities, since its mentions have as many" in lines
+
+
+def test_a_fixed_pool_alone_needs_the_vectors_of_its_entities_alone(store, encoder):
+    done = link(store, pools=("fixed-2",))
+    assert [(one.n_texts, one.n_encoded) for one in done] == [(2, 2), (2, 1)]
+    assert encoder.n_entities == 3
+
+
+def test_what_is_up_to_date_is_not_linked_again(store, encoder):
+    link(store)
+    before = {one.partition: one for one in store.lake.versions(LINKING_SCORES.name)}
+    stamps = {path: path.stat().st_mtime_ns for one in before.values() for path in one.paths()}
+    lines = []
+    done = link(store, lines=lines)
+    assert [(one.n_mentions, one.n_found[1]) for one in done] == [(2, 2), (2, 0)]
+    assert "hand: 2 of 2 are up to date and not linked again" in lines
+    assert (encoder.n_entities, encoder.n_mentions) == (5, 4)
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+
+
+def test_scores_of_mentions_that_changed_are_computed_again(store, encoder):
+    link(store)
+    rows = [row for row in stored(store, TEMPEL_MENTIONS) if row["cut"] == B and row["target_page_id"] == PIER]
+    write(store, TEMPEL_MENTIONS, f"r.{B}", rows)
+    link(store)
+    assert encoder.n_mentions == 4 + 1, "those of the other snapshot are as they were"
+    assert set(scores(store, B)) == {PIER}
+
+
+def test_a_limit_chooses_by_hash_and_subsets_share_a_partition(store, encoder):
+    link(store, cuts=(A,), limit=1)
+    (chosen,) = scores(store, A)
+    link(store, cuts=(A,), subset="validation")
+    both = stored(store, LINKING_SCORES)
+    assert [(row["target_page_id"], row["subset"]) for row in both if row["subset"] == "validation"] == [
+        (ASSEMBLY, "validation")
+    ]
+    # (0, -1): 0 for the port, -1 for the goddess and the assembly.
+    assert [(row["rank"], row["n_tied"]) for row in both if row["subset"] == "validation"] == [(3, 1)]
+    assert set(scores(store, A)) == {chosen}
+    n = encoder.n_mentions
+    # One mention is wanted, and there.
+    link(store, cuts=(A,), limit=1)
+    assert encoder.n_mentions == n
+    link(store, cuts=(A,))
+    assert set(scores(store, A)) == {PORT, ASSEMBLY}
+    # All are there, so that fewer need no run either.
+    n = encoder.n_mentions
+    link(store, cuts=(A,), limit=1)
+    assert (encoder.n_mentions, set(scores(store, A))) == (n, {PORT, ASSEMBLY})
+    assert len(stored(store, LINKING_SCORES)) == 3
+
+
+def test_the_mention_prior(store):
+    done = link(store, "prior", pools=("own", "2022-01-01", "fixed-2"))
+    # The goddess has seven links as "aurora", the port and the assembly five each, of which the port has the lower id.
+    row = scores(store, A, linker="prior")[PORT]
+    assert (row["top_page_ids"], row["top_scores"]) == ([GODDESS, PORT, ASSEMBLY], [7.0, 5.0, 5.0])
+    assert (row["rank"], row["n_tied"], row["n_candidates"], row["gold_is_candidate"]) == (2, 1, 3, True)
+    # No link says "assembly".
+    row = scores(store, A, linker="prior")[ASSEMBLY]
+    assert (row["rank"], row["top_page_ids"], row["top_similarity"]) == (None, [], None)
+    assert row["gold_is_candidate"]
+    row = scores(store, B, linker="prior")[PORT]
+    assert (row["rank"], row["n_tied"], row["top_scores"]) == (1, 1, [8.0, 8.0])
+    # Links are counted at the cut of the candidates.
+    assert scores(store, B, "2022-01-01", "prior")[PORT]["top_scores"] == [7.0, 5.0, 5.0]
+    # In the pool of two, the goddess is no candidate.
+    row = scores(store, A, "fixed-2", "prior")[PORT]
+    assert (row["rank"], row["n_tied"], row["top_page_ids"]) == (1, 1, [PORT, ASSEMBLY])
+    assert {(one.n_texts, one.n_encoded) for one in done} == {(0, 0)}
+    assert stored(store, ENTITY_VECTORS) == []
+    assert {row["model_cut"] for row in stored(store, LINKING_SCORES)} == {None}
+
+
+def test_priors_that_were_counted_again_are_asked_again(store):
+    link(store, "prior")
+    links = {"surface": "aurora", "target_page_id": PORT, "n_links": 2, "n_direct": 2, "prior": 0.5, "cut": A}
+    write(store, MENTION_PRIORS, "2021-01-01", [links])
+    link(store, "prior")
+    assert scores(store, A, linker="prior")[PORT]["top_scores"] == [2.0]
+
+
+def test_bm25_finds_what_shares_words(store):
+    link(store, "bm25", pools=("own", "fixed-2"))
+    # The context names Aurora: both of that name have the word, and the assembly has "assembly".
+    row = scores(store, A, linker="bm25")[ASSEMBLY]
+    assert (row["rank"], row["n_tied"]) == (1, 0)
+    assert row["top_page_ids"] == [ASSEMBLY, PORT, GODDESS]
+    # "sail to Aurora by night" says nothing that divides the port from the goddess; the assembly has no word of it.
+    row = scores(store, A, linker="bm25")[PORT]
+    assert (row["rank"], row["n_tied"], row["top_page_ids"]) == (1, 1, [PORT, GODDESS])
+    assert row["n_candidates"] == 3
+    assert scores(store, A, "fixed-2", "bm25")[PORT]["top_page_ids"] == [PORT]
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process: nothing of it cleans up behind itself."""
+
+
+def lake_files(store):
+    """Files of vectors and scores in the lake with their bytes."""
+    return {
+        (table, version.partition, path.name): path.read_bytes()
+        for table in (ENTITY_VECTORS.name, LINKING_SCORES.name)
+        for version in store.lake.versions(table)
+        for path in (*version.paths(), *sorted(version.folder.glob("*.jsonl")))
+    }
+
+
+@pytest.mark.parametrize("dies_at", range(1, 12))
+def test_a_run_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch, dies_at):
+    monkeypatch.setattr(vectors, "N_TEXTS", 2)
+    pools = {"pools": ("own", "2022-01-01")}
+    whole = small_home(tmp_path / "whole", monkeypatch)
+    hand_made_linker(whole, monkeypatch)
+    link(whole, **pools)
+    killed = small_home(tmp_path / "killed", monkeypatch)
+    encoder = hand_made_linker(killed, monkeypatch)
+    left = [dies_at]
+
+    def dying(function):
+        def run(*args, **named):
+            left[0] -= 1
+            if not left[0]:
+                raise KilledError
+            return function(*args, **named)
+
+        return run
+
+    # Three pieces, two partitions of vectors, twice two mentions' vectors, and four partitions of scores.
+    with monkeypatch.context() as patched:
+        patched.setattr(encoder, "entities", dying(encoder.entities))
+        patched.setattr(encoder, "mentions", dying(encoder.mentions))
+        patched.setattr(vectors._Run, "_add", dying(vectors._Run._add))
+        patched.setattr(scoring._Run, "_rows", dying(scoring._Run._rows))
+        with pytest.raises(KilledError):
+            link(killed, **pools)
+    link(killed, **pools)
+    assert lake_files(killed) == lake_files(whole)
+    assert len([key for key in lake_files(whole) if key[2].endswith(".parquet")]) == 6
+    assert encoder.n_entities == 5, "nothing was encoded twice, and nothing left out"
+    assert not list((killed.lake.root / "_staging").glob("resumable*"))
+
+
+def test_what_a_killed_run_has_encoded_for_other_candidates_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "N_TEXTS", 1)
+    store = small_home(tmp_path / "home", monkeypatch)
+    encoder = hand_made_linker(store, monkeypatch)
+    entities = encoder.entities
+
+    def die_at_the_third(texts):
+        if encoder.n_entities == 2:
+            raise KilledError
+        return entities(texts)
+
+    monkeypatch.setattr(encoder, "entities", die_at_the_third)
+    with pytest.raises(KilledError):
+        link(store, cuts=(A,))
+    monkeypatch.setattr(encoder, "entities", entities)
+    assert stored(store, ENTITY_VECTORS) == []
+    link(store, pools=("fixed-2",))
+    assert {one.partition: one.rows for one in store.lake.versions(ENTITY_VECTORS.name)}[f"hand--{A}"] >= 2
+    link(store)
+    assert encoder.n_entities == len(stored(store, ENTITY_VECTORS)) == 5
+
+
+def test_a_vector_that_float16_cannot_hold_is_refused_with_its_entity(store, encoder, monkeypatch):
+    for number in (7e4, float("nan"), float("-inf")):
+        monkeypatch.setitem(VECTORS, "Aurora is a goddess.", (1, number))
+        with pytest.raises(
+            ModelError, match=r"linker 'hand': the vector of the entity 'Aurora \(goddess\)' has a number"
+        ):
+            link(store)
+    assert stored(store, LINKING_SCORES) == []
+    monkeypatch.setitem(VECTORS, "Aurora is a goddess.", (1, 65504.0))
+    link(store)
+
+
+def test_vectors_in_two_precisions_are_not_mixed(store, encoder):
+    link(store)
+    with pytest.raises(
+        ModelError, match="were made in float32, which cannot be compared with vectors in bfloat16; use "
+    ):
+        link(store, dtype="bfloat16")
+
+
+def test_vectors_of_other_weights_are_not_used(store, encoder, monkeypatch):
+    link(store)
+    hand_made_linker(store, monkeypatch, weights_sha256="1" * 64)
+    with pytest.raises(ModelError, match=r"made with other files \(weights_sha256 differ\); remove the linker"):
+        link(store)
+
+
+def test_texts_that_were_cleaned_again_are_not_taken_for_those_of_the_digests(store, encoder):
+    row = [row for row in stored(store, PAGE_TEXTS) if row["revision_id"] == 30]
+    write(store, PAGE_TEXTS, "2021-04-01", [{**row[0], "text": "The Mejlis is an assembly."}])
+    with pytest.raises(
+        ContractError, match=f"entity_texts of r at {A}: found other texts .* for page {ASSEMBLY} and 0"
+    ):
+        link(store)
+    with pytest.raises(ContractError, match="tempkb release finish r"):
+        link(store, "bm25")
+
+
+def test_what_is_not_there_is_said(store, encoder):
+    with pytest.raises(SettingsError, match="linker 'other': no such linker; there: hand, bm25, prior"):
+        link(store, "other")
+    with pytest.raises(
+        SettingsError, match="found the release 's'; expected a release of TempEL that is built; there: r"
+    ):
+        link(store, releases=("r", "s"))
+    with pytest.raises(
+        SettingsError, match="found the snapshot 2024-01-01; expected one that a release of TempEL has; "
+    ):
+        link(store, cuts=(A, date(2024, 1, 1)))
+    store.lake.remove(ENTITY_TEXTS.name, f"r.{B}")
+    with pytest.raises(ContractError, match=f"entity_texts of r at {B}: found none.*tempkb release finish r"):
+        link(store)
+    store.lake.remove(TEMPEL_ENTITIES.name, f"r.{B}")
+    with pytest.raises(ContractError, match=f"tempel_entities of r at {B} is not built"):
+        link(store, pools=("fixed-2",))
+    entry = {"benchmark": "tempel", "name": "unbuilt", "built": None}
+    write_entry(store.home, "tempel", "unbuilt", entry)
+    with pytest.raises(SettingsError, match="found the release 'unbuilt'"):
+        link(store, releases=("unbuilt",))
+
+
+def test_without_releases_there_is_nothing_to_link(tmp_path, monkeypatch):
+    from tempkb.api import open_store
+
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
+    assert link(open_store(), "prior") == []
+
+
+def test_rows_keep_the_rules_of_the_table(store, encoder):
+    for name in ("hand", "prior", "bm25"):
+        link(store, name, pools=("own", "2022-01-01", "fixed-2"))
+    rows = stored(store, LINKING_SCORES)
+    assert len(rows) == 3 * 3 * 4
+    for row in rows:
+        assert row["wiki"] == "testwiki"
+        assert (row["rank"] is None) == (row["target_page_id"] not in row["top_page_ids"])
+        assert row["top_scores"] == sorted(row["top_scores"], reverse=True)
+    assert pa.compute.count_distinct(pa.array([row["linker"] for row in rows])).as_py() == 3
+    assert set(TITLES) >= {page for row in rows for page in row["top_page_ids"]}
+
+
+def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatch):
+    link(store)
+    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, name: name == "r")
+    found = of_release(store, "r").partitions
+    assert {key for table, key in found if table == LINKING_SCORES.name} == set(
+        store.lake.partitions(LINKING_SCORES.name)
+    )
+    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
+    # Its name begins alike.
+    assert of_release(store, "r--2022").partitions == []
+
+
+def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
+    promise = next(one for one in PROMISES if one.name == "best_candidates_are_candidates")
+    link(store, pools=("own", "fixed-2"))
+    assert promise.broken(store, Subject()) == []
+    for pool in ("own", "fixed-2"):
+        key = next(key for key in store.lake.partitions(LINKING_SCORES.name) if key.endswith(pool))
+        (version,) = store.lake.versions(LINKING_SCORES.name, [key])
+        rows = pa.concat_tables(read_files(version.paths())).to_pylist()
+        for row in rows:
+            row["top_page_ids"] = [-1 if page != row["target_page_id"] else page for page in row["top_page_ids"]]
+        store.write(LINKING_SCORES, key, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], Provenance({}))
+        assert [row[:2] for row in promise.broken(store, Subject()) if row[0] == key] == [(key, -1)]
