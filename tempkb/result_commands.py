@@ -1,4 +1,4 @@
-"""The commands `tempkb knows` and `tempkb results`. All else is imported when they run."""
+"""The commands `tempkb knows`, `tempkb linking` and `tempkb results`. All else is imported when they run."""
 
 from pathlib import Path
 
@@ -119,11 +119,60 @@ def _given_beside(*expected: str) -> list[str]:
 
 
 @click.command()
+@click.option(
+    "--release", "releases", multiple=True, metavar="NAME", help="Only this release; may be repeated. By default all."
+)
+@click.option(
+    "--k",
+    type=int,
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="A mention is linked if its entity is among so many candidates: 1, 2, 4, 8, 16, 32 or 64.",
+)
+@click.option(
+    "--pool",
+    default="own",
+    show_default=True,
+    metavar="NAME",
+    help="Among which candidates: own (of the mentions' snapshot), the day of another snapshot, fixed or fixed-N.",
+)
+@click.option("--csv", "csv_file", type=_FILE, metavar="FILE", help="Write all figures, of all k, to a CSV file.")
+@click.option("--latex", "latex_file", type=_FILE, metavar="FILE", help="Write the tables to a LaTeX file.")
+@click.option("--picture", type=_FILE, metavar="FILE", help="Draw the paper's figures to a PNG file.")
+def linking(
+    releases: tuple[str, ...],
+    k: int,
+    pool: str,
+    csv_file: Path | None,
+    latex_file: Path | None,
+    picture: Path | None,
+) -> None:
+    """Say how well linkers of different snapshots link mentions of different snapshots.
+
+    The tables and figures of TempEL's paper, from scores that are stored: accuracy by the
+    snapshot of training and of test for continual and new entities, its change over time,
+    and what training on the snapshot of the test is worth. docs/linking.md explains every
+    figure.
+
+    \b
+    Examples:
+      tempkb linking
+      tempkb linking --release demo --k 1 --picture linking.png
+      tempkb linking --pool fixed-50000 --csv linking.csv --latex linking.tex
+    """
+    from tempkb.screens.linking import print_linking
+
+    print_linking(releases, pool, k, csv_file, latex_file, picture)
+
+
+@click.command()
 def results() -> None:
     """Compute the tables of results from the scores that are there.
 
-    These are knowledge (what tempkb knows says of the last window) and, in a home with
-    models of tempkb model demo, demo_effect (whether the platform measures time). The
+    These are knowledge (what tempkb knows says of the last window), in a home with
+    models of tempkb model demo demo_effect (whether the platform measures time), and, in a
+    home with linkers of several snapshots, linking_effects (what they show of time). The
     views of results need no command: they always follow the present scores.
 
     \b

@@ -1,16 +1,20 @@
-"""The asset that compares models: what each of them knows of the last window."""
+"""The assets that compare models, by what they know of the last window, and linkers, by what they show of time."""
 
 import dagster as dg
+import pyarrow as pa
 
+from tempkb.linking.tables import LINKING_SCORES
 from tempkb.pictures import as_markdown
+from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.plots import levels_figure, windows_figure
 from tempkb.results.reading import read_levels_by_window
 from tempkb.results.requests import KnowledgeRequest
+from tempkb.results.tables import LINKING_EFFECTS
 from tempkb.results.tabling import as_arrow, questions_of, read_known, write_knowledge
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.assets import table_of
 from tempkb.store.materialise import facts_of
-from tempkb.store.store import Store
+from tempkb.store.store import Store, read_files
 
 
 @dg.asset(deps=[dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())])
@@ -33,4 +37,18 @@ def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store])
     if windows := read_levels_by_window(store):
         with windows_figure(windows) as figure:
             shown["by window"] = dg.MetadataValue.md(as_markdown(figure, "levels by window"))
+    return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})
+
+
+@dg.asset(deps=[dg.AssetDep(LINKING_SCORES.name, partition_mapping=dg.AllPartitionMapping())])
+def linking_effects(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
+    """What linkers that were trained on the snapshots of a release show of time, and what they do not.
+
+    One row per release, setup, contrast and number of candidates; key `release, setup, contrast, k`.
+    """
+    version = write_linking_effects(store)
+    if not version.rows:
+        context.log.info(f"{LINKING_EFFECTS.name}: the home has no scores of linkers that tempkb linker train has made")
+    publication = store.publish()
+    shown = {"contrasts": table_of(pa.concat_tables(read_files(version.paths())))} if version.rows else {}
     return dg.MaterializeResult(metadata={**facts_of(version, publication), **shown})

@@ -14,6 +14,17 @@ from tempkb.results.conventions import EDGE, MIN_CLUSTERS, ROUNDING
 # The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5): the normal quantile and the coefficients,
 # which a test computes anew from the polynomials.
 _T_975 = (1.959963984540054, 2.372271230298562, 2.8224986157396112, 2.555849679507722, 1.5895340533938225)
+# Of one to eight degrees of freedom, for which the expansion is too coarse.
+_T_975_OF_FEW = (
+    12.7062047362,
+    4.3026527297,
+    3.1824463053,
+    2.7764451052,
+    2.5705818356,
+    2.4469118511,
+    2.3646242516,
+    2.3060041352,
+)
 _T_80 = (0.8416212335729144, 0.3594409221562545, 0.14765062376290836, 0.01674585475189037, -0.011559163026144157)
 
 
@@ -29,6 +40,21 @@ def t_975(n_clusters: str) -> str:
     return _expansion(_T_975, n_clusters)
 
 
+def t_975_of(freedom: str) -> str:
+    """Return SQL for the 97.5 % quantile of t with any number of degrees of freedom, such as few seeds have.
+
+    From nine on this is the expansion of `t_975`; below, the number is rounded down, which makes intervals wider.
+
+    Args:
+        freedom: SQL of the number of degrees of freedom, at least 1.
+    """
+    few = ", ".join(map(str, _T_975_OF_FEW))
+    return (
+        f"CASE WHEN {freedom} >= {len(_T_975_OF_FEW) + 1} THEN {_expanded(_T_975, f'({freedom})')} "
+        f"ELSE [{few}][greatest(1, floor({freedom}))::INTEGER] END"
+    )
+
+
 def detectable(n_clusters: str, standard_error: str) -> str:
     """Return SQL for the smallest true difference that is found with a power of 80 %, as `statistics.Estimate.mde`.
 
@@ -40,7 +66,10 @@ def detectable(n_clusters: str, standard_error: str) -> str:
 
 
 def _expansion(coefficients: Sequence[float], n_clusters: str) -> str:
-    freedom = f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)"
+    return _expanded(coefficients, f"(greatest({n_clusters}, {MIN_CLUSTERS}) - 1)")
+
+
+def _expanded(coefficients: Sequence[float], freedom: str) -> str:
     nested = "0"
     for coefficient in reversed(coefficients[1:]):
         nested = f"({coefficient} + {nested}) / {freedom}"
@@ -65,6 +94,32 @@ def macro_mean(source: str, groups: Sequence[str]) -> str:
 
 def proportion(source: str, groups: Sequence[str]) -> str:
     """Return a query of shares, as `statistics.proportion`; `s` is the number of items that are true."""
+    return _as_shares(clustered_mean(source, groups), groups)
+
+
+def counted_proportion(source: str, groups: Sequence[str]) -> str:
+    """Return a query of shares from numbers of items alone, as `proportion`, for many groups of many clusters.
+
+    Whole numbers can be added up exactly, so one pass suffices, and clusters that agree exactly have no error at all.
+
+    Args:
+        source: a query with one row for each group: its columns, and over its clusters the number of clusters `c`, the
+            sum `n` of their numbers of items, the sum `s` of those that are true, and the sums `nn`, `ns` and `ss` of
+            the products of these two numbers.
+        groups: columns of the groups.
+    """
+    squares = "n::HUGEINT * n * ss - 2 * n::HUGEINT * s * ns + s::HUGEINT * s * nn"
+    means = f"""
+        SELECT {_listed(groups)}s / n AS value,
+               sqrt(({squares})::DOUBLE * c / nullif(c - 1, 0)) / n::DOUBLE ** 2 AS standard_error,
+               n::BIGINT AS n_items, c::BIGINT AS n_clusters
+        FROM ({source})
+    """
+    return _as_shares(_with_interval(means, _listed(groups)), groups)
+
+
+def _as_shares(means: str, groups: Sequence[str]) -> str:
+    """Return a query that replaces the intervals of means of 0 and 1 by Wilson's near the edges."""
     centre = "(value + z * z / (2 * n_effective)) / (1 + z * z / n_effective)"
     half = "z * sqrt(value * (1 - value) / n_effective + z * z / (4 * n_effective ** 2)) / (1 + z * z / n_effective)"
     # Columns are listed, since DuckDB writes down those of EXCLUDE in an order of its own, so that the text of a view
@@ -81,7 +136,7 @@ def proportion(source: str, groups: Sequence[str]) -> str:
                    CASE WHEN value IN (0, 1) THEN n_clusters
                         WHEN standard_error > 0 THEN least(value * (1 - value) / standard_error ** 2, n_items)
                         ELSE n_items END AS n_effective
-            FROM ({clustered_mean(source, groups)})
+            FROM ({means})
         )
     )
     """

@@ -1,6 +1,6 @@
 """Declares the room of results."""
 
-from tempkb.results import entities, gaps, leaks, levels, perplexities, preferences, stale_answers
+from tempkb.results import entities, gaps, leaks, levels, linking, perplexities, preferences, stale_answers
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
@@ -12,6 +12,7 @@ VIEWS = (
     *gaps.VIEWS,
     *entities.VIEWS,
     *stale_answers.VIEWS,
+    *linking.VIEWS,
 )
 
 ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo_models.assets"))

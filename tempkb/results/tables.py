@@ -7,6 +7,8 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.tables import Column, Family, Rule, Table
@@ -165,7 +167,61 @@ DEMO_EFFECT = Table(
     ),
 )
 
-TABLES = (KNOWLEDGE, DEMO_EFFECT)
+LINKING_EFFECTS = Table(
+    name="linking_effects",
+    meaning="What linkers that were trained on the snapshots of a release show of time, and what they do not.",
+    columns=(
+        Column("release", STRING, "release of TempEL"),
+        Column("setup", STRING, "preset of the linkers, which differ in snapshot and seed of their training alone"),
+        Column(
+            "contrast",
+            STRING,
+            "linker_minus_prior (at mentions whose surface several entities share), continual_in_minus_out, and, of "
+            "new entities, shock_minus_series and covid_minus_recurrent",
+        ),
+        Column("k", INT32, "number of candidates among which the entity has to be"),
+        Column("unit", STRING, "what the estimate is, in words"),
+        Column("expected", STRING, "positive, or within 5 points of zero"),
+        Column("estimate", FLOAT64, "mean over entities and seeds, a difference of shares; null without mentions"),
+        Column("low", FLOAT64, "lower end of the 95 % interval, for which entities and seeds count as drawn; or null"),
+        Column("high", FLOAT64, "upper end; null with one seed, or with fewer than ten entities"),
+        Column("n_items", INT64, "number of mentions that all compared linkers have linked"),
+        Column("n_clusters", INT64, "number of entities; of two groups, that of the smaller one"),
+        Column("n_seeds", INT64, "number of seeds of each training snapshot"),
+        Column(
+            "p_value",
+            FLOAT64,
+            "that it is zero, two-sided; where it is expected within 5 points: that it is not, by two one-sided tests, "
+            "so that below 0.05 the 90 % interval lies within; null without an interval",
+        ),
+        Column("verdict", STRING, "shown, not shown, or no claim, with fewer than five seeds or ten entities"),
+        Column("note", STRING, "which entities are compared, or why there is no claim; or null"),
+    ),
+    key=("release", "setup", "contrast", "k"),
+    family=Family.RESULT,
+    partitioned_by="nothing",
+    partition_columns=(),
+    rules=(
+        Rule(
+            "known_expectation",
+            "expected is positive or within 5 points",
+            "expected NOT IN ('positive', 'within 5 points')",
+        ),
+        Rule("known_verdict", "the verdict is known", "verdict NOT IN ('shown', 'not shown', 'no claim')"),
+        Rule(
+            "claim_has_an_interval",
+            "what is claimed has an interval and five seeds",
+            "verdict <> 'no claim' AND (low IS NULL OR n_seeds < 5)",
+        ),
+        Rule(
+            "estimate_is_within",
+            "an interval has two ends, around the estimate",
+            "(low IS NULL) <> (high IS NULL) OR estimate < low OR estimate > high",
+        ),
+    ),
+)
+
+TABLES = (KNOWLEDGE, DEMO_EFFECT, LINKING_EFFECTS)
 
 _SCORED = (
     MODELS.name,
@@ -176,5 +232,9 @@ _SCORED = (
     ECBD_CLOZE.name,
     ECBD_PROMPTS.name,
 )
-MADE_FROM = {KNOWLEDGE.name: _SCORED, DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name)}
+MADE_FROM = {
+    KNOWLEDGE.name: _SCORED,
+    DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
+    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, TEMPEL_MENTIONS.name, TEMPEL_NEW_ENTITIES.name),
+}
 """From which tables each table of results is made."""

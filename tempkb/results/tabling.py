@@ -10,6 +10,7 @@ import pyarrow as pa
 from tempkb.models.known import until_in_words
 from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
+from tempkb.results.latex import escaped
 from tempkb.results.reading import read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, KNOWLEDGE
@@ -66,7 +67,7 @@ def as_latex(known: Sequence[Known]) -> str:
     parts = []
     for caption, own in questions_of(known):
         frame = DataFrame([cells_of(one) for one in own], columns=list(TITLES))
-        parts.append(frame.to_latex(index=False, escape=True, caption=_escaped(caption), position="t"))
+        parts.append(frame.to_latex(index=False, escape=True, caption=escaped(caption), position="t"))
     return "\n".join(parts)
 
 
@@ -130,12 +131,3 @@ def _factor(value: float, _sign: str) -> str:
 
 def _rank(rank: tuple[int, int], n: int) -> str:
     return f"{rank[0]} of {n}" if rank[0] == rank[1] else f"{rank[0]}-{rank[1]} of {n}"
-
-
-def _escaped(text: str) -> str:
-    r"""Characters with a meaning in LaTeX, as it prints them.
-
-    >>> print(_escaped("a_b, 5 %"))
-    a\_b, 5 \%
-    """
-    return "".join(f"\\{sign}" if sign in "&%$#_{}" else sign for sign in text)

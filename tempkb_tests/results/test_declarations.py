@@ -18,6 +18,7 @@ ESTIMATES = [
     "scores_by_gap",
     "knows",
 ]
+OF_LINKING = ["linking_accuracy", "linking_by_training", "linking_changes", "linking_by_type"]
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
@@ -31,8 +32,19 @@ def test_every_view_of_estimates_names_split_metric_aggregate_scorer_and_numbers
     assert wanted <= columns
 
 
+@pytest.mark.parametrize("name", OF_LINKING)
+def test_every_view_of_linking_names_pool_subset_category_k_aggregate_and_numbers(name):
+    from tempkb.store.memory import in_memory
+
+    with in_memory() as connection:
+        World().show(connection, name)
+        columns = {column[0] for column in connection.execute(f"DESCRIBE {name}").fetchall()}
+    wanted = {"release", "setup", "pool", "subset", "category", "cut", "metric", "k", "aggregate"}
+    assert wanted | {"value", "standard_error", "low", "high", "n_items", "n_clusters"} <= columns
+
+
 def test_the_other_views_of_results_are_those_of_items():
-    assert {one.name for one in VIEWS} - set(ESTIMATES) == {
+    assert {one.name for one in VIEWS} - set(ESTIMATES) - set(OF_LINKING) == {
         "scored_changes",
         "leak_free_items",
         "entity_knowledge",

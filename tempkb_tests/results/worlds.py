@@ -200,3 +200,31 @@ def clustered(values, clusters):
 
 def figures(row):
     return row["value"], row["standard_error"], row["low"], row["high"]
+
+
+class Linked(World):
+    """Mentions of TempEL with the ranks that linkers give to their entities."""
+
+    def linker(self, name, cut=None, seed=1, preset="demo", release="t", recipe="{}"):
+        trained = {"release": release, "cut": cut, "seed": seed, "preset": preset, "recipe": recipe}
+        self.add("linkers", linker=name, kind="bi-encoder" if cut else "prior", **(trained if cut else {}))
+        self.trained = {**getattr(self, "trained", {}), name: (cut, seed if cut else None)}
+
+    def link(self, linker, cut, entity, rank, category="continual", anchor=None, release="t", **more):
+        """A mention of an entity at a snapshot; without an anchor it is another one than all before."""
+        model_cut, seed = self.trained[linker]
+        rows = self.rows["linking_scores"]
+        row = {"pool": "own", "subset": "test", "start_char": 0, "gold_is_candidate": True, "n_candidates": 100, **more}
+        self.add(
+            "linking_scores",
+            linker=linker,
+            release=release,
+            cut=cut,
+            target_page_id=entity,
+            anchor_page_id=len(rows) if anchor is None else anchor,
+            category=category,
+            model_cut=model_cut,
+            seed=seed,
+            rank=rank,
+            **row,
+        )

@@ -29,6 +29,7 @@ class Estimate:
         n_clusters: number of clusters; of a change or of two ways of clustering, the smaller number.
         p_value: of the hypothesis that a difference is zero, two-sided; None for what is no difference.
         design_effect: variance of a clustered mean over the variance that it would have if each item were a cluster.
+        freedom: degrees of freedom of a difference of two random factors; None where they follow from the clusters.
     """
 
     value: float
@@ -39,6 +40,7 @@ class Estimate:
     n_clusters: int
     p_value: float | None = None
     design_effect: float | None = None
+    freedom: float | None = None
 
     @property
     def mde(self) -> float | None:
@@ -189,6 +191,23 @@ def two_sided(statistic: float, freedom: float) -> float:
     from scipy.stats import t
 
     return float(2 * t.sf(abs(statistic), freedom))
+
+
+def equivalence(estimate: Estimate, margin: float) -> float | None:
+    """Return the p-value of two one-sided tests that a difference is at least a margin away from zero.
+
+    Below 0.05 the 90 % interval lies within the margin: the difference is shown to be smaller.
+
+    Args:
+        estimate: of the difference.
+        margin: in the units of its value.
+    """
+    from scipy.stats import t
+
+    if not estimate.standard_error or estimate.low is None:
+        return None
+    freedom = estimate.freedom or estimate.n_clusters - 1
+    return float(t.sf((margin - abs(estimate.value)) / estimate.standard_error, freedom))
 
 
 def effective_items(mean: Estimate) -> float:

@@ -126,7 +126,7 @@ def crossed_bootstrap(matrix: Floats, *, n_replicates: int = 10_000, seed: int) 
     freedom = (of_rows + of_columns) ** 2 / (of_rows**2 / (n_rows - 1) + of_columns**2 / (n_columns - 1))
     half = t_quantile((1 + LEVEL) / 2, freedom) * error
     p_value = two_sided(value / error, freedom)
-    return Estimate(value, error, value - half, value + half, int(has.sum()), n_rows, p_value)
+    return Estimate(value, error, value - half, value + half, int(has.sum()), n_rows, p_value, freedom=freedom)
 
 
 def _means(s: Floats, n: Floats, n_replicates: int, generator: np.random.Generator) -> Floats:

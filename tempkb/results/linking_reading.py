@@ -1,0 +1,143 @@
+"""Reads the results of linking of a release and pool: the rows of the views, and what the release cannot tell."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from tempkb.benchmarks.tempel.pool_names import pool_name
+from tempkb.benchmarks.tempel.tables import TEMPEL_STATISTICS
+from tempkb.errors import SettingsError
+from tempkb.linking.tables import LINKING_SCORES
+from tempkb.results.linking import LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_BY_TYPE, LINKING_CHANGES
+from tempkb.results.linking_sql import KS
+from tempkb.store.store import Store
+
+Row = Mapping[str, Any]
+CATEGORIES = ("continual", "new")
+
+
+@dataclass(frozen=True)
+class Linking:
+    """What linkers make of the test mentions of a release, among the candidates of one pool.
+
+    Attributes:
+        release: its name.
+        pool: as in `linking_scores`.
+        k: number of candidates among which the entity has to be.
+        accuracy: rows of `linking_accuracy`.
+        by_training: rows of `linking_by_training`.
+        changes: rows of `linking_changes`.
+        by_type: rows of `linking_by_type`.
+        n_candidates: by snapshot, from `tempel_statistics`.
+    """
+
+    release: str
+    pool: str
+    k: int
+    accuracy: Sequence[Row]
+    by_training: Sequence[Row]
+    changes: Sequence[Row]
+    by_type: Sequence[Row]
+    n_candidates: Mapping[date, int]
+
+    @property
+    def cuts(self) -> list[date]:
+        """The test snapshots, oldest first."""
+        return sorted({row["cut"] for row in self.accuracy})
+
+    @property
+    def setups(self) -> list[str]:
+        """The setups of trained linkers, those with most training snapshots first."""
+        cuts: dict[str, set[date]] = {}
+        for row in self.by_training:
+            if row["model_cut"] is not None:
+                cuts.setdefault(row["setup"], set()).add(row["model_cut"])
+        return sorted(cuts, key=lambda name: (-len(cuts[name]), name))
+
+    @property
+    def untrained(self) -> list[str]:
+        """The names of the linkers that were not trained on a snapshot."""
+        return sorted({row["setup"] for row in self.by_training if row["model_cut"] is None})
+
+    def models(self, setup: str) -> list[date | None]:
+        """Return the training snapshots of a setup, oldest first; None for what is not trained."""
+        return sorted({row["model_cut"] for row in self.by_training if row["setup"] == setup}, key=lambda day: str(day))
+
+    def cell(
+        self, setup: str, model_cut: date | None, cut: date, category: str, aggregate: str = "mean_of_seeds"
+    ) -> Row | None:
+        """Return the row of a training at a test; None if it has not linked its mentions."""
+        wanted = {"setup": setup, "model_cut": model_cut, "cut": cut, "category": category, "aggregate": aggregate}
+        return _one(self.by_training, {**wanted, "k": self.k, "metric": "accuracy"})
+
+    def change(self, setup: str, category: str, aggregate: str, cut: date | None, **more: Any) -> Row | None:
+        """Return a row of `linking_changes`, of this k and of the metric accuracy unless `more` says otherwise."""
+        wanted = {"setup": setup, "category": category, "aggregate": aggregate, "cut": cut}
+        return _one(self.changes, {**wanted, "k": self.k, "metric": "accuracy", **more})
+
+    def types(self, setup: str) -> list[Row]:
+        """Return the rows over all tests by type: the paper's keywords if they tell types apart, else the origin."""
+        rows = [row for row in self.by_type if row["setup"] == setup]
+        of_paper = [row for row in rows if row["type_by"] == "paper"]
+        return (
+            of_paper
+            if len({row["entity_type"] for row in of_paper}) > 1
+            else [row for row in rows if row["type_by"] == "origin"]
+        )
+
+
+def _one(rows: Sequence[Row], wanted: Row) -> Row | None:
+    return next((row for row in rows if all(row[name] == value for name, value in wanted.items())), None)
+
+
+def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> list[Linking]:
+    """Return the results of releases, sorted by name.
+
+    Args:
+        store: of the home.
+        releases: names; empty for all that have scores in this pool.
+        pool: as in `linking_scores`, or `fixed`.
+        k: one of `KS`.
+
+    Raises:
+        SettingsError: there is no such k, release or pool, or no scores at all.
+    """
+    if k not in KS:
+        raise SettingsError(f"--k {k}: expected one of {', '.join(map(str, KS))}")
+    with suppress(ValueError):  # a day is its own name
+        pool = pool_name(pool)
+    there = _there(store)
+    if not there:
+        raise SettingsError("linking: found no scores of linkers; make them: tempkb linker score --all")
+    if odd := sorted(set(releases) - {release for release, _ in there}):
+        known = ", ".join(sorted({release for release, _ in there}))
+        raise SettingsError(f"--release {odd[0]}: no linker has linked its test mentions; there: {known}")
+    found = sorted({release for release, one in there if one == pool and release in (releases or (release,))})
+    if not found:
+        known = ", ".join(sorted({one for _, one in there}))
+        raise SettingsError(
+            f"--pool {pool}: no test mention was linked among its candidates; there: {known}; link them: "
+            f"tempkb linker score --all --pool {pool}"
+        )
+    # A view is of all releases, so that it is asked once.
+    views = (LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)
+    read = [store.read(view.name, pool=pool, subset="test").to_pylist() for view in views]
+    candidates = store.read(TEMPEL_STATISTICS.name, figure="figure_4c").to_pylist()
+    every = []
+    for release in found:
+        accuracy, by_training, changes, by_type = ([row for row in rows if row["release"] == release] for rows in read)
+        n_candidates = {row["cut"]: int(row["value"]) for row in candidates if row["release"] == release}
+        every.append(Linking(release, pool, k, accuracy, by_training, changes, by_type, n_candidates))
+    return every
+
+
+def _there(store: Store) -> set[tuple[str, str]]:
+    """The releases and pools in which test mentions were linked."""
+    if not store.lake.versions(LINKING_SCORES.name):
+        return set()
+    rows = store.ask(
+        f"SELECT DISTINCT release, pool FROM {LINKING_SCORES.name} WHERE subset = 'test'", LINKING_SCORES.name
+    )
+    return {(row["release"], row["pool"]) for row in rows}

@@ -1,0 +1,309 @@
+"""`tempkb linking` on made-up scores of the demo's mentions, and on the tables that the paper prints."""
+
+import csv
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from datetime import date
+from hashlib import md5
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tempkb.api import open_store
+from tempkb.benchmarks.building import build_release
+from tempkb.benchmarks.releases import create, keep
+from tempkb.benchmarks.tempel.benchmark import TEMPEL
+from tempkb.benchmarks.tempel.design import make_design
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.pictures import as_png
+from tempkb.results.linking_effect_reading import write_linking_effects
+from tempkb.results.linking_plots import linking_figure
+from tempkb.results.linking_reading import Linking, read_linking
+from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
+from tempkb.screens.linkers import print_linkers, print_scores
+from tempkb.store.drafts import Provenance
+from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
+
+CUTS = (date(2022, 1, 1), date(2023, 1, 1))
+PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
+QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def linked_home(made_once, demo_home):
+    """A release with two linkers, of two snapshots, and the prior; a linker has all of its own snapshot right."""
+
+    def fill(home):
+        shutil.copytree(demo_home, home)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("TEMPKB_HOME", str(home))
+            store = open_store()
+            release = create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "r")
+            keep(store.home, release)
+            build_release(store, TEMPEL, release, lambda line: None)
+            for name, model_cut in (("r-2022", CUTS[0]), ("r-2023", CUTS[1]), ("prior", None)):
+                _add(store, name, model_cut)
+            store.publish()
+
+    return made_once("linked", fill)
+
+
+def _add(store, name, model_cut):
+    if model_cut:
+        digests = dict.fromkeys(("weights_sha256", "config_sha256", "tokenizer_sha256"), "0")
+        row = {"linker": name, "kind": "bi-encoder", "release": "r", "cut": model_cut, "seed": 1, "preset": "demo"}
+        table = pa.Table.from_pylist([{**row, "recipe": "{}", "dim": 4, **digests}], LINKERS.schema)
+        store.write(LINKERS, name, [table], Provenance())
+    for cut in CUTS:
+        rows = []
+        for m in store.read("tempel_mentions", release="r", cut=cut, subset="test").to_pylist():
+            key = {
+                name: m[name] for name in ("wiki", "release", "cut", "target_page_id", "anchor_page_id", "start_char")
+            }
+            luck = md5(f"{key}".encode()).digest()[0] % 2  # noqa: S324
+            rank = 1 if model_cut == cut else 30 if luck else None
+            top = [m["target_page_id"] if rank == at + 1 else -at - 1 for at in range(64)]
+            row = {**key, "linker": name, "pool": "own", "subset": "test", "category": m["category"], "seed": 1}
+            row |= {"model_cut": model_cut, "rank": rank, "gold_is_candidate": True, "n_candidates": 400, "n_tied": 0}
+            rows.append({**row, "top_page_ids": top, "top_scores": [0.0] * 64, "top_similarity": 0.1})
+        table = pa.Table.from_pylist(rows, LINKING_SCORES.schema)
+        store.write(LINKING_SCORES, scores_partition(name, "r", str(cut), "own"), [table], Provenance())
+
+
+def test_the_command_prints_tables_and_figures_in_sentences(linked_home):
+    said = run_tempkb(linked_home, "linking", "--k", "1").stdout
+    assert "r: accuracy@1 of continual entities (pool own)" in said
+    assert "r: accuracy@1 of new entities (pool own)" in said
+    for line in ("│ 2022       │ [100.0] │     0.0 │", "│ 2023       │     0.0 │ [100.0] │"):
+        assert said.count(line) == 2
+    assert said.count("│ prior      │     0.0 │     0.0 │") == 2
+    assert "demo: in-snapshot minus out-of-snapshot, continual entities: +100.0 points" in said
+    assert "demo: a training snapshot has one seed only" in said
+    assert "\x1b" not in said
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.splitlines()[0].removeprefix("-- "))
+def test_every_query_of_the_page_finds_something(linked_home, query):
+    with duckdb.connect(str(linked_home / "tempkb.duckdb"), read_only=True) as connection:
+        rows = connection.execute(query).fetchall()
+    # Of a snapshot of its own a linker has all right.
+    assert rows
+    assert not {(linker, str(cut)[:4]) for linker, cut, *_ in rows} & {("r-2022", "2022"), ("r-2023", "2023")}
+
+
+def test_linkers_of_all_snapshots_are_at_zero_where_they_are_their_own(linked_home, monkeypatch):
+    """Figure 5b has lines through the origin, and a type has the same colour in figures 5c and 8."""
+    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
+    (linking,) = read_linking(open_store(), (), "own", 64)
+    with linking_figure(linking) as canvas:
+        panels = {axis.get_title(): axis for axis in canvas.axes}
+        (by_offset,) = [axis for title, axis in panels.items() if "(fig. 5b)" in title]
+        (at_worst,) = [axis for title, axis in panels.items() if "(fig. 5c)" in title]
+        (by_type,) = [axis for title, axis in panels.items() if "(fig. 8)" in title]
+        lines = [line for line in by_offset.lines if line.get_label() in ("continual", "new")]
+        colours = [{line.get_label(): line.get_color() for line in axis.lines} for axis in (at_worst, by_type)]
+    assert len(lines) == 2
+    for line in lines:
+        points = dict(line.get_xydata().tolist())
+        assert list(points) == [-1, 0, 1]
+        assert points[0] == 0
+    assert colours[0].keys() < colours[1].keys()
+    assert colours[0].items() <= colours[1].items()
+    assert colours[1]["continual, in"] not in colours[0].values()
+
+
+def test_scores_have_a_column_for_what_differs(linked_home, monkeypatch, capsys):
+    """With one release and one pool, the title names them; each linker has all of its own snapshot right."""
+    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
+    print_scores(["r-2022", "r-2023"], {})
+    title, _, heads, *lines = capsys.readouterr().out.splitlines()
+    assert title == "accuracy@K in %, release r, pool own"
+    columns = ["linker", "snapshot", "category", "mentions", "candidates", "@1", "@4", "@16", "@64"]
+    assert heads.replace("┃", " ").split() == columns
+    cells = [line.replace("│", " ").split() for line in lines if line.startswith("│")]
+    own = [row for row in cells if row[0].removeprefix("r-") == row[1][:4]]
+    assert [row[2] for row in own] == ["continual", "new"] * 2
+    assert all(row[5:] == ["100.0"] * 4 for row in own)
+    assert len(cells) == 2 * len(own)
+
+
+def test_the_list_says_what_each_linker_is_made_from(linked_home, monkeypatch, capsys):
+    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
+    print_linkers(["r-2022", "prior"])
+    lines = capsys.readouterr().out.splitlines()
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
+    assert [row[:3] for row in cells] == [["r-2022", "bi-encoder", "r, 2022-01-01"], ["prior", "prior", ""]]
+
+
+def test_files_have_all_figures(linked_home, tmp_path):
+    files = {name: tmp_path / f"linking.{name}" for name in ("csv", "tex", "png")}
+    options = ("--csv", files["csv"], "--latex", files["tex"], "--picture", files["png"])
+    run_tempkb(linked_home, "linking", *map(str, options))
+    rows = list(csv.DictReader(files["csv"].open()))
+    assert {row["view"] for row in rows} == {
+        "linking_accuracy",
+        "linking_by_training",
+        "linking_changes",
+        "linking_by_type",
+    }
+    assert {row["k"] for row in rows} == {"1", "2", "4", "8", "16", "32", "64"}
+    (cell,) = [
+        row
+        for row in rows
+        if row["view"] == "linking_accuracy" and row["metric"] == "accuracy" and row["k"] == "1"
+        if (row["linker"], row["cut"], row["category"]) == ("r-2022", "2022-01-01", "all")
+    ]
+    assert float(cell["value"]) == 1
+    latex = files["tex"].read_text()
+    assert latex.count(r"\begin{tabular}{lrr}") == 2
+    assert r"\cellcolor{red!60}" in latex
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_terminal_has_colours(linked_home):
+    """Worse than on its own snapshot is red."""
+    leader, follower = pty.openpty()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
+    environment |= {"TEMPKB_HOME": str(linked_home), "TERM": "xterm-256color", "COLUMNS": "120"}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "tempkb.cli", "linking", "--k", "1"]
+    with subprocess.Popen(command, stdout=follower, stdin=follower, stderr=follower, env=environment) as process:
+        os.close(follower)
+        said = b""
+        while True:
+            try:
+                more = os.read(leader, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            said += more
+    os.close(leader)
+    assert process.returncode == 0
+    assert b"\x1b[31m" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--k", "3"), "--k 3: expected one of 1, 2, 4, 8, 16, 32, 64"),
+        (("--release", "other"), "--release other: no linker has linked its test mentions; there: r"),
+        (
+            ("--pool", "fixed"),
+            "--pool fixed-50000: no test mention was linked among its candidates; there: own; link them",
+        ),
+        (
+            ("--pool", "fixed-9"),
+            "--pool fixed-9: no test mention was linked among its candidates; there: own; link them",
+        ),
+    ],
+)
+def test_what_is_not_there_is_named(linked_home, options, message):
+    done = run_tempkb(linked_home, "linking", *options, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+def test_a_home_without_scores_says_what_makes_them(demo_home):
+    done = run_tempkb(demo_home, "linking", check=False)
+    assert "found no scores of linkers; make them" in done.stderr
+    assert done.returncode == 1
+
+
+@pytest.fixture(scope="module")
+def paper():
+    """The paper's printed tables as they would be read."""
+    years = [date(FIRST_YEAR + at, 1, 1) for at in range(10)]
+    keys = {"setup": "paper", "metric": "accuracy", "n_clusters": 900, "n_items": 9000, "n_seeds": 1, "low": None}
+    by_training, accuracy = [], []
+    for (k, category), table in PRINTED.items():
+        for model, line in zip(years, table, strict=True):
+            own = line[years.index(model)]
+            for cut, value in zip(years, line, strict=True):
+                row = {**keys, "category": category, "k": k, "model_cut": model, "cut": cut, "high": None}
+                by_training.append({**row, "aggregate": "mean_of_seeds", "value": value / 1000})
+                if cut != model:
+                    difference = (value - own) / 1000
+                    by_training.append({**row, "aggregate": "minus_own_snapshot", "value": difference})
+                accuracy.append({**row, "linker": f"m{model}", "n_missing": 0})
+    every = [{**row, "category": "all"} for row in accuracy]
+    return Linking(
+        "tempel", "own", 64, [*accuracy, *every], by_training, [], [], {years[0]: 3_500_000, years[-1]: 6_500_000}
+    )
+
+
+def test_ten_by_ten_tables_are_those_of_the_paper(paper):
+    rows = table_of_category(paper, "new")
+    assert heads_of(paper) == ["trained on", *map(str, range(2013, 2023))]
+    assert " ".join(cell[0] for cell in rows[0]) == "2013 [91.0] 81.9 85.3 82.6 84.1 81.2 81.9 79.1 68.8 77.4"
+    # The row of 2021: its own snapshot has the lowest value but one, so that most others are better.
+    assert [cell[1] for cell in rows[8]] == ["", *["better"] * 8, "own", "better"]
+    assert [cell[1] for cell in rows[0]] == ["", "own", *["worse"] * 9]
+    # Differences below half a point have no colour.
+    continual = table_of_category(paper, "continual")
+    assert continual[0][1:4] == [("[78.5]", "own", 0.0), ("78.2", "", 0.0), ("77.8", "worse", pytest.approx(-0.007))]
+
+
+@pytest.mark.parametrize(
+    ("days", "heads"),
+    [
+        ((date(2022, 1, 1), date(2023, 1, 1)), ["2022", "2023"]),
+        ((date(2022, 1, 1), date(2022, 7, 1)), ["2022-01", "2022-07"]),
+        ((date(2022, 1, 1), date(2022, 7, 4)), ["2022-01-01", "2022-07-04"]),
+    ],
+)
+def test_snapshots_are_as_short_as_they_can_be(days, heads):
+    rows = [{"cut": day} for day in days]
+    assert heads_of(Linking("r", "own", 1, rows, [], [], [], {})) == ["trained on", *heads]
+
+
+def test_what_the_release_cannot_tell_is_said(paper):
+    said = "\n".join(limits(paper))
+    assert "paper: a training snapshot has one seed only" in said
+    assert "Candidates are 3,500,000 at the first snapshot and 6,500,000 at the last" in said
+    assert list(sentences(paper)) == []
+
+
+def test_points_have_an_interval_or_the_reason_why_not():
+    row = {"value": -0.0312, "low": -0.0351, "high": -0.0272, "n_clusters": 50}
+    assert points(row) == "-3.1 points [-3.5, -2.7]"
+    assert points({**row, "value": -0.0001}) == "+0.0 points [-3.5, -2.7]"
+    few = {**row, "low": None, "high": None, "n_clusters": 1}
+    assert points(few) == "-3.1 points (1 entity; an interval needs 10)"
+    assert points({**few, "n_clusters": 12}).endswith("(all entities agree exactly, so that there is no interval)")
+
+
+def test_equal_results_give_equal_pictures(linked_home, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
+    (linking,) = read_linking(open_store(), (), "own", 64)
+    pictures = []
+    for _ in range(2):
+        with linking_figure(linking) as canvas:
+            pictures.append(as_png(canvas))
+            lines = [axis.get_title() for axis in canvas.axes if axis.lines]
+    assert pictures[0] == pictures[1]
+    # With one seed and two linkers all panels have something to show.
+    assert len(lines) == 6
+
+
+def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    write_linking_effects(store)
+    told = "These verdicts are of earlier scores or mentions; compute them again: "
+    said = run_tempkb(home, "linking").stdout
+    assert "what linkers show of time" in said
+    assert told not in said
+    store.lake.remove(LINKING_SCORES.name, scores_partition("prior", "r", str(CUTS[0]), "own"))
+    said = run_tempkb(home, "linking").stdout
+    assert "what linkers show of time" in said
+    assert told in said

@@ -1,0 +1,472 @@
+"""Views of linking: by hand, by the numbers that the paper prints, by an oracle in plain Python, and by simulation."""
+
+import json
+import math
+import random
+from collections import defaultdict
+from datetime import date
+from itertools import product
+from statistics import fmean, variance
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import t
+
+from tempkb.results.clustered_sql import t_975_of
+from tempkb.results.linking import VIEWS
+from tempkb.results.linking_sql import KS
+from tempkb.store.memory import in_memory
+from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
+from tempkb_tests.results.worlds import Linked, clustered
+
+Y1, Y2, Y3 = (date(year, 1, 1) for year in (2021, 2022, 2023))
+WHOLE = {"metric": "accuracy", "pool": "own", "subset": "test"}
+
+
+@pytest.fixture
+def linked():
+    """Two linkers of two years, at two tests; entities 1 and 2 are continual, 3 is new at the second."""
+    world = Linked()
+    for name, cut in (("a", Y1), ("b", Y2), ("prior", None)):
+        world.linker(name, cut)
+    for cut, mentions in {Y1: {1: (1, 2), 2: (5,)}, Y2: {1: (1, 3), 2: (None,)}}.items():
+        for entity, ranks in mentions.items():
+            for at, rank in enumerate(ranks):
+                world.link("a", cut, entity, rank, anchor=at)
+                # The later model is better at the second test: all are first.
+                world.link("b", cut, entity, 1 if cut == Y2 else rank, anchor=at)
+    world.link("a", Y2, 3, None, "new", gold_is_candidate=False)
+    world.link("b", Y2, 3, 64, "new")
+    world.link("prior", Y1, 1, 1)
+    return world
+
+
+def accuracy(world, **equal):
+    return world.one("linking_accuracy", **{**WHOLE, **equal})
+
+
+def test_an_accuracy_is_the_share_of_mentions_whose_entity_is_among_the_first_k(linked):
+    found = {
+        (row["linker"], row["cut"], row["category"], row["k"]): (row["value"], row["n_items"], row["n_clusters"])
+        for row in linked.read("linking_accuracy", **WHOLE)
+    }
+    assert found["a", Y1, "continual", 1] == (1 / 3, 3, 2)
+    assert found["a", Y1, "continual", 2] == found["a", Y1, "continual", 4] == (2 / 3, 3, 2)
+    assert found["a", Y1, "continual", 8] == (1, 3, 2)
+    # A rank beyond 64 is a miss, however large k is.
+    assert found["a", Y2, "continual", 64] == (2 / 3, 3, 2)
+    assert found["a", Y2, "all", 64] == (2 / 4, 4, 3)
+    assert found["b", Y2, "new", 32] == (0, 1, 1)
+    assert found["b", Y2, "new", 64] == (1, 1, 1)
+    assert {k for *_, k in found} == {1, 2, 4, 8, 16, 32, 64}
+
+
+def test_an_entity_that_is_no_candidate_is_a_miss_and_is_counted(linked):
+    row = accuracy(linked, linker="a", cut=Y2, category="new", k=64)
+    assert (row["value"], row["n_items"], row["n_missing"], row["n_candidates"]) == (0, 1, 1, 100)
+
+
+def test_linkers_have_the_setup_of_their_training_and_others_their_name(linked):
+    linked.linker("other", Y1, release="u")
+    linked.linker("tuned", Y1, preset="paper", recipe='{"epochs": 2}')
+    linked.linker("plain", Y1, preset="paper", recipe='{"epochs": 1}')
+    for name in ("other", "tuned", "plain"):
+        linked.link(name, Y1, 1, 1)
+    setups = {row["linker"]: row["setup"] for row in linked.read("linking_accuracy", k=1)}
+    assert (setups["a"], setups["b"], setups["prior"], setups["other"]) == ("demo", "demo", "prior", "demo of u")
+    # Two recipes of one preset are not averaged.
+    assert setups["tuned"] != setups["plain"]
+    assert all(setups[name].startswith("paper ") for name in ("tuned", "plain"))
+
+
+def test_linkers_of_one_recipe_are_one_setup_at_all_snapshots():
+    world = Linked()
+    for name, cut, negatives in (("a", Y1, 4), ("b", Y2, 4), ("plain", Y1, 0)):
+        world.linker(name, cut, recipe=json.dumps({"epochs": 1, "hard_negatives": negatives}))
+        world.link(name, Y1, 1, 1)
+    setups = {row["linker"]: row["setup"] for row in world.read("linking_accuracy", k=1)}
+    assert setups["a"] == setups["b"] != setups["plain"]
+
+
+def test_subsets_pools_and_releases_are_apart():
+    world = Linked()
+    world.linker("a", Y1)
+    for more in ({}, {"pool": "fixed-50"}, {"subset": "validation"}, {"release": "u"}):
+        world.link("a", Y1, 1, 1, **more)
+    rows = world.read("linking_accuracy", k=1, category="all", metric="accuracy")
+    assert [row["n_items"] for row in rows] == [1, 1, 1, 1]
+
+
+def test_similarity_is_the_mean_over_mentions_that_have_one(linked):
+    linked.rows["linking_scores"][0]["top_similarity"] = 0.25
+    linked.rows["linking_scores"][2]["top_similarity"] = 0.75
+    row = linked.one("linking_accuracy", metric="similarity", category="continual")
+    assert (row["value"], row["k"], row["n_items"], row["n_clusters"]) == (0.5, 64, 2, 1)
+
+
+def change(world, **equal):
+    return world.one("linking_changes", **{**WHOLE, "setup": "demo", "category": "continual", "k": 1, **equal})
+
+
+def test_in_and_out_of_snapshot_are_compared_at_the_same_test(linked):
+    # At the first test: a 1/3, b 1/3. At the second: b 1, a 1/3.
+    values = {
+        (row["aggregate"], row["cut"], row["steps"]): row["value"]
+        for row in linked.read("linking_changes", setup="demo", category="continual", k=1, metric="accuracy")
+    }
+    assert values == pytest.approx(
+        {
+            ("mean_of_models", Y1, None): 1 / 3,
+            ("mean_of_models", Y2, None): 2 / 3,
+            ("change", Y2, None): 1 / 3,
+            ("change_of_later_models", Y2, None): 2 / 3,
+            ("in_snapshot", Y1, None): 1 / 3,
+            ("in_snapshot", Y2, None): 1,
+            ("in_snapshot", None, None): 2 / 3,
+            ("out_of_snapshot", Y1, None): 1 / 3,
+            ("out_of_snapshot", Y2, None): 1 / 3,
+            ("out_of_snapshot", None, None): 1 / 3,
+            ("in_minus_out", Y1, None): 0,
+            ("in_minus_out", Y2, None): 2 / 3,
+            ("in_minus_out", None, None): 1 / 3,
+            ("out_minus_in", None, 1): 0,
+            ("out_minus_in", None, -1): -2 / 3,
+        }
+    )
+    # Two entities are too few.
+    assert change(linked, aggregate="in_minus_out", cut=Y2)["low"] is None
+
+
+def test_a_test_without_a_linker_of_its_own_snapshot_does_not_count_as_out_of_snapshot(linked):
+    for entity in (1, 2):
+        linked.link("a", Y3, entity, 1)
+    assert change(linked, aggregate="out_of_snapshot", cut=None)["value"] == pytest.approx(1 / 3)
+    assert change(linked, aggregate="out_of_snapshot", cut=Y3)["value"] == 1
+
+
+def test_a_linker_that_is_not_trained_has_changes_and_no_snapshot_of_its_own(linked):
+    linked.link("prior", Y2, 1, None)
+    found = {
+        (row["aggregate"], row["value"], row["n_seeds"]) for row in linked.read("linking_changes", setup="prior", k=1)
+    }
+    assert found == {("mean_of_models", 1, None), ("mean_of_models", 0, None), ("change", -1, None)}
+
+
+# What the paper says follows from its tables; means over models of printed numbers have their rounding.
+@pytest.mark.parametrize(
+    ("category", "year", "aggregate", "points"),
+    [
+        ("continual", 2022, "change", 3.1),
+        ("continual", 2022, "change_of_later_models", 3.1),
+        ("new", 2021, "change_of_later_models", 18.0),
+        ("new", 2021, "change", 18.4),
+    ],
+)
+def test_the_printed_tables_give_the_numbers_of_the_paper(printed, category, year, aggregate, points):
+    rows = [
+        row
+        for row in printed["linking_changes"]
+        if (row["category"], row["cut"], row["aggregate"], row["k"]) == (category, date(year, 1, 1), aggregate, 64)
+    ]
+    (row,) = rows
+    assert round(-100 * row["value"], 1) == points
+    assert row["from_cut"] == date(FIRST_YEAR, 1, 1)
+    # Nothing is said of the error without mentions.
+    assert (row["standard_error"], row["low"], row["high"], row["n_clusters"]) == (None, None, None, 0)
+
+
+def test_the_printed_tables_give_the_paper_s_figures_of_in_and_out_of_snapshot(printed):
+    value = {
+        (row["aggregate"], row["category"], row["k"], row["cut"] and row["cut"].year, row["steps"]): row["value"]
+        for row in printed["linking_changes"]
+    }
+    for category, k in product(("continual", "new"), KS):
+        table = np.array(PRINTED[k, category]) / 1000
+        inside, outside = np.diag(table).mean(), table[~np.eye(10, dtype=bool)].mean()
+        assert value["in_snapshot", category, k, None, None] == pytest.approx(inside)
+        assert value["out_of_snapshot", category, k, None, None] == pytest.approx(outside)
+        assert value["in_minus_out", category, k, None, None] == pytest.approx(inside - outside)
+        for column in range(10):
+            others = np.delete(table[:, column], column).mean()
+            assert value["out_of_snapshot", category, k, FIRST_YEAR + column, None] == pytest.approx(others)
+        for steps in {*range(-9, 10)} - {0}:
+            pairs = [table[c + steps, c] - table[c, c] for c in range(10) if 0 <= c + steps < 10]
+            assert value["out_minus_in", category, k, None, steps] == pytest.approx(fmean(pairs))
+    # In-snapshot training helps new entities more than continual ones, most of all in 2021 (figures 4b and 5a).
+    gain = {one: value["in_minus_out", one, 64, None, None] for one in ("continual", "new")}
+    assert gain["new"] > 10 * gain["continual"] > 0
+    by_year = {year: value["in_minus_out", "new", 64, year, None] for year in range(2013, 2023)}
+    assert max(by_year, key=lambda year: by_year[year]) == 2021
+
+
+def test_the_printed_tables_are_coloured_by_the_difference_to_the_own_snapshot(printed):
+    row = {
+        (row["aggregate"], row["model_cut"].year, row["cut"].year): row["value"]
+        for row in printed["linking_by_training"]
+        if (row["category"], row["k"]) == ("new", 64)
+    }
+    assert row["mean_of_seeds", 2013, 2021] == pytest.approx(0.688)
+    assert row["minus_own_snapshot", 2013, 2021] == pytest.approx(0.688 - 0.910)
+    assert ("minus_own_snapshot", 2021, 2021) not in row
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """The rows of the views over the paper's printed accuracies in place of those of mentions."""
+    columns = ("category", "k", "linker", "model_cut", "cut", "value")
+    rows = [
+        (category, k, f"m{FIRST_YEAR + m}", date(FIRST_YEAR + m, 1, 1), date(FIRST_YEAR + c, 1, 1), value / 1000)
+        for (k, category), table in PRINTED.items()
+        for m, line in enumerate(table)
+        for c, value in enumerate(line)
+    ]
+    said = {"release": "paper", "setup": "paper", "pool": "own", "subset": "test", "metric": "accuracy", "n_items": 1}
+    table = pa.Table.from_pylist([{**said, **dict(zip(columns, row, strict=True))} for row in rows])
+    world, found = Linked(), {}
+    with in_memory() as connection:
+        world.show(connection, "linking_scores")
+        connection.register("linking_accuracy", table)
+        for view in VIEWS:
+            if view.name in ("linking_by_training", "linking_changes"):
+                found[view.name] = connection.sql(view.query).to_arrow_table().to_pylist()
+    return found
+
+
+class _Oracle:
+    """Weighted sums of accuracies, from mentions, in plain Python."""
+
+    def __init__(self, rows, k):
+        self.cells, self.k = defaultdict(list), k
+        for row in rows:
+            hit = row["rank"] is not None and row["rank"] <= k
+            self.cells[row["linker"], row["cut"], row["category"]].append((row["target_page_id"], hit))
+
+    def mean(self, cell):
+        return fmean(hit for _, hit in self.cells[cell])
+
+    def sum_of(self, weights, trained):
+        """Value, error by entity, error by seed and the interval of a sum over cells, with their weights."""
+        psi, sides = defaultdict(float), (set(), set())
+        for cell, weight in weights.items():
+            mean, n = self.mean(cell), len(self.cells[cell])
+            for entity, hit in self.cells[cell]:
+                psi[entity] += weight * (hit - mean) / n
+                sides[weight > 0].add(entity)
+        n_all = len(psi)
+        by_entity = n_all / (n_all - 1) * math.fsum(one**2 for one in psi.values())
+        n = min(len(side) for side in sides if side)
+        parts = defaultdict(lambda: defaultdict(float))
+        for cell, weight in weights.items():
+            model_cut = trained[cell[0]]
+            n_seeds = len({linker for linker, *_ in weights if trained[linker] == model_cut})
+            parts[model_cut][cell[0]] += weight * n_seeds * self.mean(cell)
+        has_seeds = all(len(own) > 1 for own in parts.values())
+        terms = [(variance(own.values()) / len(own), len(own)) for own in parts.values()] if has_seeds else []
+        by_seed = math.fsum(v for v, _ in terms)
+        freedom = (by_entity + by_seed) ** 2 / (
+            by_entity**2 / (n - 1) + math.fsum(v**2 / (size - 1) for v, size in terms)
+        )
+        value = math.fsum(weight * self.mean(cell) for cell, weight in weights.items())
+        error = math.sqrt(by_entity + by_seed)
+        half = t.ppf(0.975, freedom if freedom >= 9 else math.floor(freedom)) * error
+        return value, error, value - half, value + half
+
+
+@pytest.fixture(scope="module", params=[1, 3], ids=["one seed", "three seeds"])
+def random_world(request):
+    """Three training years, three tests; entities have luck of their own, some mentions were not linked by all."""
+    chance, world = random.Random(7), Linked()  # noqa: S311 - reproducible chance, not secrets
+    for model, seed in product((Y1, Y2, Y3), range(request.param)):
+        world.linker(f"m{model.year}s{seed}", model, seed)
+    for cut in (Y1, Y2, Y3):
+        for category, entity in product(("continual", "new"), range(14)):
+            page = entity if category == "continual" else 100 * cut.year + entity
+            luck = chance.random()
+            for anchor in range(chance.randint(1, 4)):
+                for name in world.trained:
+                    if chance.random() < 0.95:
+                        rank = chance.choice([1, 1, 2, 3, 9, 40, None]) if chance.random() < luck else None
+                        world.link(name, cut, page, rank, category, anchor)
+    return world
+
+
+@pytest.mark.parametrize(("category", "k"), [("continual", 1), ("new", 1), ("new", 16)])
+def test_figures_equal_an_oracle_in_plain_python(random_world, category, k):
+    rows, trained = random_world.rows["linking_scores"], {name: cut for name, (cut, _) in random_world.trained.items()}
+    oracle, cuts = _Oracle(rows, k), (Y1, Y2, Y3)
+    seeds = len(trained) // 3
+
+    def over(cells):
+        """Weights of linkers, from those of training and test snapshots."""
+        return {
+            (name, cut, category): weight / seeds
+            for (model, cut), weight in cells.items()
+            for name, own in trained.items()
+            if own == model
+        }
+
+    expected = {
+        ("mean_of_models", Y2, None): {(m, Y2): 1 / 3 for m in cuts},
+        ("change", Y3, None): {(m, c): s / 3 for m in cuts for c, s in ((Y3, 1), (Y1, -1))},
+        ("change_of_later_models", Y2, None): {(m, c): s / 2 for m in (Y2, Y3) for c, s in ((Y2, 1), (Y1, -1))},
+        ("in_minus_out", Y2, None): {(Y2, Y2): 1, (Y1, Y2): -1 / 2, (Y3, Y2): -1 / 2},
+        ("in_minus_out", None, None): {(m, c): (1 if m == c else -1 / 2) / 3 for m in cuts for c in cuts},
+        ("out_minus_in", None, -1): {(Y1, Y2): 1 / 2, (Y2, Y2): -1 / 2, (Y2, Y3): 1 / 2, (Y3, Y3): -1 / 2},
+        ("out_minus_in", None, 2): {(Y3, Y1): 1, (Y1, Y1): -1},
+    }
+    found = {
+        (row["aggregate"], row["cut"], row["steps"]): row
+        for row in random_world.read("linking_changes", category=category, k=k, metric="accuracy")
+    }
+    for key, cells in expected.items():
+        row, weights = found[key], over(cells)
+        # The quantile of t is an expansion that is exact to five digits.
+        assert [row[name] for name in ("value", "standard_error", "low", "high")] == pytest.approx(
+            oracle.sum_of(weights, trained), rel=1e-5, abs=2e-6
+        )
+        assert row["n_items"] == sum(len(oracle.cells[cell]) for cell in weights)
+        assert row["n_linkers"] == len({name for name, *_ in weights})
+        assert row["n_seeds"] == seeds
+        assert (row["seed_error"] is None) == (seeds == 1)
+
+
+def test_accuracies_equal_an_oracle_in_plain_python(random_world):
+    oracle = _Oracle(random_world.rows["linking_scores"], 2)
+    n = 0
+    for row in random_world.read("linking_accuracy", metric="accuracy", k=2):
+        if row["category"] != "all":
+            cell = oracle.cells[row["linker"], row["cut"], row["category"]]
+            value, error, *_ = clustered([hit for _, hit in cell], [entity for entity, _ in cell])
+            assert (row["value"], row["standard_error"]) == pytest.approx((value, error))
+            assert row["low"] < row["value"] < row["high"]
+            n += 1
+    assert n == len(oracle.cells)
+
+
+def test_mentions_by_type_are_put_together_over_tests():
+    world = Linked()
+    world.linker("a", Y1)
+    world.linker("b", Y2)
+    types = {1: "covid", 2: "covid", 3: "recurrent", 4: "covid"}
+    for entity, kind in types.items():
+        for cut in (Y1, Y2):
+            world.add(
+                "tempel_new_entities",
+                release="t",
+                cut=cut,
+                page_id=entity + 10 * cut.year,
+                paper_type=kind,
+                entity_class="Q5" if entity == 3 else None,
+                is_extract=entity == 4,
+                n_runs=9,
+                series_page_id=3 if entity in (3, 4) else None,
+            )
+    # At the first test one mention of covid, at the second three; each has the same weight.
+    ranks = {("a", Y1): {1: 1}, ("b", Y1): {1: None}, ("a", Y2): {1: 1, 2: 1, 4: None}, ("b", Y2): {1: 1, 2: 1, 4: 1}}
+    for (linker, cut), entities in ranks.items():
+        for entity, rank in {**entities, 3: 1}.items():
+            world.link(linker, cut, entity + 10 * cut.year, rank, "new", anchor=entity)
+        world.link(linker, cut, 1, None, "continual")
+    found = {
+        (row["type_by"], row["entity_type"], row["aggregate"]): (row["value"], row["n_items"])
+        for row in world.read("linking_by_type", cut=None, k=1, metric="accuracy")
+    }
+    assert found["paper", "covid", "in_snapshot"] == (pytest.approx(4 / 4), 4)
+    assert found["paper", "covid", "out_of_snapshot"] == (pytest.approx(2 / 4), 4)
+    assert found["paper", "covid", "in_minus_out"] == (pytest.approx(2 / 4), 8)
+    assert found["paper", "recurrent", "in_minus_out"] == (0, 4)
+    assert found["class", "Q5", "in_snapshot"] == (1, 2)
+    # An extract is one, whatever its title is.
+    assert found["origin", "extract of an existing page", "out_of_snapshot"] == (0, 1)
+    assert found["origin", "series", "in_snapshot"] == (1, 2)
+    assert found["origin", "other", "out_of_snapshot"] == (pytest.approx(2 / 3), 3)
+
+
+def test_the_quantile_of_t_of_few_degrees_of_freedom_is_never_too_small():
+    with in_memory() as connection:
+        for freedom in (1, 1.9, 2, 3.5, 8, 8.99, 9, 9.5, 40.25):
+            (found,) = connection.execute(f"SELECT {t_975_of(str(freedom))}").fetchone()
+            exact = t.ppf(0.975, freedom if freedom >= 9 else math.floor(freedom))
+            assert found == pytest.approx(exact, rel=1e-5)
+            assert found >= t.ppf(0.975, freedom) * (1 - 1e-5)
+
+
+@pytest.mark.parametrize(("n_seeds", "least"), [(5, 0.93), (3, 0.92)])
+def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, least):
+    """600 worlds of 40 entities: the difference of two trainings at one test, each a mean over seeds.
+
+    The truth is zero. Entities, trainings and their combinations each move a mention's chance.
+    """
+    chance = np.random.default_rng(11)
+    n_worlds, n_entities, n_mentions = 600, 40, 3
+    shape = (n_worlds, 2, n_seeds, n_entities, n_mentions)
+    logit = (
+        chance.normal(0, 1, (n_worlds, 1, 1, n_entities, 1))
+        + chance.normal(0, 0.5, (n_worlds, 2, n_seeds, 1, 1))
+        + chance.normal(0, 0.7, (n_worlds, 2, n_seeds, n_entities, 1))
+    )
+    hit = chance.random(shape) < 1 / (1 + np.exp(-logit))
+    world, model, seed, entity, mention = (axis.ravel() for axis in np.indices(shape))
+    cuts = np.array([Y1, Y2], "datetime64[D]")
+    columns = {
+        "release": np.char.add("w", world.astype(str)),
+        "linker": np.char.add(np.char.add("m", model.astype(str)), np.char.add("s", seed.astype(str))),
+        "cut": np.full(world.size, cuts[1]),
+        "model_cut": cuts[model],
+        "seed": seed.astype(np.int32),
+        "target_page_id": entity,
+        "anchor_page_id": mention,
+        "rank": pa.array(hit.ravel().astype(np.int32), mask=~hit.ravel()),
+    }
+    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    fixed = "'own' AS pool, 'test' AS subset, 'new' AS category, true AS gold_is_candidate, 9 AS n_candidates"
+    from tempkb_tests.results.worlds import VIEW
+
+    with in_memory() as connection:
+        connection.register("ranks", table)
+        connection.execute(
+            f"CREATE TEMP VIEW linking_scores AS SELECT *, {fixed}, NULL::DOUBLE AS top_similarity FROM ranks"
+        )
+        Linked().show(connection, "linkers")
+        # Setups need a preset; the linkers of all worlds have the same names.
+        connection.unregister("linkers")
+        connection.execute(
+            "CREATE TEMP VIEW linkers AS SELECT DISTINCT linker, 'demo' AS preset, NULL::VARCHAR AS release, "
+            "'' AS recipe, '' AS base FROM ranks"
+        )
+        connection.execute(f"CREATE TEMP VIEW linking_accuracy AS {VIEW['linking_accuracy'].query}")
+        rows = connection.execute(
+            f"SELECT low <= 0 AND high >= 0, seed_error FROM ({VIEW['linking_changes'].query}) "
+            "WHERE aggregate = 'in_minus_out' AND cut IS NULL AND k = 1 AND metric = 'accuracy'"
+        ).fetchall()
+    assert len(rows) == n_worlds
+    assert all(error is not None for _, error in rows)
+    share = fmean(holds for holds, _ in rows)
+    assert least <= share <= 0.99
+
+
+def test_an_entity_s_row_says_how_its_mentions_are_linked():
+    world = Linked()
+    world.linker("a", Y1)
+    world.add("tempel_releases", release="t", granularity="quarter")
+    world.add("tempel_releases", release="u", granularity="quarter")
+    # Q7 has three mentions at two snapshots; one of them is in two releases. Q8 was linked among other candidates.
+    mentions = [(Y1, 7, 1, "t"), (Y1, 7, None, "t"), (Y2, 7, 2, "t"), (Y1, 7, 1, "u")]
+    for at, (cut, page, rank, release) in enumerate(mentions):
+        anchor = 0 if release == "u" else at
+        world.link("a", cut, page, rank, anchor=anchor, release=release)
+        said = {"release": release, "cut": cut, "target_page_id": page, "anchor_page_id": anchor, "start_char": 0}
+        world.add("tempel_mentions", **said, target_qid=f"Q{page}")
+    world.link("a", Y1, 8, 1, anchor=9, pool="fixed-9")
+    said = {"release": "t", "cut": Y1, "target_page_id": 8, "anchor_page_id": 9, "start_char": 0}
+    world.add("tempel_mentions", **said, target_qid="Q8")
+    found = {
+        (row["entity_id"], row["window_start"], row["window_end"]): (row["n_mentions"], row["linked_first"])
+        for row in world.read("entity_knowledge", model="a", numbers="linker")
+    }
+    assert found == {
+        ("Q7", date(2020, 10, 1), Y1): (2, 0.5),
+        ("Q7", date(2021, 10, 1), Y2): (1, 0),
+        ("Q7", None, None): (3, pytest.approx(1 / 3)),
+    }
