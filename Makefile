@@ -18,7 +18,7 @@ help: ## show this list
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[linking]"
 	@touch $@
 
 $(READY_DEV): $(READY)
@@ -53,12 +53,13 @@ bench: $(READY_DEV) ## measure speed and memory on a generated history; prints t
 real: $(READY_DEV) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
 	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
 
-soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage a lake; count how often intervals hold; the demo effect with five seeds; takes hours
+soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage a lake; count how often intervals hold; the demo effect and linking with five seeds; takes hours
 	$(BIN)/python -m tempkb_tests.soak
 	$(BIN)/python -m tempkb_tests.soak.first_builds
 	$(BIN)/python -m tempkb_tests.soak.flips
 	$(BIN)/python -m tempkb_tests.soak.coverage
 	$(BIN)/python -m tempkb_tests.soak.effect
+	$(BIN)/python -m tempkb_tests.soak.linking
 
 clean: ## remove the environment and the demo home
 	rm -rf $(VENV) data/demo *.egg-info

@@ -23,6 +23,7 @@ from tempkb.demo_models.effect import CONTRASTS
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
+from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
 from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
 from tempkb.scores.requests import SCORE_LINES
@@ -254,6 +255,9 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | {"chunker_is_spacy", "en_core_web_sm"}
         | {"known_from", "known_to", "most_recent_answer", "most_frequent_answer"}
         | {"days_after", "origin_day", "statement_is_known", "ppl_2021", "ppl_micro", "ppl_example"}
+        | {"mean_of_models", "mean_of_seeds", "change_of_later_models", "seed_error"}
+        | {"in_snapshot", "out_of_snapshot", "in_minus_out", "out_minus_in"}
+        | {one.name for one in linking_effects.CONTRASTS}
     )
     for word in re.findall(r"`([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?`", (ROOT / name).read_text("utf-8")):
         assert word in known, f"{name}: {word}"

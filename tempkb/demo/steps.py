@@ -14,5 +14,8 @@ STEPS = (
     ("score", "--all", "--benchmark", "dynamic-templama"),
     ("results",),
     ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
+    ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
+    ("linker", "score", "--all", "--release", "demo"),
+    ("linking", "--release", "demo"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""

@@ -29,9 +29,10 @@ def ran(monkeypatch):
         for name in release.list_commands(click.Context(release))
     }
     for name, command in {**main.commands, **made}.items():
-        if name not in {"demo", "release", "model"}:
+        if name not in {"demo", "release", "model", "linker"}:
             monkeypatch.setattr(command, "callback", note(name))
-    monkeypatch.setattr(main.commands["model"].commands["demo"], "callback", note("model demo"))
+    for group, name in (("model", "demo"), ("linker", "train"), ("linker", "score")):
+        monkeypatch.setattr(main.commands[group].commands[name], "callback", note(f"{group} {name}"))
     return told
 
 
@@ -47,6 +48,9 @@ STEPS = [
     "score",
     "results",
     "knows",
+    "linker train",
+    "linker score",
+    "linking",
 ]
 
 
@@ -56,10 +60,17 @@ def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folde
     assert (home_folder / "dumps").is_dir()
     assert [name for name, _ in ran] == STEPS
     assert ("show", {"title": "Harbour Clock", "day": "2021-10-01"}) in ran
-    assert ran[-3:-1] == [("score", {"is_all": True, "benchmarks": ("dynamic-templama",)}), ("results", {})]
-    name, asked = ran[-1]
+    assert ran[8:10] == [("score", {"is_all": True, "benchmarks": ("dynamic-templama",)}), ("results", {})]
+    name, asked = ran[10]
     assert (name, asked["window"], asked["earlier"]) == ("knows", "2022-01-01..2023-07-01", "2021-01-01..2022-01-01")
     assert asked["with_answers"] is True
+    trained = {"release": "demo", "cuts": ("2022-01-01", "2023-01-01"), "preset": "demo"}
+    assert ran[11:] == [
+        ("linker train", trained),
+        ("linker score", {"is_all": True, "releases": ("demo",)}),
+        ("linking", ran[-1][1]),
+    ]
+    assert "demo" in str(ran[-1][1])
     shown = re.findall(r"^\$ (.*)$", done.output, re.MULTILINE)
     assert len(shown) == len(ran)
     ran.clear()
@@ -99,11 +110,11 @@ def planned(target, folder):
 
 def test_make_demo_installs_what_users_need_and_runs_one_command(tmp_path):
     lines = planned("demo", tmp_path)
-    assert [line.partition("pip install ")[2].split()[-1] for line in lines if "pip install" in line] == ["."]
+    assert [line.split()[-1].strip(chr(34)) for line in lines if "pip install" in line] == [".[linking]"]
     assert [line.partition("/bin/")[2] for line in lines if "bin/tempkb" in line] == ["tempkb demo --all"]
 
 
 @pytest.mark.parametrize("target", ["dev", "test", "check", "bench"])
 def test_developers_get_the_rest(tmp_path, target):
     installed = [line.split()[-1].strip(chr(34)) for line in planned(target, tmp_path) if "pip install" in line]
-    assert installed == [".", ".[dev]"]
+    assert installed == [".[linking]", ".[dev]"]

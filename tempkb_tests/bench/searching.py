@@ -1,0 +1,193 @@
+"""Linkers without their encoder: `python -m tempkb_tests.bench searching` measures exact search, and the way of vectors.
+
+Each side runs in a process of its own with one thread. Vectors are random; a cheap encoder stands for a real one, so that
+only reading, planning, writing and looking up are measured.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tempkb_tests.bench.measuring import row
+
+QUERIES, CANDIDATES, DIM, K = 10_000, 200_000, 256, 64
+_BLOCK = 256  # queries at a time of those sides that keep the scores of all candidates
+
+
+def measure_all() -> None:
+    """Print the tables of search and of vectors."""
+    row(f"{QUERIES:,} queries, {CANDIDATES:,} x {DIM} candidates, top {K}", "CPU s", "peak MB", "same candidates")
+    row("---", "---", "---", "---")
+    for side in ("tempkb", "faiss", "torch", "numpy"):
+        found = _measured(side, QUERIES, CANDIDATES)
+        row(side, f"{found['cpu']:.1f}", f"{found['peak_mb']:.0f}", f"{found['same']:.2%}")
+    print()
+    row("1,000 queries among", "CPU s", "peak MB")
+    row("---", "---", "---")
+    for n in (50_000, 200_000, 800_000):
+        found = _measured("tempkb", 1_000, n)
+        row(f"{n:,} candidates", f"{found['cpu']:.1f}", f"{found['peak_mb']:.0f}")
+    print()
+    row(
+        "entities of a snapshot",
+        "digests, CPU s",
+        "vectors planned and stored, CPU s",
+        "vectors read, CPU s",
+        "peak MB",
+    )
+    row("---", "---", "---", "---", "---")
+    for n in (10_000, 40_000, 160_000):
+        found = _measured("vectors", 0, n)
+        row(f"{n:,}", *(f"{found[name]:.1f}" for name in ("digests", "encode", "read")), f"{found['peak_mb']:.0f}")
+    print()
+
+
+def _measured(side: str, n_queries: int, n_candidates: int) -> dict[str, Any]:
+    single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    command = [sys.executable, "-m", "tempkb_tests.bench.searching", side, str(n_queries), str(n_candidates)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **single})
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _vectors(n: int, seed: int) -> np.ndarray:
+    numbers = np.random.default_rng(seed)
+    parts = [numbers.standard_normal((min(10_000, n - at), DIM), np.float32) for at in range(0, n, 10_000)]
+    return np.concatenate(parts)
+
+
+def _search(side: str, n_queries: int, n_candidates: int) -> dict[str, float]:
+    queries, candidates = _vectors(n_queries, 1), _vectors(n_candidates, 2).astype(np.float16)
+    pages = np.arange(n_candidates)
+    sides: dict[str, Callable[..., np.ndarray]] = {"faiss": _by_faiss, "torch": _by_torch, "numpy": _by_numpy}
+    began = time.process_time()
+    if side == "tempkb":
+        from tempkb.linking.searching import top
+
+        found, _ = top(queries, candidates, pages, K, lambda line: None, "cpu")
+    else:
+        found = sides[side](queries, candidates.astype(np.float32))
+    cpu = time.process_time() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    exact = _in_float64(queries[:20], candidates)
+    return {"cpu": cpu, "peak_mb": peak, "same": float((found[:20] == exact).mean())}
+
+
+def _by_faiss(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    import faiss
+
+    index = faiss.IndexFlatIP(DIM)
+    index.add(candidates)
+    return np.asarray(index.search(queries, K)[1])
+
+
+def _by_torch(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    import torch
+
+    torch.set_num_threads(1)
+    others = torch.from_numpy(candidates).T
+    parts = [(one @ others).topk(K).indices for one in torch.from_numpy(queries).split(_BLOCK)]
+    return torch.cat(parts).numpy()
+
+
+def _by_numpy(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    parts = []
+    for at in range(0, len(queries), _BLOCK):
+        scores = queries[at : at + _BLOCK] @ candidates.T
+        best = np.argpartition(-scores, K, axis=1)[:, :K]
+        order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1)
+        parts.append(np.take_along_axis(best, order, axis=1))
+    return np.concatenate(parts)
+
+
+def _in_float64(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    scores = np.concatenate(
+        [
+            queries.astype(np.float64) @ candidates[at : at + 50_000].astype(np.float64).T
+            for at in range(0, len(candidates), 50_000)
+        ],
+        axis=1,
+    )
+    return np.argsort(-scores, axis=1, kind="stable")[:, :K]
+
+
+class _Cheap:
+    """An encoder that computes nothing worth mentioning."""
+
+    dim = DIM
+
+    def entities(self, texts: list[Any]) -> np.ndarray:
+        numbers = np.array([len(one.title) + len(one.description) for one in texts], np.float32)
+        return np.repeat(numbers[:, None], DIM, axis=1)
+
+
+def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
+    """Seconds for the digests of `n` articles, for planning and storing their vectors, and for reading these."""
+    os.environ |= {"TEMPKB_HOME": str(folder), "TEMPKB_GRANULARITY": "year", "TEMPKB_WORKERS": "1"}
+    import pyarrow as pa
+
+    from tempkb.api import open_store
+    from tempkb.benchmarks.releases import create
+    from tempkb.benchmarks.tempel.benchmark import TEMPEL
+    from tempkb.benchmarks.tempel.design import make_design
+    from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
+    from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES
+    from tempkb.linking import encoders
+    from tempkb.linking.candidates import of_release
+    from tempkb.linking.requests import LinkRequest
+    from tempkb.linking.tables import DIGESTS
+    from tempkb.linking.vectors import encode_missing, vectors_of
+    from tempkb.mentions.tables import PAGE_TEXTS
+    from tempkb.store.drafts import Provenance
+
+    store, cut = open_store(), date(2022, 1, 1)
+    store.claim("benchwiki")
+    words = [f"word{number}" for number in range(5_000)]
+    numbers = np.random.default_rng(3)
+
+    def rows(table: Any, fill: Callable[[int], dict[str, Any]]) -> Iterator[pa.Table]:
+        for at in range(0, n, 5_000):
+            filled = [dict.fromkeys(table.column_names()) | fill(page) for page in range(at, min(n, at + 5_000))]
+            yield pa.Table.from_pylist(filled, table.schema)
+
+    def text(page: int) -> dict[str, Any]:
+        said = " ".join(words[one] for one in numbers.integers(0, 5_000, 600))
+        return {"page_id": page, "revision_id": page, "quarter": date(2021, 1, 1), "text": said}
+
+    def entity(page: int) -> dict[str, Any]:
+        return {"release": "r", "cut": cut, "page_id": page, "revision_id": page, "title": f"Page {page}"}
+
+    store.write(PAGE_TEXTS, "2021-01-01", rows(PAGE_TEXTS, text), Provenance())
+    store.write(TEMPEL_ENTITIES, f"r.{cut}", rows(TEMPEL_ENTITIES, entity), Provenance())
+    release = create(store.home, TEMPEL, "small", make_design("small", [cut], {}), "r")
+    encoders.load_encoder = lambda *_: _Cheap()  # type: ignore[assignment, return-value]
+    linker = dict.fromkeys(DIGESTS, "0") | {"linker": "cheap", "dim": DIM, "n_parameters": 1}
+    found = {}
+    for name, work in (
+        ("digests", lambda: write_entity_texts(store, release, cut)),
+        ("encode", lambda: encode_missing(store, linker, [of_release(store, "r", cut)], LinkRequest(), print)),
+        ("read", lambda: vectors_of(store, linker, of_release(store, "r", cut), folder)),
+    ):
+        began = time.process_time()
+        work()
+        found[name] = time.process_time() - began
+    return {**found, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+if __name__ == "__main__":
+    asked, queries_asked, candidates_asked = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    if asked == "vectors":
+        with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as home:
+            print(json.dumps(_way_of_vectors(candidates_asked, Path(home))))
+    else:
+        print(json.dumps(_search(asked, queries_asked, candidates_asked)))
