@@ -383,6 +383,8 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
     if is_all:
+        from gc import collect, freeze
+
         from tempkb.demo.steps import STEPS
         from tempkb.settings import home_in_front
 
@@ -390,6 +392,10 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
             click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
             sys.stdout.flush()
             main(list(arguments), standalone_mode=False)
+            # What the commands import stays, a million objects in the end. Each collection would look at all of them
+            # again, which took a tenth of the whole time.
+            collect()
+            freeze()
 
 
 @main.group(cls=_Releases)

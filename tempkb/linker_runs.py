@@ -12,8 +12,9 @@ from tempkb.errors import SettingsError
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, forget_partition, past_damage, run_job
 from tempkb.linking.known import known_linker, known_linkers
-from tempkb.linking.requests import Words, default_name, link_request, linker_request
+from tempkb.linking.requests import AddRequest, TrainRequest, Words, default_name, link_request, linker_request
 from tempkb.linking.tables import ENTITY_VECTORS, LINKERS, LINKING_SCORES
+from tempkb.linking.training.recipe import PRESETS
 from tempkb.linking.training.teaching import school
 from tempkb.store.store import Store
 
@@ -50,11 +51,10 @@ def train(
     if name and len(asked) > 1:
         raise SettingsError(f"--name {name}: {len(asked)} linkers are to be trained; name one snapshot and one seed")
     wanted = {name or _default_name(one): one for one in asked}
-    for own, one in wanted.items():
-        linker_request(own, one)
+    requests = [linker_request(own, one) for own, one in wanted.items()]
 
     def work(instance: Any, summary: Summary) -> None:
-        with school():
+        with school(is_needed=any(_begins_at_random(store, one) for one in requests)):
             _write_all(instance, wanted, summary)
 
     return list(wanted), _each(work)
@@ -114,6 +114,16 @@ def require_linker(store: Store, name: str) -> Mapping[str, Any]:
             "encoder: tempkb linker add NAME CHECKPOINT"
         )
     return row
+
+
+def _begins_at_random(store: Store, request: TrainRequest | AddRequest) -> bool:
+    """Return whether a linker is to be trained from random weights, and so is small."""
+    return (
+        isinstance(request, TrainRequest)
+        and not request.base
+        and not PRESETS[request.preset].base
+        and known_linker(store.lake, request.linker) is None
+    )
 
 
 def _default_name(words: Words) -> str:

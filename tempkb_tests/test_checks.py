@@ -233,6 +233,10 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
         ("models", "files_are_those_that_were_added", False),
         ("prompt_scores", "every_prompt_has_a_score_or_a_reason", False),
         ("prompt_scores", "scores_are_of_the_models_files", False),
+        ("linkers", "files_are_those_of_the_linker", False),
+        ("entity_vectors", "vectors_have_the_length_of_the_linkers", False),
+        ("linking_scores", "every_mention_is_linked", False),
+        ("linking_scores", "best_candidates_are_candidates", False),
         ("prompt_scores", "log_probabilities_are_not_above_zero", False),
     }
 

@@ -194,12 +194,24 @@ def test_a_process_that_dies_is_told_with_its_last_words(tmp_path, monkeypatch):
         teach(lesson(n_train=16), tmp_path / "run", print)
 
 
+def test_a_school_that_cannot_begin_is_told_with_its_last_words(tmp_path, monkeypatch):
+    dying = tmp_path / "dying"
+    dying.write_text("#!/bin/sh\necho nothing to import >&2\nexit 3\n")
+    dying.chmod(0o755)
+    (tmp_path / "run").mkdir()
+    monkeypatch.setattr(sys, "executable", str(dying))
+    told = r"linker 'tiny': training ended with exit code 3 \(nothing to import\)"
+    with school(is_needed=True), pytest.raises(ModelError, match=told):
+        teach(lesson(n_train=16), tmp_path / "run", print)
+    assert "nothing to import" in (tmp_path / "run" / "complaints-0.txt").read_text()
+
+
 def test_a_school_teaches_one_lesson_after_the_other_as_each_would_be_taught_alone(tmp_path, undisturbed):
     folders = [tmp_path / name for name in ("short", "wrong", "same")]
     for folder in folders:
         folder.mkdir()
     others = set(children_of(os.getpid()))
-    with school():
+    with school(is_needed=True):
         teach(lesson(n_train=16, epochs=1, seed=5), folders[0], print)
         (process,) = {*children_of(os.getpid())} - others
         # A lesson that fails ends with its own words, and not the school.
@@ -222,7 +234,7 @@ def test_who_interrupts_a_school_ends_what_it_teaches(tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(teaching, "Meter", Meter)
-    with school(), pytest.raises(KeyboardInterrupt):
+    with school(is_needed=False), pytest.raises(KeyboardInterrupt):
         teach(lesson(epochs=200), tmp_path, print)
     (fork,) = forks
     wait_for(lambda: not Path(f"/proc/{fork}").exists(), 20)

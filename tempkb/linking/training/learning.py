@@ -5,6 +5,7 @@ the same lesson gives the same bytes, also if the process was killed and started
 whole checkpoint of the trainer. What is told is a line of JSON each on standard output.
 """
 
+import gc
 import json
 import logging
 import math
@@ -60,6 +61,8 @@ def wait_for_lessons() -> None:
     A line of standard input is a lesson: its folder, after how many seconds its state is kept again, the file of its
     complaints, and the variables of its process. The end of the input ends this process, and a lesson that is learnt.
     """
+    # Collections in the forks look only at what is made there.
+    gc.freeze()
     for line in iter(sys.stdin.readline, ""):
         asked = json.loads(line)
         process = os.fork()

@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -83,7 +84,7 @@ def _train(
     complaints = [folder / f"complaints-{rank}.txt" for rank in range(n_processes)]
     if _school is not None and n_processes == 1 and not n_gpus and _is_small(lesson):
         with on_terminal(), Meter(f"training linker {lesson.linker}", lesson.n_steps(1), log, "steps") as meter:
-            code, failure = _school.teach(lesson, folder, keep_seconds, complaints[0], meter)
+            code, failure = _school.teach(folder, keep_seconds, complaints[0], meter)
         if failure or code:
             raise ModelError(failure or _failure(lesson, code, complaints[0]))
         return
@@ -101,15 +102,21 @@ def _train(
 
 
 @contextmanager
-def school() -> Iterator[None]:
+def school(*, is_needed: bool) -> Iterator[None]:
     """Train small linkers inside the block by one process, which imports what they need once.
 
     Each is trained in a fork of it, so that none finds what another has left in memory. Imports take longer than to
     train a linker of the demo.
+
+    Args:
+        is_needed: whether a small linker is surely to be trained. Its process then imports what it needs from now on,
+            beside what is done before; else it is started by the first lesson.
     """
     global _school  # noqa: PLW0603 - there is one for all that is trained inside the block
     _school = _School()
     try:
+        if is_needed:
+            _school.start()
         yield
     finally:
         _school.close()
@@ -117,28 +124,32 @@ def school() -> Iterator[None]:
 
 
 class _School:
-    """A process that waits for lessons; it is started by the first."""
+    """A process that waits for lessons."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
+        self._room: tempfile.TemporaryDirectory[str] | None = None
 
-    def teach(
-        self, lesson: Lesson, folder: Path, keep_seconds: float, complaint: Path, meter: Meter
-    ) -> tuple[int | None, str]:
-        """Train a linker; return the exit code of its process, and its failure in words, if it told one."""
-        environment = _environment(lesson, folder, 0, 0, 1, 0)
+    def start(self) -> "subprocess.Popen[str]":
+        """Start the process, unless it runs."""
         if self._process is None or self._process.poll() is not None:
             self.close()
-            with complaint.open("w") as errors:
+            self._room = tempfile.TemporaryDirectory(prefix="tempkb-school-")
+            with self._complaint.open("w") as errors:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "tempkb.linking.training.learning"],
-                    env=environment,
+                    env=_environment(Path(self._room.name), n_threads=1),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=errors,
                     text=True,
                 )
-        process = self._process
+        return self._process
+
+    def teach(self, folder: Path, keep_seconds: float, complaint: Path, meter: Meter) -> tuple[int | None, str]:
+        """Train a linker; return the exit code of its process, and its failure in words, if it told one."""
+        process = self.start()
+        environment = _environment(folder, n_threads=1)
         asked = {
             "folder": str(folder),
             "keep_seconds": keep_seconds,
@@ -150,13 +161,25 @@ class _School:
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
         code, failure = _follow(process, meter)
-        return (process.wait() if code is None else code), failure
+        if code is None:
+            # Not the lesson has ended, but the process that should have taken it.
+            code = process.wait()
+            shutil.copy(self._complaint, complaint)
+        return code, failure
+
+    @property
+    def _complaint(self) -> Path:
+        assert self._room is not None  # noqa: S101 - it is made before the process
+        return Path(self._room.name) / "complaints.txt"
 
     def close(self) -> None:
         """End the process, and what is trained by it."""
         if self._process is not None:
             _end(self._process)
             self._process = None
+        if self._room is not None:
+            self._room.cleanup()
+            self._room = None
 
 
 @contextmanager
@@ -165,6 +188,7 @@ def _started(
 ) -> Iterator[list["subprocess.Popen[str]"]]:
     command = [sys.executable, "-m", "tempkb.linking.training.learning", str(folder), str(keep_seconds)]
     port = _free_port()
+    threads = 1 if n_gpus or _is_small(lesson) else max(1, (os.cpu_count() or 1) // len(complaints))
     processes = []
     try:
         for rank, complaint in enumerate(complaints):
@@ -172,7 +196,7 @@ def _started(
                 processes.append(
                     subprocess.Popen(
                         command,
-                        env=_environment(lesson, folder, n_gpus, rank, len(complaints), port),
+                        env=_environment(folder, threads, n_gpus, rank, len(complaints), port),
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
                         stderr=errors,
@@ -197,14 +221,13 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 
 def _environment(
-    lesson: Lesson, folder: Path, n_gpus: int, rank: int, n_processes: int, port: int
+    folder: Path, n_threads: int, n_gpus: int = 0, rank: int = 0, n_processes: int = 1, port: int = 0
 ) -> Mapping[str, str]:
     caches = folder / "caches"
     caches.mkdir(exist_ok=True)
-    threads = 1 if n_gpus or _is_small(lesson) else max(1, (os.cpu_count() or 1) // n_processes)
     own = {
         **dict.fromkeys(_CACHES, str(caches)),
-        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads)),
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(n_threads)),
         **dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_HUB_DISABLE_TELEMETRY", "DO_NOT_TRACK"), "1"),
         "WANDB_MODE": "disabled",
         "TOKENIZERS_PARALLELISM": "false",
