@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, normalizers
 
 from tempkb.errors import ModelError
 from tempkb.linking.checkpoints import Layout, ModuleFiles, read_json, read_layout, require_same_files
-from tempkb.linking.inputs import EntityText, Inputs, MentionText, Tower
+from tempkb.linking.inputs import EntityText, Inputs, MentionText, Tower, Whole
 from tempkb.models.checkpoints import (
     check_vocabulary,
     check_weights,
@@ -125,16 +125,19 @@ class Encoder:
         return self._encode(self._entities, texts, self.inputs.entities)
 
     def _encode(
-        self, tower: LoadedTower, texts: Sequence[TextT], strings_of: Callable[[Sequence[TextT]], list[str]]
+        self, tower: LoadedTower, texts: Sequence[TextT], read: Callable[[Sequence[TextT]], list[Whole]]
     ) -> np.ndarray:
-        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
-        for start in range(0, len(texts), _CHUNK):
-            rows = [one.ids for one in tower.reads.encode(strings_of(texts[start : start + _CHUNK]))]
-            for batch in _batches([len(row) for row in rows], self._batch_tokens):
-                ids, mask = _padded([rows[place] for place in batch], tower.pad_id)
-                with torch.inference_mode():
-                    found = tower.encode(ids.to(self.device), mask.to(self.device))
-                vectors[[start + place for place in batch]] = found.cpu().numpy()
+        parts = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+        found = [self._vectors(tower, [one.ids for one in read(part)]) for part in parts]
+        return np.concatenate(found) if found else np.empty((0, self.dim), dtype=np.float32)
+
+    def _vectors(self, tower: LoadedTower, rows: Sequence[Sequence[int]]) -> np.ndarray:
+        vectors = np.empty((len(rows), self.dim), dtype=np.float32)
+        for batch in _batches([len(row) for row in rows], self._batch_tokens):
+            ids, mask = _padded([rows[place] for place in batch], tower.pad_id)
+            with torch.inference_mode():
+                found = tower.encode(ids.to(self.device), mask.to(self.device))
+            vectors[batch] = found.cpu().numpy()
         return vectors
 
 

@@ -6,10 +6,8 @@ library that tokenizes them has to cut anything.
 """
 
 import json
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Protocol
 
 from tempkb.benchmarks.tempel.sentences import entity_sentence, sentence_around
@@ -37,6 +35,14 @@ class EntityText:
 
     title: str
     description: str
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A string that an encoder reads whole, and the numbers of its tokens, special ones included."""
+
+    text: str
+    ids: Sequence[int]
 
 
 class Encoding(Protocol):
@@ -80,9 +86,12 @@ class Tower:
         self._unknown = _unknown_id(self._tokenizer)
         self.has_markers = set(MARKERS) <= set(self._special.values())
 
-    def encode(self, strings: Sequence[str]) -> list[Encoding]:
-        """Return the tokens of whole strings, special ones included."""
-        return list(self._tokenizer.encode_batch(list(strings)))
+    def whole(self, strings: Sequence[str]) -> list[Whole]:
+        """Return strings behind the prompt, with their tokens."""
+        prompted = [self.prompt + string for string in strings]
+        # Nobody asks which characters these tokens stand for, and it takes long to find out.
+        encoded = self._tokenizer.encode_batch_fast(prompted)
+        return [Whole(text, one.ids) for text, one in zip(prompted, encoded, strict=True)]
 
     def pieces(self, texts: Sequence[str]) -> "list[Piece]":
         """Return texts with their tokens, without special ones; blanks are single and none are at the ends.
@@ -133,29 +142,33 @@ class Piece:
         """
         if self.n_tokens <= quota:
             return self.text, self.n_tokens
-        quota = max(quota, 0)
-        words = self._words()
-        kept, used = 0, 0
-        for first, last in reversed(words) if from_end else words:
-            n = last - first
-            if used + n > quota:
-                if n > quota:
-                    used = quota
-                break
-            used, kept = used + n, kept + 1
+        if quota <= 0:
+            return "", 0
+        used = self._whole_words(quota, from_end)
         if not used:
             return "", 0
         if from_end:
             return self.text[self._offsets[self.n_tokens - used][0] :].strip(), used
         return self.text[: self._offsets[used - 1][1]].strip(), used
 
-    def _words(self) -> list[tuple[int, int]]:
-        """The first token of each word, and the one after its last."""
-        starts = [0, *(at + 1 for at, char in enumerate(self.text) if char == " ")]
+    def _whole_words(self, quota: int, from_end: bool) -> int:
+        """How many tokens the words have that fit; the quota itself if the first that does not is longer than it."""
+        # The first and the last token of the word on the border.
+        first = last = self.n_tokens - quota - 1 if from_end else quota
+        word = self._word_of(first)
+        while first > 0 and self._word_of(first - 1) == word:
+            first -= 1
+        while last + 1 < self.n_tokens and self._word_of(last + 1) == word:
+            last += 1
+        if last + 1 - first > quota:
+            return quota
+        return self.n_tokens - last - 1 if from_end else first
+
+    def _word_of(self, token: int) -> int:
+        """Where the blank before a token's word is, which no other word has."""
+        start, end = self._offsets[token]
         # A token may begin with the blank before its word, so its last character says to which word it belongs.
-        owners = [bisect_right(starts, max(start, end - 1)) for start, end in self._offsets]
-        bounds = [0, *(at for at, (one, other) in enumerate(pairwise(owners), 1) if one != other), len(owners)]
-        return list(pairwise(bounds))
+        return self.text.rfind(" ", 0, max(start, end - 1))
 
 
 @dataclass(frozen=True)
@@ -204,14 +217,14 @@ class Inputs:
 
     def mention(self, text: MentionText) -> str:
         """Return what is tokenized of a mention; see `mentions`."""
-        return self.mentions([text])[0]
+        return self.mentions([text])[0].text
 
     def entity(self, text: EntityText) -> str:
         """Return what is tokenized of an entity; see `entities`."""
-        return self.entities([text])[0]
+        return self.entities([text])[0].text
 
-    def mentions(self, texts: Sequence[MentionText]) -> list[str]:
-        """Return what is tokenized of mentions.
+    def mentions(self, texts: Sequence[MentionText]) -> list[Whole]:
+        """Return what is tokenized of mentions, and its tokens.
 
         Mention and markers have at most half of the tokens. Half of the others are for the text on the left, half for
         that on the right; what one side does not use is the other's. Without markers, only the mention's sentence is
@@ -237,8 +250,8 @@ class Inputs:
             drafts.append(_Draft((left, core, right), (_FROM_END, _FROM_START, _FROM_START), quotas, core=1))
         return _fitting(tower, drafts, assembled)
 
-    def entities(self, texts: Sequence[EntityText]) -> list[str]:
-        """Return what is tokenized of entities; a title has at most half of the tokens.
+    def entities(self, texts: Sequence[EntityText]) -> list[Whole]:
+        """Return what is tokenized of entities, and its tokens; a title has at most half of them.
 
         Raises:
             ModelError: a text cannot be made so short that the encoder reads it whole.
@@ -286,19 +299,19 @@ def _cores(tower: Tower, texts: Sequence[str], assembled: Callable[[str], str]) 
     return cores, costs
 
 
-def _fitting(tower: Tower, drafts: Sequence[_Draft], assembled: Callable[..., str]) -> list[str]:
+def _fitting(tower: Tower, drafts: Sequence[_Draft], assembled: Callable[..., str]) -> list[Whole]:
     """The strings of drafts, shortened until the tokens of each whole string are few enough.
 
     The tokens of a string are not always those of its parts: a blank between two of them may join one.
     """
-    strings = [""] * len(drafts)
+    fitting: dict[int, Whole] = {}
     waiting = list(enumerate(drafts))
     while waiting:
         parts = [draft.cut() for _, draft in waiting]
         bodies = [assembled(*(text for text, _ in part)) for part in parts]
         too_long = []
-        for (place, draft), part, body, length in zip(waiting, parts, bodies, _lengths(tower, bodies), strict=True):
-            strings[place] = tower.prompt + body
+        for (place, draft), part, whole in zip(waiting, parts, tower.whole(bodies), strict=True):
+            fitting[place], length = whole, len(whole.ids)
             if length > tower.max_tokens:
                 if not any(n_tokens for _, n_tokens in part):
                     raise ModelError(
@@ -307,11 +320,11 @@ def _fitting(tower: Tower, drafts: Sequence[_Draft], assembled: Callable[..., st
                     )
                 too_long.append((place, draft.shortened(length - tower.max_tokens)))
         waiting = too_long
-    return strings
+    return [fitting[place] for place in range(len(drafts))]
 
 
 def _lengths(tower: Tower, strings: Sequence[str]) -> list[int]:
-    return [len(one.ids) for one in tower.encode([tower.prompt + string for string in strings])]
+    return [len(one.ids) for one in tower.whole(strings)]
 
 
 def _spaced(spelled: str) -> str:

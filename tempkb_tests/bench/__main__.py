@@ -7,7 +7,8 @@ changes its speed does not favour a side. `python -m tempkb_tests.bench chain`
 measures only what comes after the snapshots, `... facts` only
 Wikidata and the benchmarks of facts, `... cloze` only ECBD, `... merging` only the merging of runs,
 `... commands` only the commands that read, `... scoring` only the scorers of models, `... statistics` only the
-estimators of results, `... searching` only the search and the vectors of linkers.
+estimators of results, `... searching` only the search and the vectors of linkers, `... encoding` only
+their encoders.
 `python -m tempkb_tests.bench.checks` measures what the asset checks cost.
 """
 
@@ -22,7 +23,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from tempkb_tests.bench import chain, cloze, commands, facts, merging, scoring, searching, statistics
+from tempkb_tests.bench import chain, cloze, commands, encoding, facts, merging, scoring, searching, statistics
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
@@ -43,6 +44,9 @@ def main() -> None:
             return
         if "searching" in sys.argv:
             searching.measure_all()
+            return
+        if "encoding" in sys.argv:
+            encoding.measure_all()
             return
         if "commands" in sys.argv:
             commands.measure_all(folder)
@@ -80,6 +84,7 @@ def main() -> None:
         scoring.measure_all()
         statistics.measure_all()
         searching.measure_all()
+        encoding.measure_all()
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:

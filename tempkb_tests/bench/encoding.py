@@ -1,16 +1,17 @@
-"""Speed of encoders: `python -m tempkb_tests.bench.encoding [--texts 200]`.
+"""Speed of encoders: `python -m tempkb_tests.bench.encoding [--texts 400]`.
 
 Encoders have the sizes of the demo's linker, of MiniLM (6 layers of 384) and of BERT-base, random weights, and read
-made-up entities. Lengths are those of English articles: every second description is cut at 128 tokens, and the others
-have any length below. Ours is beside two loops: one text at a time as it is, and one at a time padded to 128 tokens, as
-in the code that was released with TempEL. Sides run in turn, three times, on one CPU thread; ratios are taken pair by pair.
+made-up entities. Descriptions have the lengths of English articles (every second is cut at 128 tokens, the others have
+any length below) or are short, of 5 to 20 words. Ours is beside two loops: one text at a time as it is, and one at a
+time padded to 128 tokens, as in the code that was released with TempEL. Sides run in turn, three times, on one CPU
+thread, and CPU seconds are compared pair by pair: from texts to vectors, and of the network alone, without making
+strings and tokens, which takes as long for a text in a batch.
 """
 
 import argparse
 import random
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -27,46 +28,88 @@ SIZES = {
     "MiniLM (6 of 384)": (6, 384, 1_536),
     "BERT-base (12 of 768)": (12, 768, 3_072),
 }
+LENGTHS = {"articles": (10, MAX_TOKENS, 0.5), "short": (5, 20, 0.0)}
+"""The fewest and the most words of descriptions, and the share of those with as many as are read."""
 
 
-def measure_all(n_texts: int = 200) -> None:
+def measure_all(n_texts: int = 400) -> None:
     """Print the table of encoders."""
     torch.set_num_threads(1)
-    texts = entities(n_texts)
-    row("random weights of the size of", "texts", "texts/s", "beside one at a time", "beside one at a time, padded")
-    row("---", "---", "---", "---", "---")
+    row(
+        "random weights of the size of",
+        "texts",
+        "texts/s",
+        "beside one at a time",
+        "beside one at a time, padded",
+        "network alone, beside one at a time",
+        "network alone, padded",
+    )
+    row(*["---"] * 7)
     for name, (layers, hidden, between) in SIZES.items():
         encoder = encoder_of(layers, hidden, between)
-        part = texts[: max(20, n_texts * 64 * 64 // (layers * hidden * hidden) * 8)] if hidden > 64 else texts
-        sides: dict[str, list[float]] = {"ours": [], "alone": [], "padded": []}
-        work = {
-            "ours": encoder.entities,
-            "alone": partial(one_at_a_time, encoder, width=0),
-            "padded": partial(one_at_a_time, encoder, width=MAX_TOKENS),
-        }
-        for _ in range(REPEATS):
-            found = {side: timed(partial(does, part), sides[side]) for side, does in work.items()}
-            for other in ("alone", "padded"):
-                np.testing.assert_allclose(found["ours"], found[other], atol=1e-4)
-        speeds = [len(part) / seconds for seconds in sides["ours"]]
-        ratios = {
-            other: [slow / fast for slow, fast in zip(sides[other], sides["ours"], strict=True)]
-            for other in ("alone", "padded")
-        }
-        row(
-            name,
-            str(len(part)),
-            spread(speeds, "{:.0f}"),
-            spread(ratios["alone"], "{:.1f}"),
-            spread(ratios["padded"], "{:.1f}"),
-        )
+        for kind in LENGTHS:
+            # As many as take about as long.
+            n = n_texts if hidden <= 64 else max(24, n_texts * 64 // (layers * hidden) * 4)
+            measure(f"{name}, {kind}", encoder, entities(n, *LENGTHS[kind]))
 
 
-def entities(n: int) -> list[EntityText]:
-    """Entities with descriptions of the lengths of articles."""
+def measure(name: str, encoder: Encoder, texts: list[EntityText]) -> None:
+    """Print the row of an encoder and texts of a kind."""
+    works = {"ours": 0, "alone": 1, "padded": MAX_TOKENS}
+    whole: dict[str, list[float]] = {side: [] for side in works}
+    network: dict[str, list[float]] = {side: [] for side in works}
+    for _ in range(REPEATS):
+        found = {side: encoded(encoder, texts, width, whole[side], network[side]) for side, width in works.items()}
+        for other in ("alone", "padded"):
+            np.testing.assert_allclose(found["ours"], found[other], atol=1e-4)
+    row(
+        name,
+        str(len(texts)),
+        spread([len(texts) / seconds for seconds in whole["ours"]], "{:.0f}"),
+        *(ratio(times[other], times["ours"]) for times in (whole, network) for other in ("alone", "padded")),
+    )
+
+
+def ratio(slow: Sequence[float], fast: Sequence[float]) -> str:
+    """Ratios of pairs of times."""
+    return spread([one / other for one, other in zip(slow, fast, strict=True)], "{:.1f}")
+
+
+def encoded(
+    encoder: Encoder, texts: list[EntityText], width: int, whole: list[float], network: list[float]
+) -> np.ndarray:
+    """Encode texts and note CPU seconds: all together if `width` is 0, else one at a time, padded to it."""
+    tower = encoder._entities
+    began = time.process_time()
+    if not width:
+        rows = [one.ids for one in encoder.inputs.entities(texts)]
+    else:
+        rows = [encoder.inputs.entities([text])[0].ids for text in texts]
+    between = time.process_time()
+    vectors = encoder._vectors(tower, rows) if not width else one_at_a_time(tower, rows, width)
+    ended = time.process_time()
+    whole.append(ended - began)
+    network.append(ended - between)
+    return vectors
+
+
+def one_at_a_time(tower: LoadedTower, rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
+    """The vector of each row alone, padded to a width."""
+    found = []
+    for tokens in rows:
+        ids, mask = _padded([tokens], tower.pad_id)
+        short = max(0, width - ids.shape[1])
+        ids, mask = (torch.nn.functional.pad(part, (0, short)) for part in (ids, mask))
+        with torch.inference_mode():
+            found.append(tower.encode(ids, mask)[0].numpy())
+    return np.stack(found)
+
+
+def entities(n: int, fewest: int, most: int, share_of_longest: float) -> list[EntityText]:
+    """Entities with descriptions of so many words."""
     chance = random.Random(1)
     words = ["Ada", "Paris", "works", "capital", "London", "tea", "France", "moved", "large", "society"]
-    lengths = [chance.choice([MAX_TOKENS, chance.randrange(10, MAX_TOKENS)]) for _ in range(n)]
+    lengths = [most if chance.random() < share_of_longest else chance.randint(fewest, most) for _ in range(n)]
     return [EntityText(chance.choice(words), " ".join(chance.choices(words, k=length))) for length in lengths]
 
 
@@ -87,29 +130,7 @@ def encoder_of(layers: int, hidden: int, between: int) -> Encoder:
     return Encoder(tower, tower, torch.device("cpu"))
 
 
-def one_at_a_time(encoder: Encoder, texts: list[EntityText], width: int) -> np.ndarray:
-    """Each text alone, at its own length or padded to a width."""
-    tower = encoder._entities
-    found = []
-    for text in texts:
-        (one,) = tower.reads.encode([encoder.inputs.entity(text)])
-        ids, mask = _padded([one.ids], tower.pad_id)
-        short = max(0, width - ids.shape[1])
-        ids, mask = (torch.nn.functional.pad(part, (0, short)) for part in (ids, mask))
-        with torch.inference_mode():
-            found.append(tower.encode(ids, mask)[0].numpy())
-    return np.stack(found)
-
-
-def timed(work: Callable[[], np.ndarray], seconds: list[float]) -> np.ndarray:
-    """Do something, and note the CPU seconds that it took."""
-    began = time.process_time()
-    found = work()
-    seconds.append(time.process_time() - began)
-    return found
-
-
 if __name__ == "__main__":
     options = argparse.ArgumentParser()
-    options.add_argument("--texts", type=int, default=200)
+    options.add_argument("--texts", type=int, default=400)
     measure_all(options.parse_args().texts)

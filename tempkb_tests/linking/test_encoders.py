@@ -55,10 +55,10 @@ def both_ways(folder, model, n=40, **options):
     """Vectors by tempkb and by sentence-transformers, of mentions and of entities."""
     encoder = load_encoder(row_of(folder), "cpu", **options)
     mentions, entities = texts(n)
-    strings = encoder.inputs.mentions(mentions), encoder.inputs.entities(entities)
+    wholes = encoder.inputs.mentions(mentions), encoder.inputs.entities(entities)
     theirs = [
-        ask(list(part), convert_to_numpy=True, prompt="")
-        for ask, part in zip((model.encode_query, model.encode_document), strings, strict=True)
+        ask([one.text for one in part], convert_to_numpy=True, prompt="")
+        for ask, part in zip((model.encode_query, model.encode_document), wholes, strict=True)
     ]
     return [encoder.mentions(mentions), encoder.entities(entities)], theirs
 
@@ -76,12 +76,11 @@ def test_token_ids_are_those_of_sentence_transformers_and_nothing_is_truncated(t
     encoder = load_layout(read_layout(str(tmp_path / "one")), "cpu")
     assert encoder.inputs.max_tokens == 24
     mentions, entities = texts(60)
-    strings = [*encoder.inputs.mentions(mentions), *encoder.inputs.entities(entities)]
-    ours = [one.ids for one in encoder.inputs.mention_tower.encode(strings)]
-    for string, found in zip(strings, ours, strict=True):
-        assert model.preprocess([string])["input_ids"][0].tolist() == found
-        assert model.tokenizer(string, truncation=False)["input_ids"] == found
-    assert max(map(len, ours)) == 24
+    ours = [*encoder.inputs.mentions(mentions), *encoder.inputs.entities(entities)]
+    for one in ours:
+        assert model.preprocess([one.text])["input_ids"][0].tolist() == one.ids
+        assert model.tokenizer(one.text, truncation=False)["input_ids"] == one.ids
+    assert max(len(one.ids) for one in ours) == 24
 
 
 @pytest.mark.parametrize(

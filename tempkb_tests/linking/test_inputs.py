@@ -198,7 +198,9 @@ def test_every_string_fits_whatever_the_tokenizer_is(kind, markers, max_tokens):
     both = Inputs(tower, tower)
     mentions = ("Paris", *LONG[:5])
     texts = [MentionText(left, mention, right) for left in LONG for mention in mentions for right in LONG[1::3]]
-    for text, string in zip(texts, both.mentions(texts), strict=True):
+    for text, whole in zip(texts, both.mentions(texts), strict=True):
+        string = whole.text
+        assert whole.ids == ids(string, tokenizer)
         n_tokens = len(ids(string, tokenizer))
         assert n_tokens <= max_tokens
         core = string.split("[Ms]")[1].split("[Me]")[0].strip() if markers else string.partition(":")[0]
@@ -237,7 +239,7 @@ def test_words_are_kept_whole():
 def test_batches_give_what_single_texts_give():
     both = inputs()
     texts = [MentionText(words("l", n), words("m", n % 3), words("r", 9 - n)) for n in range(9)]
-    assert both.mentions(texts) == [both.mention(text) for text in texts]
+    assert [one.text for one in both.mentions(texts)] == [both.mention(text) for text in texts]
     assert both.mentions([]) == []
 
 

@@ -37,7 +37,7 @@ from transformers import TrainerCallback
 from tempkb.errors import ModelError, TempkbError
 from tempkb.linking.checkpoints import read_layout
 from tempkb.linking.encoders import load_layout
-from tempkb.linking.inputs import Inputs, Tower
+from tempkb.linking.inputs import Inputs, Tower, Whole
 from tempkb.linking.training.beginning import write_beginning
 from tempkb.linking.training.lessons import CHECKPOINT, COURSE, Course, Example, Lesson
 from tempkb.models.checkpoints import quiet_transformers
@@ -206,12 +206,16 @@ def inputs_of(model: SentenceTransformer, max_tokens: int) -> Inputs:
 def dataset_of(inputs: Inputs, examples: Sequence[Example]) -> Dataset:
     """Return examples as columns of strings: mention, entity, and negative_1 to negative_n."""
     columns = {
-        "mention": inputs.mentions([one.mention for one in examples]),
-        "entity": inputs.entities([one.entity for one in examples]),
+        "mention": _texts(inputs.mentions([one.mention for one in examples])),
+        "entity": _texts(inputs.entities([one.entity for one in examples])),
     }
     for place in range(len(examples[0].negatives)):
-        columns[f"negative_{place + 1}"] = inputs.entities([one.negatives[place] for one in examples])
+        columns[f"negative_{place + 1}"] = _texts(inputs.entities([one.negatives[place] for one in examples]))
     return Dataset.from_dict(columns)
+
+
+def _texts(wholes: Sequence[Whole]) -> list[str]:
+    return [one.text for one in wholes]
 
 
 class _Trainer(SentenceTransformerTrainer):  # type: ignore[misc]  # the library is not typed
@@ -230,8 +234,8 @@ class _Watch(TrainerCallback):  # type: ignore[misc]  # the library is not typed
     def __init__(self, lesson: Lesson, model: SentenceTransformer, inputs: Inputs, keep_seconds: float) -> None:
         self._lesson, self._model, self._keep_seconds = lesson, model, keep_seconds
         self._kept_at = time.monotonic()
-        self._mentions = inputs.mentions([one.mention for one in lesson.validation])
-        entities = inputs.entities([one.entity for one in lesson.validation])
+        self._mentions = _texts(inputs.mentions([one.mention for one in lesson.validation]))
+        entities = _texts(inputs.entities([one.entity for one in lesson.validation]))
         self._entities = list(dict.fromkeys(entities))
         places = {entity: place for place, entity in enumerate(self._entities)}
         self._gold = np.array([places[entity] for entity in entities])
