@@ -232,7 +232,9 @@ def find_folder(
             "google-t5/t5-large."
         ) from error
     except LocalEntryNotFoundError as error:
-        raise _absent(name, revision, wanted, "fetching was not allowed") from error
+        # The library also raises it when the hub cannot be reached, and says why in its cause.
+        why = first_line(error.__cause__ or error) if may_fetch else "fetching was not allowed"
+        raise _absent(name, revision, wanted, why) from error
     except (HfHubHTTPError, OSError, *_TRANSPORT_ERRORS) as error:
         raise _absent(name, revision, wanted, first_line(error)) from error
     return found, found.name

@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -50,11 +51,11 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 
 def fail_all(failures: Sequence[str]) -> NoReturn:
-    """Print one line for each failure to standard error, then their number, and exit."""
+    """Print one line for each failure to standard error, those in the same words as one, then their number; exit."""
     if len(failures) == 1:
         fail(failures[0])
-    for failure in failures:
-        tell(f"failed: {failure}")
+    for failure, n in Counter(failures).items():
+        tell(f"failed{f' {n} times' if n > 1 else ''}: {failure}")
     fail(f"{counted(len(failures), 'failure')}, see above; what is finished is kept")
 
 

@@ -12,7 +12,7 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file, save_file
 
 from tempkb.errors import ModelError
-from tempkb.models.checkpoints import load, read_checkpoint, read_digests
+from tempkb.models.checkpoints import find_folder, load, read_checkpoint, read_digests
 from tempkb.models.scoring import Scorer
 from tempkb_tests.models.tiny import CONTEXT, KINDS, PROMPTS, random_model, tiny, tokenizer_of
 
@@ -336,6 +336,22 @@ def test_without_network_a_checkpoint_in_the_cache_is_read_and_another_is_one_cl
         read_checkpoint("tiny/other", revision="v2", may_fetch=True)
     assert "revision v2 of https://huggingface.co/tiny/other" in str(caught.value)
     assert "put these files into a folder" in str(caught.value)
+
+
+def test_what_the_hubs_client_hides_behind_an_empty_cache_is_the_reason(monkeypatch):
+    """It looks into the cache when the hub cannot be reached, and complains only that nothing is there."""
+
+    def behind(name, local_files_only=False, **_):
+        if local_files_only:
+            raise LocalEntryNotFoundError("not in the cache")
+        raise LocalEntryNotFoundError("not in the cache") from OSError("Name or service not known")
+
+    monkeypatch.setattr("tempkb.models.checkpoints.HfApi.model_info", lambda *_, **__: None)
+    monkeypatch.setattr("tempkb.models.checkpoints.snapshot_download", behind)
+    with pytest.raises(ModelError, match=r"could not be fetched \(Name or service not known\)"):
+        find_folder("tiny/other", None, may_fetch=True, wanted=("*.json",))
+    with pytest.raises(ModelError, match=r"could not be fetched \(fetching was not allowed\)"):
+        find_folder("tiny/other", None, may_fetch=False)
 
 
 def test_digests_can_be_read_without_loading_the_weights(own):

@@ -251,6 +251,13 @@ def test_several_failures_have_a_line_each_and_are_counted(capsys):
         "tempkb: 2 failures, see above; what is finished is kept",
     ]
     with pytest.raises(SystemExit):
+        failure.fail_all(["no weights", "torn", "no weights"])
+    assert capsys.readouterr().err.splitlines() == [
+        "failed 2 times: no weights",
+        "failed: torn",
+        "tempkb: 3 failures, see above; what is finished is kept",
+    ]
+    with pytest.raises(SystemExit):
         failure.fail_all(["window a: torn"])
     assert capsys.readouterr().err == "tempkb: window a: torn\n"
 
