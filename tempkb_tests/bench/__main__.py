@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -27,64 +28,51 @@ from tempkb_tests.bench import chain, cloze, commands, encoding, facts, merging,
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.bench.measuring import Side, measure, ratios, row, speed, spread
 
+PARTS: Mapping[str, Callable[[Path], None]] = {
+    "merging": merging.measure_all,
+    "facts": facts.measure_all,
+    "cloze": cloze.measure_all,
+    "commands": commands.measure_all,
+    "scoring": lambda _folder: scoring.measure_all(),
+    "statistics": lambda _folder: statistics.measure_all(),
+    "searching": lambda _folder: searching.measure_all(),
+    "encoding": lambda _folder: encoding.measure_all(),
+}
+"""What needs no history and can be measured alone, by the word that asks for it, in the order of the whole."""
+
 
 def main() -> None:
-    """Measure everything."""
+    """Measure what the words of the command line ask for, by default everything."""
+    asked = [name for name in PARTS if name in sys.argv]
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
         folder = Path(name)
         os.environ["BENCH_PEAK"] = str(folder / "peak")
-        if "cloze" in sys.argv:
-            cloze.measure_all(folder)
-            return
-        if "scoring" in sys.argv:
-            scoring.measure_all()
-            return
-        if "statistics" in sys.argv:
-            statistics.measure_all()
-            return
-        if "searching" in sys.argv:
-            searching.measure_all()
-            return
-        if "encoding" in sys.argv:
-            encoding.measure_all()
-            return
-        if "commands" in sys.argv:
-            commands.measure_all(folder)
-            return
-        if "merging" in sys.argv:
-            merging.measure_all(folder)
-            return
-        if "facts" in sys.argv:
-            facts.measure_all(folder)
-            return
-        raw = folder / "history.xml"
-        with raw.open("w", encoding="utf-8") as out:
-            write_history(out, 500, 100, 7)
-        megabytes = raw.stat().st_size / 1e6
-        packed = {".bz2": raw.with_suffix(".xml.bz2")}
-        packed[".bz2"].write_bytes(bz2.compress(raw.read_bytes()))
-        seven = shutil.which("7zz") or shutil.which("7z") or shutil.which("7za")
-        if seven:
-            packed[".7z"] = raw.with_suffix(".xml.7z")
-            subprocess.run([seven, "a", "-mx=4", "-bd", str(packed[".7z"]), str(raw)], check=True, capture_output=True)
-        _about(raw, packed)
-        if "chain" in sys.argv:
-            chain.measure_all(folder, raw, packed, megabytes)
-            return
+        if not asked:
+            _measure_history(folder, is_chain_alone="chain" in sys.argv)
+        if "chain" not in sys.argv:
+            for part in asked or PARTS:
+                PARTS[part](folder)
+
+
+def _measure_history(folder: Path, *, is_chain_alone: bool) -> None:
+    raw = folder / "history.xml"
+    with raw.open("w", encoding="utf-8") as out:
+        write_history(out, 500, 100, 7)
+    megabytes = raw.stat().st_size / 1e6
+    packed = {".bz2": raw.with_suffix(".xml.bz2")}
+    packed[".bz2"].write_bytes(bz2.compress(raw.read_bytes()))
+    seven = shutil.which("7zz") or shutil.which("7z") or shutil.which("7za")
+    if seven:
+        packed[".7z"] = raw.with_suffix(".xml.7z")
+        subprocess.run([seven, "a", "-mx=4", "-bd", str(packed[".7z"]), str(raw)], check=True, capture_output=True)
+    _about(raw, packed)
+    if not is_chain_alone:
         _selection(folder, raw, megabytes)
         _packed(folder, packed, megabytes)
         _big_page(folder)
         _workers(folder)
         _one_more_window(folder, raw)
-        merging.measure_all(folder)
-        chain.measure_all(folder, raw, packed, megabytes)
-        facts.measure_all(folder)
-        cloze.measure_all(folder)
-        commands.measure_all(folder)
-        scoring.measure_all()
-        statistics.measure_all()
-        searching.measure_all()
-        encoding.measure_all()
+    chain.measure_all(folder, raw, packed, megabytes)
 
 
 def _about(raw: Path, packed: dict[str, Path]) -> None:
