@@ -21,7 +21,6 @@ from tempkb.store.store import Store
 
 if TYPE_CHECKING:
     from tempkb.linking.encoders import Encoder
-    from tempkb.linking.inputs import EntityText
     from tempkb.linking.training.recipe import Recipe
 
 Row = dict[str, Any]
@@ -209,28 +208,27 @@ class _Run:
         from tempkb.linking.training.examples import read_entities
 
         request = self._request
-        candidates: Mapping[int, EntityText] = {}
-        if not base or request.hard_negatives:
-            candidates = read_entities(self._store, request.release, request.cut, self._folder)
         corpus: list[str] = []
         if not base:
+            candidates = read_entities(self._store, request.release, request.cut, self._folder)
             corpus = [f"{one.mention.left} {one.mention.mention} {one.mention.right}" for one in train]
             corpus += [f"{text.title} {text.description}" for text in candidates.values()]
         if request.hard_negatives:
-            train = self._with_negatives(train, candidates)
+            train = self._with_negatives(train)
         return Lesson(
             request.linker, key, self._recipe, request.seed, tuple(train), tuple(validation), base, tuple(corpus)
         )
 
-    def _with_negatives(self, train: Sequence[Example], candidates: "Mapping[int, EntityText]") -> list[Example]:
-        from tempkb.linking.encoders import load_encoder
+    def _with_negatives(self, train: Sequence[Example]) -> list[Example]:
+        from tempkb.linking.candidates import of_release
         from tempkb.linking.training.negatives import with_hard_negatives
-        from tempkb.linking.vectors import on_threads
 
-        device = "cuda" if _n_gpus(self._request) else "cpu"
-        encoder = load_encoder(self._ranking(), device)
-        with on_threads(encoder.n_parameters, device):
-            return with_hard_negatives(train, candidates, encoder, self._request.hard_negatives, self._log)
+        request = self._request
+        candidates = of_release(self._store, request.release, request.cut)
+        device = "cuda" if _n_gpus(request) else "cpu"
+        return with_hard_negatives(
+            self._store, self._ranking(), candidates, train, request.hard_negatives, device, self._folder, self._log
+        )
 
     def _ranking(self) -> Row:
         """The linker that ranks wrong entities."""

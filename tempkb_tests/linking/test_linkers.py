@@ -185,6 +185,9 @@ def test_hard_negatives_are_what_the_other_linker_ranks_first_and_never_the_righ
     trained_from = json.loads(row["trained_from"])
     assert trained_from["negatives_of"] == "ranking"
     assert trained_from["negatives_sha256"] == known_linker(store.lake, "ranking")["weights_sha256"]
+    # They are found by the vectors that the home keeps, of each distinct text once.
+    kept = store.read("entity_vectors", linker="ranking")
+    assert kept.num_rows == len(set(kept["text_sha256"].to_pylist())) == len(entities)
     with pytest.raises(SettingsError, match="found 2 wrong entities for a mention of .* expected 3 hard negatives"):
         train(store, "harder", hard_negatives="3", negatives_of="ranking")
 
