@@ -407,3 +407,22 @@ def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
             row["top_page_ids"] = [-1 if page != row["target_page_id"] else page for page in row["top_page_ids"]]
         store.write(LINKING_SCORES, key, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], Provenance({}))
         assert [row[:2] for row in promise.broken(store, Subject()) if row[0] == key] == [(key, -1)]
+
+
+def test_a_vector_of_another_length_breaks_the_promise_also_in_the_run_of_its_linker(store, encoder):
+    """Partitions of vectors are of a linker and a snapshot, whereas a run names the linker alone."""
+    promise = next(one for one in PROMISES if one.name == "vectors_have_the_length_of_the_linkers")
+    assert promise.broken(store, Subject()) is None, "there is nothing to compare"
+    link(store)
+    subjects = (Subject(), Subject(["hand"]), Subject(["hand-made"]))
+    assert [promise.broken(store, one) for one in subjects] == [[], [], None]
+    key = f"hand--{B}"
+    (version,) = store.lake.versions(ENTITY_VECTORS.name, [key])
+    rows = pa.concat_tables(read_files(version.paths())).to_pylist()
+    rows[0]["vector"] += bytes(2)
+    store.write(ENTITY_VECTORS, key, [pa.Table.from_pylist(rows, ENTITY_VECTORS.schema)], Provenance({}))
+    # Two numbers of two bytes are expected.
+    broken = [(key, rows[0]["text_sha256"], 6, 4)]
+    assert [promise.broken(store, one) for one in subjects] == [broken, broken, None]
+    said = f"{key}: the vector of text {rows[0]['text_sha256']} has 6 bytes, expected 4"
+    assert promise.judged(store, subjects[1]).facts == {"broken": 1, "examples": [said]}
