@@ -31,6 +31,7 @@ from tempkb_tests.linking.small_home import (
     small_home,
     stored,
     write,
+    write_release,
 )
 
 
@@ -118,6 +119,21 @@ def test_candidates_of_another_snapshot_are_those_of_its_day(store, encoder):
     assert scores(store, A, "2023-01-01")[PORT]["top_page_ids"] == [PIER, PORT, ASSEMBLY, GODDESS]
     with pytest.raises(SettingsError, match="pool 2020-01-01: is no snapshot of release r; expected own, fixed-N, or "):
         link(store, pools=("2020-01-01",))
+
+
+def test_a_day_is_a_pool_of_the_releases_that_have_its_snapshot(store, encoder):
+    write_release(store, "later", [B])
+    lines = []
+    done = link(store, pools=(str(A), "fixed-2"), lines=lines)
+    asked = [(one.release, one.cut, one.pool) for one in done]
+    assert asked == [
+        ("later", B, "fixed-2"),
+        *(("r", cut, pool) for cut in (A, B) for pool in (str(A), "fixed-2")),
+    ]
+    assert "release later: left out of pool 2022-01-01, which is no snapshot of it" in lines
+    # Who asks for that release alone has mistaken the day.
+    with pytest.raises(SettingsError, match="pool 2022-01-01: is no snapshot of release later; expected own"):
+        link(store, releases=("later",), pools=(str(A),))
 
 
 def test_pools_of_one_size(store, encoder):
