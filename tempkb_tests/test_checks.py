@@ -241,6 +241,16 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
     }
 
 
+def test_a_query_looks_at_the_partitions_of_a_run():
+    """A run names a window, a dump, a model or a linker; of tables with longer keys a promise chooses for itself."""
+    keys = {Family.WINDOW: "window", Family.MODEL: "model", Family.LINKER: "linker"}
+    keys |= dict.fromkeys((Family.DUMP, Family.ENTITIES), "dump")
+    queries = [promise for room in ROOMS for promise in room.promised() if promise.finds is None]
+    asked = [(one.name, one.about.partitioned_by) for one in queries if one.about.family in keys]
+    assert asked
+    assert asked == [(one.name, keys[one.about.family]) for one in queries if one.about.family in keys]
+
+
 def test_dagster_does_not_warn_of_previews_when_it_loads_the_platform(home_folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error", dg.PreviewWarning)

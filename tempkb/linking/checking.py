@@ -21,7 +21,8 @@ from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
-from tempkb.store.tables import MANIFEST
+from tempkb.store.tables import MANIFEST, Table
+from tempkb.wording import counted
 
 ASKED = "asked"
 """Name of the metadata with what a run was asked for."""
@@ -48,6 +49,22 @@ def _differences(row: dict[str, Any]) -> Iterator[str]:
     for name in DIGESTS:
         if row[name] != found[name]:
             yield f"{name} is {found[name]}, expected {row[name]}"
+
+
+def _of_other_length(store: Store, subject: Subject) -> list[tuple[str, str, int, int]] | None:
+    """Vectors that have not as many bytes as their linker gives; None if there is none to compare."""
+    lengths = {row["linker"]: 2 * row["dim"] for row in known_linkers(store.lake) if row["dim"] is not None}
+    versions = [one for one in _versions(store, ENTITY_VECTORS, subject) if linker_of(one.partition) in lengths]
+    broken = []
+    for version in versions:
+        length = lengths[linker_of(version.partition)]
+        with asking() as memory:
+            found = memory.execute(
+                f"SELECT text_sha256, octet_length(vector) FROM {parquet(version.paths())} "
+                f"WHERE octet_length(vector) IS DISTINCT FROM {length} ORDER BY text_sha256"
+            ).fetchall()
+        broken += [(version.partition, text, n, length) for text, n in found]
+    return broken if versions else None
 
 
 def _unlinked(store: Store, subject: Subject) -> list[tuple[str, int]] | None:
@@ -85,18 +102,23 @@ def _strangers(store: Store, subject: Subject) -> list[tuple[str, int, int]] | N
 
 def _with_release(store: Store, subject: Subject) -> Iterator[tuple[Version, Version, Version | None]]:
     """Scores, with the mentions of their release and the candidates of the snapshot to which their pool belongs."""
-    keys = [
-        key
-        for key in store.lake.partitions(LINKING_SCORES.name)
-        if subject.partitions is None or linker_of(key) in subject.partitions
-    ]
-    for version in store.lake.versions(LINKING_SCORES.name, keys):
+    for version in _versions(store, LINKING_SCORES, subject):
         _, release, cut, pool = parts_of(version.partition)
         mentions = store.lake.current(TEMPEL_MENTIONS.name, f"{release}.{cut}")
         # Pools are chosen from the candidates of the mentions' own snapshot, but for those that a day names.
         entities = [store.lake.current(TEMPEL_ENTITIES.name, f"{release}.{day}") for day in (pool, cut)]
         if mentions is not None:
             yield version, mentions, next((one for one in entities if one is not None), None)
+
+
+def _versions(store: Store, table: Table, subject: Subject) -> list[Version]:
+    """What the linkers of a subject have made; partitions of other tables than `linkers` begin with their names."""
+    keys = [
+        key
+        for key in store.lake.partitions(table.name)
+        if subject.partitions is None or linker_of(key) in subject.partitions
+    ]
+    return store.lake.versions(table.name, keys)
 
 
 def _settings(version: Version) -> dict[str, Any]:
@@ -118,9 +140,9 @@ PROMISES = (
         "vectors_have_the_length_of_the_linkers",
         "A vector has as many numbers as its linker gives.",
         ENTITY_VECTORS,
-        query="SELECT v.linker, v.text_sha256, octet_length(v.vector) FROM vectors AS v JOIN linkers AS l USING "
-        "(linker) WHERE octet_length(v.vector) <> 2 * l.dim",
-        tables={"vectors": ENTITY_VECTORS, "linkers": LINKERS},
+        tables={"entity_vectors": ENTITY_VECTORS, "linkers": LINKERS},
+        finds=_of_other_length,
+        shown=lambda row: f"{row[0]}: the vector of text {row[1]} has {row[2]} bytes, expected {row[3]}",
     ),
     Promise(
         "every_mention_is_linked",
@@ -128,7 +150,7 @@ PROMISES = (
         LINKING_SCORES,
         tables={"linking_scores": LINKING_SCORES},
         finds=_unlinked,
-        shown=lambda row: f"{row[0]}: {row[1]} mentions have no row",
+        shown=lambda row: f"{row[0]}: no row for {counted(row[1], 'mention')} of its snapshot",
     ),
     Promise(
         "best_candidates_are_candidates",
@@ -136,6 +158,6 @@ PROMISES = (
         LINKING_SCORES,
         tables={"linking_scores": LINKING_SCORES},
         finds=_strangers,
-        shown=lambda row: f"{row[0]}: {row[2]} pages, such as {row[1]}",
+        shown=lambda row: f"{row[0]}: {counted(row[2], 'page')}, such as {row[1]}, not among the candidates",
     ),
 )

@@ -135,6 +135,11 @@ def linker_request(name: str, words: Words) -> TrainRequest | AddRequest:
                 f"{what}: found a checkpoint, which is used as it is, and {', '.join(beside)}; expected a checkpoint "
                 "alone, or base for one with which training begins"
             )
+        if name in PRESETS:
+            raise SettingsError(
+                f"{what}: found the name of a preset, under which results put together what is trained with it; "
+                "choose another name"
+            )
         return AddRequest(name, words["checkpoint"], words.get("revision"))
     if not words.get("release") or not words.get("cut"):
         raise SettingsError(

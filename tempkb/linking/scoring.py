@@ -156,12 +156,13 @@ class _Run:
             raise SettingsError(
                 f"linker score: found the snapshot {odd[0]}; expected one that a release of TempEL has; there: {there}"
             )
+        pools = {one.name: self._pools(one, known) for one in releases}
         return [
             self._target(release, cut, pool)
             for release in releases
             for cut in release.cuts
             if not self._request.cuts or cut in self._request.cuts
-            for pool in self._request.pools
+            for pool in pools[release.name]
         ]
 
     def is_current(self, target: _Target) -> bool:
@@ -237,6 +238,14 @@ class _Run:
         for name, release in there.items():
             if not self._request.releases or name in self._request.releases:
                 yield Snapshots(name, release.cuts, release.design.seed)
+
+    def _pools(self, release: Snapshots, known: Sequence[date]) -> list[str]:
+        """The pools that are wanted, without the days that are snapshots of other releases alone."""
+        of_others = {cut.isoformat() for cut in known if cut not in release.cuts}
+        for pool in self._request.pools:
+            if pool in of_others:
+                self._log(f"release {release.name}: left out of pool {pool}, which is no snapshot of it")
+        return [pool for pool in self._request.pools if pool not in of_others]
 
     def _target(self, release: Snapshots, cut: date, name: str) -> _Target:
         pool = pool_of(self._store, release, cut, name, self._request.subset, self._log)

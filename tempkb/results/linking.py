@@ -15,6 +15,7 @@ _HOW = (
     "linker. n_items counts a mention once for each linker and test. seed_error is the part of the standard error that "
     "comes from the seeds of training; it is null, and not in the interval, unless all training snapshots have several."
 )
+_EACH = "Categories are continual and new, each by itself; only linking_accuracy has all mentions together."
 
 LINKING_ACCURACY = View(
     name="linking_accuracy",
@@ -35,7 +36,7 @@ LINKING_BY_TRAINING = View(
     name="linking_by_training",
     meaning="Accuracy by training snapshot (model_cut; null for what is not trained) and test snapshot (cut), averaged "
     "over seeds of training (aggregate mean_of_seeds), and the difference to the accuracy of the same linkers at the "
-    f"snapshot of their training (minus_own_snapshot), by which tables are coloured. {_HOW}",
+    f"snapshot of their training (minus_own_snapshot), by which tables are coloured. {_EACH} {_HOW}",
     query=f"""
     SELECT release, setup, own_cut AS model_cut, pool, subset, category, at_cut AS cut, aggregate, {_OF_SUM}
     FROM ({weighted_sums(counts(), f"FROM {LINKING_ACCURACY.name}", BY_MODEL)})
@@ -50,7 +51,7 @@ LINKING_CHANGES = View(
     "to cut, averaged over models) and change_of_later_models (without the models trained on the first snapshot or "
     "before), in_snapshot (trained on the snapshot of the test), out_of_snapshot (mean of all other models) and "
     "in_minus_out, by test snapshot and over all that have both (cut is null), and out_minus_in by steps, the number "
-    f"of snapshots from the test to the training (negative: trained earlier). {_HOW}",
+    f"of snapshots from the test to the training (negative: trained earlier). {_EACH} {_HOW}",
     query=f"""
     SELECT release, setup, pool, subset, category, aggregate, at_cut AS cut, from_cut, steps, {_OF_SUM}
     FROM ({weighted_sums(counts(), f"FROM {LINKING_ACCURACY.name}", BY_TEST)})

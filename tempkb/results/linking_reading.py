@@ -115,12 +115,9 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
         known = ", ".join(sorted({release for release, _ in there}))
         raise SettingsError(f"--release {odd[0]}: no linker has linked its test mentions; there: {known}")
     found = sorted({release for release, one in there if one == pool and release in (releases or (release,))})
-    if not found:
-        known = ", ".join(sorted({one for _, one in there}))
-        raise SettingsError(
-            f"--pool {pool}: no test mention was linked among its candidates; there: {known}; link them: "
-            f"tempkb linker score --all --pool {pool}"
-        )
+    lacking = sorted({*releases} - {*found})
+    if lacking or not found:
+        raise _no_such_pool(pool, lacking[0] if lacking else "", there)
     # A view is of all releases, so that it is asked once.
     views = (LINKING_ACCURACY, LINKING_BY_TRAINING, LINKING_CHANGES, LINKING_BY_TYPE)
     read = [store.read(view.name, pool=pool, subset="test").to_pylist() for view in views]
@@ -131,6 +128,16 @@ def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> li
         n_candidates = {row["cut"]: int(row["value"]) for row in candidates if row["release"] == release}
         every.append(Linking(release, pool, k, accuracy, by_training, changes, by_type, n_candidates))
     return every
+
+
+def _no_such_pool(pool: str, release: str, there: set[tuple[str, str]]) -> SettingsError:
+    """The error for a pool in which a release was not linked; no release is named if there is none that was."""
+    known = ", ".join(sorted({one for of, one in there if of == (release or of)}))
+    which, only = (f" of {release}", f" --release {release}") if release else ("", "")
+    return SettingsError(
+        f"--pool {pool}: no test mention{which} was linked among its candidates; there: {known}; link them: "
+        f"tempkb linker score --all{only} --pool {pool}"
+    )
 
 
 def _there(store: Store) -> set[tuple[str, str]]:

@@ -180,19 +180,24 @@ def _change(aggregate: str, models: str) -> str:
     return _rows(both, aggregate, "weight", at_cut="to_cut", from_cut="first_cut")
 
 
+# A release's tests and a setup's own trainings: days of other setups, such as those trained on another release, lie in
+# between for these only.
 _PLACES = """
-    SELECT release, day, row_number() OVER (PARTITION BY release ORDER BY day) AS place FROM (
-        SELECT release, cut AS day FROM spots UNION SELECT release, model_cut FROM spots WHERE model_cut IS NOT NULL
+    SELECT release, setup, day, row_number() OVER (PARTITION BY release, setup ORDER BY day) AS place FROM (
+        SELECT release, setup, cut AS day
+        FROM (SELECT DISTINCT release, setup FROM spots) JOIN (SELECT DISTINCT release, cut FROM spots) USING (release)
+        UNION SELECT release, setup, model_cut FROM spots WHERE model_cut IS NOT NULL
     )
 """
+_PLACED = "{0}.release = other.release AND {0}.setup = other.setup"
 _OFF_DIAGONAL = f"""
     SELECT other.*, trained.place - tested.place AS steps,
            count(*) OVER (PARTITION BY {", ".join(f"other.{name}" for name in _GROUP.split(", "))}, steps) AS n_pairs
     FROM spots AS other
     JOIN (FROM spots WHERE model_cut = cut) AS own
       ON {" AND ".join(f"other.{name} = own.{name}" for name in _GROUP.split(", "))} AND other.cut = own.cut
-    JOIN ({_PLACES}) AS trained ON trained.release = other.release AND trained.day = other.model_cut
-    JOIN ({_PLACES}) AS tested ON tested.release = other.release AND tested.day = other.cut
+    JOIN ({_PLACES}) AS trained ON {_PLACED.format("trained")} AND trained.day = other.model_cut
+    JOIN ({_PLACES}) AS tested ON {_PLACED.format("tested")} AND tested.day = other.cut
     WHERE other.model_cut <> other.cut
 """
 

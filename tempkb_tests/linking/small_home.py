@@ -82,14 +82,25 @@ def small_home(folder, monkeypatch):
             if own == quarter
         ]
         write(store, PAGE_TEXTS, str(quarter), rows)
-    design = make_design("small", [A, B], {})
-    release = create(store.home, TEMPEL, "small", design, "r")
+    for cut in TEXTS:
+        priors = [
+            {"surface": surface, "target_page_id": page, "n_links": n, "n_direct": n, "prior": 0.5, "cut": cut}
+            for own, surface, page, n in sorted(PRIORS)
+            if own == cut
+        ]
+        write(store, MENTION_PRIORS, f"{cut.year - 1}-01-01", priors)
+    write_release(store, "r", list(TEXTS))
+    return store
+
+
+def write_release(store, name, cuts):
+    """Write a release with the mentions of some snapshots, and their candidates."""
+    release = create(store.home, TEMPEL, "small", make_design("small", cuts, {}), name)
     keep(store.home, release)
-    for cut, texts in TEXTS.items():
-        window = f"{cut.year - 1}-01-01"
+    for cut in cuts:
         entities = [
             {
-                "release": "r",
+                "release": name,
                 "cut": cut,
                 "page_id": page,
                 "title": TITLES[page],
@@ -97,19 +108,13 @@ def small_home(folder, monkeypatch):
                 "revision_timestamp": datetime(own.year, own.month, 5, tzinfo=UTC),
                 "n_words": 4,
             }
-            for page, (revision, own, _) in sorted(texts.items())
+            for page, (revision, own, _) in sorted(TEXTS[cut].items())
         ]
-        write(store, TEMPEL_ENTITIES, f"r.{cut}", entities)
-        write(store, TEMPEL_MENTIONS, f"r.{cut}", [mention_row(*one) for one in MENTIONS if one[0] == cut])
-        priors = [
-            {"surface": surface, "target_page_id": page, "n_links": n, "n_direct": n, "prior": 0.5, "cut": cut}
-            for own, surface, page, n in sorted(PRIORS)
-            if own == cut
-        ]
-        write(store, MENTION_PRIORS, window, priors)
+        write(store, TEMPEL_ENTITIES, f"{name}.{cut}", entities)
+        mentions = [mention_row(*one) | {"release": name} for one in MENTIONS if one[0] == cut]
+        write(store, TEMPEL_MENTIONS, f"{name}.{cut}", mentions)
         write_entity_texts(store, release, cut)
-    mark_built(store.home, "r", {})
-    return store
+    mark_built(store.home, name, {})
 
 
 def mention_row(cut, subset, target, anchor, start, category, words):

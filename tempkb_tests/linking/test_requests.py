@@ -36,6 +36,13 @@ def test_a_checkpoint_is_used_as_it_is():
         linker_request("minilm", {"checkpoint": "a/b", **TRAINED})
 
 
+def test_a_checkpoint_has_no_name_under_which_results_put_trained_linkers_together():
+    with pytest.raises(SettingsError, match="'paper': found the name of a preset"):
+        linker_request("paper", {"checkpoint": "a/b"})
+    # What is trained is put together by its preset, whatever its name.
+    assert linker_request("paper", TRAINED).linker == "paper"
+
+
 @pytest.mark.parametrize("name", ["Mine", "a--b", "prior", "bm25", "", "a b", "../up"])
 def test_names_are_slugs_that_no_baseline_has(name):
     with pytest.raises(SettingsError, match="a name that is not allowed"):

@@ -31,6 +31,7 @@ from tempkb_tests.linking.small_home import (
     small_home,
     stored,
     write,
+    write_release,
 )
 
 
@@ -118,6 +119,21 @@ def test_candidates_of_another_snapshot_are_those_of_its_day(store, encoder):
     assert scores(store, A, "2023-01-01")[PORT]["top_page_ids"] == [PIER, PORT, ASSEMBLY, GODDESS]
     with pytest.raises(SettingsError, match="pool 2020-01-01: is no snapshot of release r; expected own, fixed-N, or "):
         link(store, pools=("2020-01-01",))
+
+
+def test_a_day_is_a_pool_of_the_releases_that_have_its_snapshot(store, encoder):
+    write_release(store, "later", [B])
+    lines = []
+    done = link(store, pools=(str(A), "fixed-2"), lines=lines)
+    asked = [(one.release, one.cut, one.pool) for one in done]
+    assert asked == [
+        ("later", B, "fixed-2"),
+        *(("r", cut, pool) for cut in (A, B) for pool in (str(A), "fixed-2")),
+    ]
+    assert "release later: left out of pool 2022-01-01, which is no snapshot of it" in lines
+    # Who asks for that release alone has mistaken the day.
+    with pytest.raises(SettingsError, match="pool 2022-01-01: is no snapshot of release later; expected own"):
+        link(store, releases=("later",), pools=(str(A),))
 
 
 def test_pools_of_one_size(store, encoder):
@@ -407,3 +423,22 @@ def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
             row["top_page_ids"] = [-1 if page != row["target_page_id"] else page for page in row["top_page_ids"]]
         store.write(LINKING_SCORES, key, [pa.Table.from_pylist(rows, LINKING_SCORES.schema)], Provenance({}))
         assert [row[:2] for row in promise.broken(store, Subject()) if row[0] == key] == [(key, -1)]
+
+
+def test_a_vector_of_another_length_breaks_the_promise_also_in_the_run_of_its_linker(store, encoder):
+    """Partitions of vectors are of a linker and a snapshot, whereas a run names the linker alone."""
+    promise = next(one for one in PROMISES if one.name == "vectors_have_the_length_of_the_linkers")
+    assert promise.broken(store, Subject()) is None, "there is nothing to compare"
+    link(store)
+    subjects = (Subject(), Subject(["hand"]), Subject(["hand-made"]))
+    assert [promise.broken(store, one) for one in subjects] == [[], [], None]
+    key = f"hand--{B}"
+    (version,) = store.lake.versions(ENTITY_VECTORS.name, [key])
+    rows = pa.concat_tables(read_files(version.paths())).to_pylist()
+    rows[0]["vector"] += bytes(2)
+    store.write(ENTITY_VECTORS, key, [pa.Table.from_pylist(rows, ENTITY_VECTORS.schema)], Provenance({}))
+    # Two numbers of two bytes are expected.
+    broken = [(key, rows[0]["text_sha256"], 6, 4)]
+    assert [promise.broken(store, one) for one in subjects] == [broken, broken, None]
+    said = f"{key}: the vector of text {rows[0]['text_sha256']} has 6 bytes, expected 4"
+    assert promise.judged(store, subjects[1]).facts == {"broken": 1, "examples": [said]}

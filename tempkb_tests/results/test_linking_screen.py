@@ -20,8 +20,10 @@ from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
+from tempkb.errors import SettingsError
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
 from tempkb.pictures import as_png
+from tempkb.results import linking_reading
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
@@ -209,6 +211,20 @@ def test_what_is_not_there_is_named(linked_home, options, message):
     done = run_tempkb(linked_home, "linking", *options, check=False)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def test_a_release_that_was_not_linked_in_the_pool_is_named_with_its_own_pools(monkeypatch):
+    monkeypatch.setattr(linking_reading, "_there", lambda _store: {("r", "own"), ("u", "own"), ("u", "fixed-9")})
+    # What the other release has is not left out silently, nor offered.
+    said = (
+        "--pool fixed-9: no test mention of r was linked among its candidates; there: own; link them: "
+        "tempkb linker score --all --release r --pool fixed-9"
+    )
+    for releases in (["r"], ["r", "u"]):
+        with pytest.raises(SettingsError, match=f"^{said}$"):
+            read_linking(None, releases, "fixed-9", 64)
+    with pytest.raises(SettingsError, match="--pool fixed-7: no test mention was linked .*; there: fixed-9, own; link"):
+        read_linking(None, [], "fixed-7", 64)
 
 
 def test_a_home_without_scores_says_what_makes_them(demo_home):

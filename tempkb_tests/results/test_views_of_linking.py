@@ -138,6 +138,21 @@ def test_in_and_out_of_snapshot_are_compared_at_the_same_test(linked):
     assert change(linked, aggregate="in_minus_out", cut=Y2)["low"] is None
 
 
+def test_linkers_of_another_release_do_not_change_how_many_snapshots_lie_between(linked):
+    """The other release has a snapshot in between, at which a linker was trained that links mentions of both."""
+    linked.linker("other", date(2021, 7, 1), release="u")
+    for cut in (Y1, Y2):
+        linked.link("other", cut, 1, 1)
+    of_demo = {row["steps"] for row in linked.read("linking_changes", setup="demo", aggregate="out_minus_in")}
+    assert of_demo == {-1, 1}
+    # For linkers of that other release it is the snapshot before the second test.
+    linked.linker("later", Y2, release="u")
+    for cut in (Y1, Y2):
+        linked.link("later", cut, 1, 1)
+    of_other = {row["steps"] for row in linked.read("linking_changes", setup="demo of u", aggregate="out_minus_in")}
+    assert of_other == {-1}
+
+
 def test_a_test_without_a_linker_of_its_own_snapshot_does_not_count_as_out_of_snapshot(linked):
     for entity in (1, 2):
         linked.link("a", Y3, entity, 1)

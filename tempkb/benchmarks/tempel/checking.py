@@ -1,6 +1,7 @@
 """Queries over the lake that return what breaks a promise of TempEL. Does not use Dagster."""
 
 from collections.abc import Callable
+from typing import Any
 
 import duckdb
 
@@ -12,6 +13,7 @@ from tempkb.benchmarks.tempel.tables import (
     ENTITY_TEXTS,
     TEMPEL_ENTITIES,
     TEMPEL_MENTIONS,
+    TEMPEL_NEW_ENTITIES,
     TEMPEL_PLANS,
     TEMPEL_RELEASES,
 )
@@ -74,6 +76,10 @@ WITHOUT_CANDIDATE = """
 WITHOUT_DIGEST = """
     SELECT release, cut, page_id FROM entities AS e FULL JOIN digests AS d USING (release, cut, page_id)
     WHERE d.revision_id IS DISTINCT FROM e.revision_id
+"""
+NOT_THE_NEW = """
+    SELECT release, cut, page_id FROM (FROM entities WHERE category = 'new') AS e
+    FULL JOIN news AS n USING (release, cut, page_id) WHERE e.title IS DISTINCT FROM n.title
 """
 OTHER_DIGESTS = """
     SELECT d.release, d.cut, d.page_id FROM digests AS d
@@ -146,6 +152,12 @@ PROMISES = (
 )
 
 
+def _shown(row: tuple[Any, ...]) -> str:
+    """A page of a release's snapshot in words."""
+    release, cut, page, *_ = row
+    return f"{release} at {cut}: page {page}"
+
+
 def _prepare_digests(connection: duckdb.DuckDBPyConnection) -> None:
     connection.create_function("digest_of", _digest_of, ["VARCHAR", "VARCHAR"], "VARCHAR")
 
@@ -161,6 +173,7 @@ OF_TEXTS = (
         ENTITY_TEXTS,
         WITHOUT_DIGEST,
         {"entities": TEMPEL_ENTITIES, "digests": ENTITY_TEXTS},
+        shown=_shown,
     ),
     Promise(
         "digests_are_those_of_the_texts",
@@ -168,8 +181,19 @@ OF_TEXTS = (
         ENTITY_TEXTS,
         OTHER_DIGESTS,
         {"entities": TEMPEL_ENTITIES, "digests": ENTITY_TEXTS, "texts": PAGE_TEXTS},
+        shown=_shown,
         may_fade=True,
         prepare=_prepare_digests,
         sample=chosen_by("page_id", "candidate", "digests"),
+    ),
+)
+OF_NEW = (
+    Promise(
+        "every_new_entity_has_a_type",
+        "Every candidate that is new at its snapshot, and no other, has a row with its type.",
+        TEMPEL_NEW_ENTITIES,
+        NOT_THE_NEW,
+        {"entities": TEMPEL_ENTITIES, "news": TEMPEL_NEW_ENTITIES},
+        shown=_shown,
     ),
 )

@@ -22,7 +22,7 @@ from tempkb.benchmarks.methods import (
 )
 from tempkb.benchmarks.tempel.building import write_release
 from tempkb.benchmarks.tempel.card import card_of
-from tempkb.benchmarks.tempel.checking import OF_TEXTS, PROMISES
+from tempkb.benchmarks.tempel.checking import OF_NEW, OF_TEXTS, PROMISES
 from tempkb.benchmarks.tempel.design import Design, make_design, read_snapshots
 from tempkb.benchmarks.tempel.entity_texts import write_entity_texts
 from tempkb.benchmarks.tempel.exporting import write_files
@@ -202,6 +202,7 @@ _NEW_STEP = Step(
         ),
     ),
     _run_new,
+    OF_NEW,
 )
 
 METHODS = Methods(

@@ -6,7 +6,9 @@ from datetime import date
 import pyarrow as pa
 import pytest
 
+from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.tempel import new_entities
+from tempkb.benchmarks.tempel.checking import OF_NEW
 from tempkb.benchmarks.tempel.new_entities import paper_type, write_new_entities
 from tempkb.benchmarks.tempel.shingles import MOST_PAGES, Origin, origins, runs_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_NEW_ENTITIES
@@ -129,6 +131,24 @@ def test_each_new_entity_of_a_release_has_a_row(released):
     # The home has no snapshot before the first one, so that nothing is known of it.
     for row in rows_of(store, CUTS[0]).values():
         assert [row[name] for name in ("n_runs", "shingle_share", "is_extract", "series_page_id")] == [None] * 4
+
+
+def test_a_new_entity_without_a_row_breaks_the_promise(released):
+    store, _ = released
+    cut = CUTS[1]
+    assert broken(store, OF_NEW[0], ["r"]) == []
+    rows = store.read(TEMPEL_NEW_ENTITIES.name, release="r", cut=cut)
+    first, *_, last = rows["page_id"].to_pylist()
+    store.write(TEMPEL_NEW_ENTITIES, f"r.{cut}", [rows.slice(1)], Provenance())
+    assert broken(store, OF_NEW[0], ["r"]) == [("r", cut, first)]
+    renamed = pa.Table.from_pylist(
+        [row | {"title": "Another"} if row["page_id"] == last else row for row in rows.to_pylist()], rows.schema
+    )
+    store.write(TEMPEL_NEW_ENTITIES, f"r.{cut}", [renamed], Provenance())
+    assert OF_NEW[0].verdict(broken(store, OF_NEW[0], ["r"]), is_warning=False).facts == {
+        "broken": 1,
+        "examples": [f"r at {cut}: page {last}"],
+    }
 
 
 def test_a_text_that_an_older_page_had_is_an_extract_of_it(released):
