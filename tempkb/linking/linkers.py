@@ -263,7 +263,13 @@ class _Run:
         draft.rename(self._place)
 
     def _course(self) -> Course:
-        return Course.of(json.loads((self._place / TRAINING).read_text("utf-8")))
+        """How training went; nothing of it is known if the file with it was lost, to which no name is bound."""
+        file = self._place / TRAINING
+        try:
+            return Course.of(json.loads(file.read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
+            return Course(0, (), ())
 
 
 def _base(name: str) -> tuple[str, str]:
