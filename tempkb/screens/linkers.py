@@ -19,11 +19,11 @@ def print_linkers(names: Collection[str] | None = None) -> None:
     """Print the linkers of the home.
 
     Args:
-        names: only these; None for all, with the baselines.
+        names: only these, as far as they are there; None for all, with the baselines.
     """
     found = [row for row in known_linkers(open_store().lake) if names is None or row["linker"] in names]
     if not found:
-        say("No linker was added.")
+        # None of those that were asked for could be made, which the errors say.
         return
     titles = ("linker", "kind", "made from", "seed", "preset", "towers", "parameters", "dimension")
     console().print(grid(titles, [_cells(row) for row in found]))
