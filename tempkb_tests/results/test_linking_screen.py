@@ -8,73 +8,25 @@ import shutil
 import subprocess
 import sys
 from datetime import date
-from hashlib import md5
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import create, keep
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.design import make_design
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.linking.tables import LINKING_SCORES, scores_partition
 from tempkb.pictures import as_png
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
 from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
 from tempkb.screens.linkers import print_linkers, print_scores
-from tempkb.store.drafts import Provenance
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.linked import CUTS, add_scores
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 
-CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def linked_home(made_once, demo_home):
-    """A release with two linkers, of two snapshots, and the prior; a linker has all of its own snapshot right."""
-
-    def fill(home):
-        shutil.copytree(demo_home, home)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setenv("TEMPKB_HOME", str(home))
-            store = open_store()
-            release = create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "r")
-            keep(store.home, release)
-            build_release(store, TEMPEL, release, lambda line: None)
-            for name, model_cut in (("r-2022", CUTS[0]), ("r-2023", CUTS[1]), ("prior", None)):
-                _add(store, name, model_cut)
-            store.publish()
-
-    return made_once("linked", fill)
-
-
-def _add(store, name, model_cut):
-    if model_cut:
-        digests = dict.fromkeys(("weights_sha256", "config_sha256", "tokenizer_sha256"), "0")
-        row = {"linker": name, "kind": "bi-encoder", "release": "r", "cut": model_cut, "seed": 1, "preset": "demo"}
-        table = pa.Table.from_pylist([{**row, "recipe": "{}", "dim": 4, **digests}], LINKERS.schema)
-        store.write(LINKERS, name, [table], Provenance())
-    for cut in CUTS:
-        rows = []
-        for m in store.read("tempel_mentions", release="r", cut=cut, subset="test").to_pylist():
-            key = {
-                name: m[name] for name in ("wiki", "release", "cut", "target_page_id", "anchor_page_id", "start_char")
-            }
-            luck = md5(f"{key}".encode()).digest()[0] % 2  # noqa: S324
-            rank = 1 if model_cut == cut else 30 if luck else None
-            top = [m["target_page_id"] if rank == at + 1 else -at - 1 for at in range(64)]
-            row = {**key, "linker": name, "pool": "own", "subset": "test", "category": m["category"], "seed": 1}
-            row |= {"model_cut": model_cut, "rank": rank, "gold_is_candidate": True, "n_candidates": 400, "n_tied": 0}
-            rows.append({**row, "top_page_ids": top, "top_scores": [0.0] * 64, "top_similarity": 0.1})
-        table = pa.Table.from_pylist(rows, LINKING_SCORES.schema)
-        store.write(LINKING_SCORES, scores_partition(name, "r", str(cut), "own"), [table], Provenance())
 
 
 def test_the_command_prints_tables_and_figures_in_sentences(linked_home):
@@ -307,3 +259,17 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     said = run_tempkb(home, "linking").stdout
     assert "what linkers show of time" in said
     assert told in said
+
+
+def test_verdicts_are_shown_with_the_pool_that_they_are_of(linked_home, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    add_scores(store, "r-2022", CUTS[0], pool="fixed-300")
+    write_linking_effects(store)
+    assert "what linkers show of time" in run_tempkb(home, "linking").stdout
+    said = run_tempkb(home, "linking", "--pool", "fixed-300").stdout
+    assert "r: accuracy@64 of continual entities (pool fixed-300)" in said
+    assert "what linkers show of time" not in said
+    assert "Verdicts (linking_effects) are of the pool own only: " in said
