@@ -245,6 +245,28 @@ def test_equal_results_give_equal_pictures(linked_home, monkeypatch):
     assert len(lines) == 6
 
 
+def test_pictures_show_no_interval_beyond_what_is_possible():
+    """Shares are cut at 0 and 1, differences of shares at -1 and 1; the numbers stay as they are."""
+    ranges = {"in_snapshot": (0.9, 0.7, 1.1), "out_of_snapshot": (0.1, -0.2, 0.4), "in_minus_out": (0.8, 0.5, 1.3)}
+    keys = {"setup": "demo", "category": "new", "metric": "accuracy", "n_clusters": 20, "n_linkers": 2, "steps": None}
+    changes = [
+        {**keys, "aggregate": aggregate, "cut": cut, "k": k, "value": value, "low": low, "high": high}
+        for aggregate, (value, low, high) in ranges.items()
+        for cut in (*CUTS, None)
+        for k in (1, 2, 4, 8, 16, 32, 64)
+    ]
+    linked = [{"setup": "demo", "model_cut": cut, "cut": cut} for cut in CUTS]
+    with linking_figure(Linking("r", "own", 64, linked, linked, changes, [], {})) as canvas:
+        drawn = {
+            name: {tuple(round(y, 9) for _, y in one) for lines in axis.collections for one in lines.get_segments()}
+            for axis in canvas.axes
+            for name in re.findall(r"fig\. (\w+)", axis.get_title())
+        }
+    assert drawn["4b"] == {(0.7, 1.0), (0.0, 0.4)}
+    assert drawn["5a"] == {(0.5, 1.0)}
+    assert changes[0]["high"] == 1.1
+
+
 def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(linked_home, home)
