@@ -1,6 +1,7 @@
 """`tempkb linking` on made-up scores of the demo's mentions, and on the tables that the paper prints."""
 
 import csv
+import json
 import os
 import pty
 import re
@@ -15,14 +16,15 @@ import pytest
 
 from tempkb.api import open_store
 from tempkb.linking.tables import LINKING_SCORES, scores_partition
+from tempkb.linking.training.recipe import PRESETS
 from tempkb.pictures import as_png
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
 from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
-from tempkb.screens.linkers import print_linkers, print_scores
+from tempkb.screens.linkers import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
-from tempkb_tests.results.linked import CUTS, add_scores
+from tempkb_tests.results.linked import CUTS, add_linker, add_scores
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
@@ -92,6 +94,42 @@ def test_the_list_says_what_each_linker_is_made_from(linked_home, monkeypatch, c
     lines = capsys.readouterr().out.splitlines()
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
     assert [row[:3] for row in cells] == [["r-2022", "bi-encoder", "r, 2022-01-01"], ["prior", "prior", ""]]
+
+
+def test_a_setup_is_explained_by_what_differs_from_its_preset(linked_home, tmp_path, monkeypatch, capsys):
+    """Digits of a recipe tell setups apart; they are in the list, and the linker's own screen says what they are of."""
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    recipe = {**PRESETS["demo"].numbers(), "hard_negatives": 0}
+    others = {"as-is": recipe, "longer": {**recipe, "epochs": 20, "hard_negatives": 2}}
+    for name, numbers in others.items():
+        add_linker(store, name, CUTS[0], recipe=json.dumps(numbers))
+    based = {**PRESETS["tempkb"].numbers(), "hard_negatives": 0, "batch_size": 32}
+    add_linker(store, "based", CUTS[0], preset="tempkb", base="./bert", recipe=json.dumps(based))
+    add_scores(store, "longer", CUTS[0])
+    setups = {row["linker"]: row["setup"] for row in store.read("linking_accuracy", cut=CUTS[0], k=1).to_pylist()}
+    print_linkers()
+    listed = capsys.readouterr().out
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in listed.splitlines() if "│" in line]
+    shown = {row[0]: row[4] for row in cells}
+    assert re.fullmatch("demo [0-9a-f]{6}", shown["longer"])
+    assert shown["longer"] == setups["longer"] != shown["r-2022"] == setups["r-2022"]
+    assert (shown["based"], shown["prior"]) == ("tempkb", "")
+    for name, told in (
+        ("longer", "the preset demo, except for epochs 20 (there 14), hard_negatives 2 (there 0)."),
+        ("as-is", "the preset demo."),
+        (
+            "based",
+            "the preset tempkb, except for base ./bert (there google-bert/bert-base-uncased), batch_size 32 (there 64).",
+        ),
+    ):
+        print_linker(name)
+        said = capsys.readouterr().out
+        assert f"The tables of tempkb linking call its setup {shown[name]}. Its recipe is that of {told}\n" in said
+    print_linker("prior")
+    assert "setup" not in capsys.readouterr().out
 
 
 def test_files_have_all_figures(linked_home, tmp_path):
