@@ -98,6 +98,14 @@ def demo_home(made_once, demo_dumps) -> Path:
 
 
 @pytest.fixture(scope="session")
+def linked_home(made_once, demo_home) -> Path:
+    """The demo's home with a release of TempEL whose mentions were linked. Read only; copy it to change it."""
+    from tempkb_tests.results.linked import fill_linked
+
+    return made_once("linked", lambda home: fill_linked(home, demo_home))
+
+
+@pytest.fixture(scope="session")
 def world():
     """The demo world, which knows the truth."""
     return make_world()

@@ -87,8 +87,8 @@ def test_the_readme_is_short_and_has_a_query_and_a_picture():
     assert README.count("```mermaid") == 1
 
 
-def test_there_are_twenty_queries():
-    assert len(queries()) == 20
+def test_there_are_twenty_three_queries():
+    assert len(queries()) == 23
 
 
 def test_the_query_of_the_readme_runs_on_the_demo(demo_home):
@@ -179,10 +179,10 @@ def test_the_readme_of_a_room_names_every_file_of_it(room):
 
 
 @pytest.fixture(scope="module")
-def scored_home(demo_home, tmp_path_factory):
-    """The demo's home with scores of two models of random weights, by the names of those that the demo trains."""
+def scored_home(linked_home, tmp_path_factory):
+    """A linked home with scores of two models of random weights, by the names of those that the demo trains."""
     folder = tmp_path_factory.mktemp("scored")
-    home = shutil.copytree(demo_home, folder / "home")
+    home = shutil.copytree(linked_home, folder / "home")
     for kind, day in (("gpt2", "2022-01-01"), ("llama", "2023-07-01")):
         random_model(KINDS[kind], tokenizer_of(kind), context=512).save_pretrained(folder / kind)
         tokenizer_of(kind).save_pretrained(folder / kind)
@@ -198,6 +198,22 @@ def test_every_query_runs_on_the_demo_and_finds_something(scored_home, tmp_path,
     with duckdb.connect(str(database), read_only=True) as connection:
         rows = connection.execute(query).fetchall()
     assert rows or "exclusions" in query
+
+
+def test_queries_of_linking_say_what_the_linkers_do(linked_home):
+    """Each of the two linkers has all mentions of its own snapshot right; the prior and the other one have none."""
+    with duckdb.connect(str(linked_home / "tempkb.duckdb"), read_only=True) as connection:
+        accuracy, found, missed = (
+            connection.sql(query).to_arrow_table().to_pylist() for query in queries() if "linking_" in query
+        )
+    for row in accuracy:
+        assert row["accuracy"] == (100 if row["trained_on"] == row["tested_on"] else 0)
+    own = {("r-2022", 2022), ("r-2023", 2023)}
+    assert {(row["linker"], row["cut"].year) for row in found} <= own
+    assert {row["rank_by_prior"] for row in found} == {None, 30}
+    assert missed
+    assert not {(row["linker"], row["cut"].year) for row in missed} & own
+    assert all(row["first_candidate"] not in (None, row["entity"]) for row in missed)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

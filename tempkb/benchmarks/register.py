@@ -280,14 +280,12 @@ def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str,
 
 
 def to_build_again(table: Table, partition: str) -> str:
-    """Return the command that builds a damaged partition again."""
+    """Return the command that builds a damaged partition again; of `linkers`, `tempkb.linking.mending` knows it."""
     if table.family is Family.MODEL:
         name = partition.partition("--")[0]
         return f"tempkb model add {name} CHECKPOINT" if table.partitioned_by == "model" else f"tempkb score {name}"
     if table.family is Family.LINKER:
-        name = partition.partition("--")[0]
-        is_linker = table.partitioned_by == "linker"
-        return f"tempkb linker train RELEASE --name {name}" if is_linker else f"tempkb linker score {name}"
+        return f"tempkb linker score {partition.partition('--')[0]}"
     if table.family is Family.RESULT:
         return "tempkb results"
     if not is_of_releases(table):

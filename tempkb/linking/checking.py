@@ -1,12 +1,15 @@
 """What the tables of linking promise. Does not use Dagster."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ModelError
 from tempkb.linking.known import known_linkers
+from tempkb.linking.mending import gone_in_words, is_gone
 from tempkb.linking.tables import (
     BASELINES,
     DIGESTS,
@@ -16,7 +19,7 @@ from tempkb.linking.tables import (
     linker_of,
     parts_of,
 )
-from tempkb.store.lake import Version
+from tempkb.store.lake import Lake, Version
 from tempkb.store.memory import asking
 from tempkb.store.promises import Promise, Subject
 from tempkb.store.quoting import parquet
@@ -27,28 +30,74 @@ from tempkb.wording import counted
 ASKED = "asked"
 """Name of the metadata with what a run was asked for."""
 
+_SHOWN = 16  # digits of a digest
+
+
+@dataclass
+class VerifiedLinkers:
+    """Result of a comparison of checkpoints with the digests in `linkers`.
+
+    Attributes:
+        faults: rows of linkers whose files differ, with what was found.
+        files: number of files that were read.
+        bytes: their size in all.
+    """
+
+    faults: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+    files: int = 0
+    bytes: int = 0
+
+
+def verify_linkers(
+    lake: Lake, linkers: Collection[str] | None = None, at: Callable[[int], None] = lambda _done: None
+) -> VerifiedLinkers | None:
+    """Read the files of linkers, and compare them with those that were trained or added.
+
+    Args:
+        lake: with their rows.
+        linkers: names of those that are read; None for all.
+        at: called with the number of linkers that are done.
+
+    Returns:
+        what was found; None if there is no such linker.
+    """
+    rows = [
+        row
+        for row in known_linkers(lake)
+        if row["linker"] not in BASELINES and (linkers is None or row["linker"] in linkers)
+    ]
+    verified = VerifiedLinkers()
+    for done, row in enumerate(rows, 1):
+        verified.faults += [(row, found) for found in _differences(row, verified)]
+        at(done)
+    return verified if rows else None
+
 
 def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:
     """Linkers whose files are not those that were trained or added, with what was found; None if there is none."""
-    rows = [
-        row
-        for row in known_linkers(store.lake)
-        if row["linker"] not in BASELINES and (subject.partitions is None or row["linker"] in subject.partitions)
-    ]
-    return [(row["linker"], found) for row in rows for found in _differences(row)] if rows else None
+    verified = verify_linkers(store.lake, subject.partitions)
+    return None if verified is None else [(row["linker"], found) for row, found in verified.faults]
 
 
-def _differences(row: dict[str, Any]) -> Iterator[str]:
-    from tempkb.linking.checkpoints import read_layout
+def _differences(row: dict[str, Any], verified: VerifiedLinkers) -> Iterator[str]:
+    from tempkb.linking.checkpoints import LAYOUT, read_layout
 
-    try:
-        found = read_layout(row["checkpoint"], row["hub_revision"]).digests()
-    except ModelError as error:
-        yield str(error)
+    layout_file = Path(row["checkpoint"]) / LAYOUT
+    if is_gone(row) or (row["hub_revision"] is None and not layout_file.is_file()):
+        yield gone_in_words(row["checkpoint"] if is_gone(row) else layout_file)
         return
-    for name in DIGESTS:
+    try:
+        layout = read_layout(row["checkpoint"], row["hub_revision"])
+        found, files = layout.digests(), dict(zip(DIGESTS, layout.files(), strict=True))
+    except ModelError as error:
+        yield str(error).rstrip(".")
+        return
+    verified.files += sum(map(len, files.values()))
+    verified.bytes += sum(file.stat().st_size for group in files.values() for file in group)
+    for name, group in files.items():
         if row[name] != found[name]:
-            yield f"{name} is {found[name]}, expected {row[name]}"
+            names = ", ".join(file.relative_to(layout.folder).as_posix() for file in group) or "no file"
+            yield (f"found {name} {found[name][:_SHOWN]}… in {layout.folder} ({names}); expected {row[name][:_SHOWN]}…")
 
 
 def _of_other_length(store: Store, subject: Subject) -> list[tuple[str, str, int, int]] | None:

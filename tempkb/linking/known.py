@@ -4,8 +4,7 @@ from typing import Any
 
 from tempkb.linking.tables import BASELINES, KINDS, LINKERS
 from tempkb.store.lake import Lake
-from tempkb.store.memory import asking
-from tempkb.store.quoting import identifier, parquet
+from tempkb.store.memory import declared_rows
 
 
 def known_linkers(lake: Lake) -> list[dict[str, Any]]:
@@ -13,15 +12,8 @@ def known_linkers(lake: Lake) -> list[dict[str, Any]]:
 
     The checkpoint of a linker that was trained here is where it is now, also in a home that was copied or moved.
     """
-    columns = LINKERS.column_names()
-    files = lake.files(LINKERS.name)
-    rows: list[tuple[Any, ...]] = []
-    if files:
-        shown = ", ".join(map(identifier, columns))
-        with asking() as memory:
-            rows = memory.execute(f"SELECT {shown} FROM {parquet(files)} ORDER BY linker").fetchall()
-    found = [_located(lake, dict(zip(columns, row, strict=True))) for row in rows]
-    baselines = [{**dict.fromkeys(columns), "linker": name, "kind": name} for name in BASELINES]
+    found = [_located(lake, row) for row in declared_rows(lake.files(LINKERS.name), LINKERS)]
+    baselines = [{**dict.fromkeys(LINKERS.column_names()), "linker": name, "kind": name} for name in BASELINES]
     return [*found, *baselines]
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.known import known_linker
+from tempkb.linking.mending import KNOWN, TRAINING
 from tempkb.linking.requests import AddRequest, TrainRequest
 from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 Log = Callable[[str], None]
-
-TRAINING = "training.json"
-"""File of a checkpoint with the curves of its training."""
 
 _CARD, _KEY = "README.md", "lesson_sha256"
 _EXTRA = ("sentence_transformers", "datasets", "accelerate")
@@ -252,7 +250,8 @@ class _Run:
 
         self._log(f"Training linker {lesson.linker} on {len(lesson.train)} mentions, {lesson.n_steps()} steps.")
         draft, course = teach(lesson, self._folder, self._log, _n_gpus(self._request))
-        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key}
+        known = {column: row[column] for column in ("linker", *_BOUND)} | {"cut": str(row["cut"])}
+        about = {**asdict(course), "n_validation": len(lesson.validation), _KEY: lesson.key, KNOWN: known}
         (draft / TRAINING).write_text(json.dumps(about, indent=1) + "\n", "utf-8")
         (draft / _CARD).write_text(card_of(row, lesson, course, numbers, inputs), "utf-8")
         self._place.parent.mkdir(parents=True, exist_ok=True)
@@ -261,7 +260,13 @@ class _Run:
         draft.rename(self._place)
 
     def _course(self) -> Course:
-        return Course.of(json.loads((self._place / TRAINING).read_text("utf-8")))
+        """How training went; nothing of it is known if the file with it was lost, to which no name is bound."""
+        file = self._place / TRAINING
+        try:
+            return Course.of(json.loads(file.read_text("utf-8")))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self._log(f"{file} cannot be read ({error}), so that there are no curves of the training of this linker.")
+            return Course(0, (), ())
 
 
 def _base(name: str) -> tuple[str, str]:

@@ -5,19 +5,12 @@ from typing import Any
 
 from tempkb.models.tables import MODELS
 from tempkb.store.lake import Lake
-from tempkb.store.memory import asking
-from tempkb.store.quoting import identifier, parquet
+from tempkb.store.memory import declared_rows
 
 
 def known_models(lake: Lake) -> list[dict[str, Any]]:
     """Return the rows of `models`, sorted by name."""
-    files = lake.files(MODELS.name)
-    if not files:
-        return []
-    columns = ", ".join(map(identifier, MODELS.column_names()))
-    with asking() as memory:
-        rows = memory.execute(f"SELECT {columns} FROM {parquet(files)} ORDER BY model").fetchall()
-    return [dict(zip(MODELS.column_names(), row, strict=True)) for row in rows]
+    return declared_rows(lake.files(MODELS.name), MODELS)
 
 
 def known_model(lake: Lake, name: str) -> dict[str, Any] | None:

@@ -11,6 +11,8 @@ from tempkb.results.linking_sql import KS
 _COLOURS = {"continual": "#2f6f9f", "new": "#c2563f"}
 _STYLES = {"in_snapshot": "-", "out_of_snapshot": "--"}
 _NAMES = {"in_snapshot": "in", "out_of_snapshot": "out"}
+# What is possible: of accuracies and similarities, and of differences between two of them.
+_SHARES, _DIFFERENCES = (0.0, 1.0), (-1.0, 1.0)
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def _draw_by_k(axis: Any, linking: Linking, setup: str) -> None:
     axis.set_title("in- minus out-of-snapshot by k (fig. 5a)", fontsize=8)
     for category in CATEGORIES:
         rows = [linking.change(setup, category, "in_minus_out", None, k=k) for k in KS]
-        _line(axis, range(len(KS)), rows, category, color=_COLOURS[category])
+        _line(axis, range(len(KS)), rows, category, _DIFFERENCES, color=_COLOURS[category])
     axis.set_xticks(range(len(KS)), map(str, KS))
     axis.axhline(0, color="#c8ced6", linewidth=1, zorder=0)
 
@@ -85,7 +87,7 @@ def _draw_by_offset(axis: Any, linking: Linking, setup: str) -> None:
             # At no distance both are the same linker.
             rows[0] = {"value": 0.0, "low": None}
         steps = sorted(rows)
-        _line(axis, steps, [rows[one] for one in steps], category, color=_COLOURS[category])
+        _line(axis, steps, [rows[one] for one in steps], category, _DIFFERENCES, color=_COLOURS[category])
         axis.set_xticks(steps)
     axis.axhline(0, color="#c8ced6", linewidth=1, zorder=0)
 
@@ -132,14 +134,22 @@ def _draw_types(axis: Any, rows: Sequence[Row], colours: Mapping[str, str]) -> N
     axis.set_xticks(range(len(KS)), map(str, KS))
 
 
-def _line(axis: Any, places: Iterable[int], rows: Iterable[Row | None], label: str, **style: Any) -> None:
-    """Draw values with their intervals, where there are any."""
+def _line(
+    axis: Any,
+    places: Iterable[int],
+    rows: Iterable[Row | None],
+    label: str,
+    possible: tuple[float, float] = _SHARES,
+    **style: Any,
+) -> None:
+    """Draw values with their intervals, where there are any; of an interval only what is possible."""
     known = [(place, row) for place, row in zip(places, rows, strict=True) if row is not None]
     if not known:
         return
     axis.plot(
         [at for at, _ in known], [row["value"] for _, row in known], marker="o", markersize=3, label=label, **style
     )
-    ranges = [(at, row["low"], row["high"]) for at, row in known if row["low"] is not None]
+    least, most = possible
+    ranges = [(at, max(row["low"], least), min(row["high"], most)) for at, row in known if row["low"] is not None]
     if ranges:
         axis.vlines(*zip(*ranges, strict=True), color=style["color"], alpha=0.3, linewidth=2)

@@ -40,6 +40,12 @@ SETUPS = f"""
 """
 """SQL: the setup of each linker that has linked mentions of a release."""
 
+OWN_SETUPS = f"""
+    SELECT linker, {_SETUP} AS setup
+    FROM (SELECT linker, release, cut AS model_cut FROM {LINKERS.name}) JOIN ({_LINKERS}) USING (linker)
+"""
+"""SQL: the setup of each linker at mentions of the release on which it was trained."""
+
 
 def spaces(source: str = LINKING_SCORES.name) -> str:
     """Return SQL that numbers the tests of linkers, since counting and joining by numbers is several times faster."""

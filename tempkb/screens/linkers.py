@@ -1,6 +1,7 @@
 """The screens of `tempkb linker`: the linkers of a home, one of them, and what was linked."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
@@ -8,8 +9,12 @@ from tempkb.benchmarks.tempel.pool_names import OWN_POOL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.requests import Words, link_request
-from tempkb.linking.tables import LINKING_SCORES, N_TOP
+from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
+from tempkb.linking.training.recipe import PRESETS, other_numbers
+from tempkb.results.linking_sql import OWN_SETUPS
 from tempkb.screens.console import console, grid, print_next, say
+from tempkb.store.lake import Lake
+from tempkb.store.memory import asking, view_files
 from tempkb.store.quoting import literal
 
 _KS = (1, 4, 16, N_TOP)
@@ -19,14 +24,16 @@ def print_linkers(names: Collection[str] | None = None) -> None:
     """Print the linkers of the home.
 
     Args:
-        names: only these; None for all, with the baselines.
+        names: only these, as far as they are there; None for all, with the baselines.
     """
-    found = [row for row in known_linkers(open_store().lake) if names is None or row["linker"] in names]
+    lake = open_store().lake
+    found = [row for row in known_linkers(lake) if names is None or row["linker"] in names]
     if not found:
-        say("No linker was added.")
+        # None of those that were asked for could be made, which the errors say.
         return
-    titles = ("linker", "kind", "made from", "seed", "preset", "towers", "parameters", "dimension")
-    console().print(grid(titles, [_cells(row) for row in found]))
+    titles = ("linker", "kind", "made from", "seed", "setup", "towers", "parameters", "dimension")
+    setups = _setups(lake)
+    console().print(grid(titles, [_cells(row, setups) for row in found]))
     if names is not None:
         print_next(f"linker score {' '.join(row['linker'] for row in found)} prior bm25")
 
@@ -43,6 +50,8 @@ def print_linker(name: str) -> None:
         there = ", ".join(one["linker"] for one in known_linkers(lake))
         raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
     console().print(grid(("column", "value"), list(row.items())))
+    if row["preset"]:
+        say(f"The tables of tempkb linking call its setup {_setups(lake)[name]}. {_recipe_in_words(row)}.")
 
 
 def print_scores(names: Sequence[str], words: Words) -> None:
@@ -86,14 +95,36 @@ def print_scores(names: Sequence[str], words: Words) -> None:
     print_next("linking" if pool == OWN_POOL else f"linking --pool {pool}", f'sql "FROM {LINKING_SCORES.name} LIMIT 5"')
 
 
-def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
+def _recipe_in_words(row: dict[str, Any]) -> str:
+    """In what the recipe of a linker that was trained differs from its preset."""
+    preset, base = row["preset"], row["base"] or ""
+    if preset not in PRESETS:
+        return f"Its preset {preset} is of another version of tempkb"
+    others = other_numbers(preset, base, json.loads(row["recipe"]))
+    if base != PRESETS[preset].base:
+        others = {"base": (base, PRESETS[preset].base or "random weights"), **others}
+    differing = ", ".join(f"{name} {value} (there {usual})" for name, (value, usual) in others.items())
+    return f"Its recipe is that of the preset {preset}" + (f", except for {differing}" if differing else "")
+
+
+def _setups(lake: Lake) -> dict[str, str]:
+    """How the tables of `tempkb linking` name each linker, at mentions of the release of its training."""
+    files = lake.files(LINKERS.name)
+    if not files:
+        return {}
+    with asking() as memory:
+        view_files(memory, LINKERS.name, files)
+        return dict(memory.execute(OWN_SETUPS).fetchall())
+
+
+def _cells(row: dict[str, Any], setups: Mapping[str, str]) -> tuple[Any, ...]:
     source = f"{row['release']}, {row['cut']}" if row["cut"] else row["checkpoint"]
     return (
         row["linker"],
         row["kind"],
         source,
         row["seed"],
-        row["preset"],
+        setups[row["linker"]] if row["preset"] else None,
         row["n_towers"],
         row["n_parameters"],
         row["dim"],

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.benchmarks.tempel.pool_names import OWN_POOL
 from tempkb.results.currency import is_current
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking
@@ -75,8 +76,12 @@ def _print(store: Store, linking: Linking) -> None:
 
 
 def _print_effects(store: Store, linking: Linking) -> None:
-    """Print what `linking_effects` says of the release, if it was computed."""
+    """Print what `linking_effects` says of the release, if it was computed; it says nothing of other pools."""
     if not linking.setups:
+        return
+    if linking.pool != OWN_POOL:
+        command = f"tempkb linking --release {linking.release}"
+        say(f"Verdicts ({LINKING_EFFECTS.name}) are of the pool {OWN_POOL} only: {command}")
         return
     version = store.lake.current(LINKING_EFFECTS.name, ALL)
     rows = store.read(LINKING_EFFECTS.name, release=linking.release).to_pylist()

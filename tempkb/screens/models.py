@@ -14,12 +14,13 @@ def print_models(names: Collection[str] | None = None) -> None:
     """Print the models of the home, and why some of them cannot be used.
 
     Args:
-        names: only these; None for all.
+        names: only these, as far as they are there; None for all.
     """
     found = [row for row in known_models(open_store().lake) if names is None or row["model"] in names]
     if not found:
-        say("No model was added." if names is not None else "The home has no models yet.")
+        # If none of those that were asked for could be added, the errors say so.
         if names is None:
+            say("The home has no models yet.")
             print_next("model add t5-large google-t5/t5-large", "model add --preset timelms")
         return
     titles = ("model", "family", "parameters", "context", "knows until", "status", "checkpoint")

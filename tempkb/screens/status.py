@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import is_at_work, to_build_again, unfinished_releases, unreadable_entries
+from tempkb.benchmarks.register import is_at_work, unfinished_releases, unreadable_entries
 from tempkb.dumps.catalogue import Dump, find_dumps, horizon_day
 from tempkb.errors import StoredDamageError
 from tempkb.linking.known import known_linkers
+from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
 from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
@@ -18,6 +19,7 @@ from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
+from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.releases import lacking_derived
 from tempkb.settings import Home, at_home
@@ -41,12 +43,12 @@ def print_status() -> None:
     """Print the dumps of the home, and which partitions are built, stale, pending or damaged."""
     store = open_store()
     # Read before the look, which shows the damage that is met here.
-    models, linkers = _models(store), _linkers(store)
+    models, linkers = _models(store), _known_linkers(store)
     with store.lake.one_look():
         _print_status(store, models, linkers)
 
 
-def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequence[tuple[Any, ...]]) -> None:
+def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequence[Mapping[str, Any]]) -> None:
     out, home, settings = console(), store.home, store.home.settings
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
@@ -90,8 +92,10 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
     _print_models(models)
-    _print_linkers(linkers)
+    _print_linkers(store, linkers)
     _print_damage(store)
+    for row in filter(is_gone, linkers):
+        say(f"damaged: linker {row['linker']}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
     if pending is None:
         say(f"It is not known what is pending: {obstacle}")
     if others:
@@ -144,31 +148,35 @@ def _print_models(models: Sequence[tuple[Any, ...]]) -> None:
         console().print(grid(("model", "family", "status", "scores", "checkpoint"), models, title="models"))
 
 
-def _linkers(store: Store) -> list[tuple[Any, ...]]:
-    """The linkers of the home and its baselines that have linked something; none if the table is damaged."""
+def _known_linkers(store: Store) -> list[dict[str, Any]]:
+    """The linkers of the home and its baselines; none if the table is damaged, which is printed with all damage."""
     try:
-        known = known_linkers(store.lake)
+        return known_linkers(store.lake)
     except StoredDamageError:
         return []
+
+
+def _print_linkers(store: Store, linkers: Sequence[Mapping[str, Any]]) -> None:
+    """Print the linkers of the home, and the baselines that have linked something."""
     n_linked: Counter[str] = Counter()
     for key in store.lake.partitions(LINKING_SCORES.name):
         version = store.lake.current(LINKING_SCORES.name, key)
         n_linked[linker_of(key)] += version.rows if version is not None else 0
-    shown = [row for row in known if row["kind"] not in BASELINES or n_linked[row["linker"]]]
-    return [(row["linker"], row["kind"], row["cut"], n_linked[row["linker"]], row["checkpoint"]) for row in shown]
-
-
-def _print_linkers(linkers: Sequence[tuple[Any, ...]]) -> None:
-    if linkers:
+    rows = [
+        (row["linker"], row["kind"], row["cut"], n_linked[row["linker"]], row["checkpoint"])
+        for row in linkers
+        if row["kind"] not in BASELINES or n_linked[row["linker"]]
+    ]
+    if rows:
         titles = ("linker", "kind", "trained on", "mentions linked", "checkpoint")
-        console().print(grid(titles, linkers, title="linkers"))
+        console().print(grid(titles, rows, title="linkers"))
 
 
 def _print_damage(store: Store) -> None:
     """Print the partitions that are damaged, and those that were set aside because of damage."""
     faults = store.faults()
     for fault in faults:
-        command = to_build_again(store.tables[fault.table], fault.partition)
+        command = command_for(store, fault.table, fault.partition)
         say(f"damaged: {fault}; build it again: {command}")
     for path in store.database.set_aside_files():
         say(
@@ -176,12 +184,12 @@ def _print_damage(store: Store) -> None:
             f"you no longer need it: rm {shlex.quote(str(path))}"
         )
     named = {(fault.table, fault.partition) for fault in faults}
-    for name, table in store.tables.items():
+    for name in store.tables:
         for partition in store.lake.lost(name):
             if (name, partition) not in named:
                 say(
                     f"set aside, since it was damaged: {name} {partition}; build it again: "
-                    f"{to_build_again(table, partition)}"
+                    f"{command_for(store, name, partition)}"
                 )
 
 

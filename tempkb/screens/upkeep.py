@@ -3,10 +3,10 @@
 import shlex
 
 from tempkb.api import open_store
-from tempkb.benchmarks.register import to_build_again
 from tempkb.dumps.retention import empty_bin
 from tempkb.errors import SettingsError
 from tempkb.jobs import set_aside_in_words
+from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import fail, tell
 from tempkb.store.locks import Patience
@@ -77,7 +77,7 @@ def _set_aside(store: Store) -> None:
 
 def _tell_lost(store: Store) -> None:
     """Print the partitions that are missing because they were damaged, with the command that builds them again."""
-    for name, table in store.tables.items():
+    for name in store.tables:
         for partition in store.lake.lost(name):
-            again = to_build_again(table, partition)
+            again = command_for(store, name, partition)
             tell(f"missing, since it was damaged: {name} {partition}; build it again: {again}")

@@ -18,7 +18,6 @@ from tempkb.benchmarks.register import (
     lost_of_release,
     partitions_of_release,
     release_names,
-    to_build_again,
     unfinished_releases,
 )
 from tempkb.dumps.catalogue import find_dumps
@@ -26,8 +25,12 @@ from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
+from tempkb.linking.checking import VerifiedLinkers, verify_linkers
+from tempkb.linking.mending import mend_in_words
+from tempkb.linking.tables import LINKERS
 from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
+from tempkb.screens.again import command_for
 from tempkb.screens.console import say
 from tempkb.screens.failure import tell
 from tempkb.screens.releases import lacking_derived
@@ -72,6 +75,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _lacking_in_words(lacking)
             lines += _lost(store, chosen, passed | {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
         lines += _verify_database(store, chosen, verified, passed)
+        lines += _verify_linkers(store, verified)
         dumps = VerifiedDumps()
         if not tables and day is None:
             lines += _verify_releases(store, unfinished, passed)
@@ -259,6 +263,18 @@ def _not_finished(lake: Lake, name: str, places: Sequence[tuple[str, str]]) -> s
     )
 
 
+def _verify_linkers(store: Store, verified: Verified) -> list[str]:
+    """Linkers of verified rows whose files are damaged or missing; what is read for it counts as read."""
+    names = [version.partition for version in verified.whole.get(LINKERS.name, ())]
+    if not names:
+        return []
+    with progress.Meter("verifying linkers", len(names), _log, "linkers") as meter:
+        found = verify_linkers(store.lake, names, meter.at) or VerifiedLinkers()
+    verified.files += found.files
+    verified.bytes += found.bytes
+    return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
+
+
 def _verify_dumps(store: Store) -> VerifiedDumps:
     verified = VerifiedDumps(verify_notes(store.home.dumps))
     try:
@@ -287,7 +303,7 @@ def _mend(store: Store, fault: Fault) -> str:
 
 def _how(store: Store, table: str, partition: str) -> str:
     """The command that builds a partition again."""
-    return f"Build it again: {to_build_again(store.tables[table], partition)}"
+    return f"Build it again: {command_for(store, table, partition)}"
 
 
 def _log(line: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tempkb.store.quoting import identifier, literal, parquet
 from tempkb.store.tables import Table
@@ -73,6 +73,25 @@ def view_files(
     rows = f"FROM {parquet(paths)}"
     shown = f"WITH rows AS ({rows}) {narrowed}" if narrowed else rows
     connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS {shown}")
+
+
+def declared_rows(paths: Sequence[Path], table: Table) -> list[dict[str, Any]]:
+    """Return the rows of Parquet files in key order, without Arrow; a column that they lack is null.
+
+    Files of an earlier version of tempkb lack the columns that were declared since.
+
+    Args:
+        paths: the files; there may be none.
+        table: their declaration.
+    """
+    if not paths:
+        return []
+    columns, order = (", ".join(map(identifier, names)) for names in (table.column_names(), table.key))
+    with asking() as memory:
+        rows = memory.execute(
+            f"SELECT {columns} FROM (FROM {parquet(paths)} UNION ALL BY NAME ({table.empty_query})) ORDER BY {order}"
+        ).fetchall()
+    return [dict(zip(table.column_names(), row, strict=True)) for row in rows]
 
 
 def has_columns_of(path: Path, table: Table) -> bool:

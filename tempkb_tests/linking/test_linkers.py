@@ -1,25 +1,38 @@
 """Linkers of a home: a name is bound to what it was trained on, or to the files that were added."""
 
 import json
+import re
+import shlex
 import shutil
+from dataclasses import replace
 from datetime import date
+from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
+from click.testing import CliRunner
 from safetensors.torch import load_file
 
 from tempkb.api import open_store
+from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
+from tempkb.jobs import Summary
 from tempkb.linking import linkers
 from tempkb.linking.encoders import load_encoder
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.known import known_linker
+from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.linkers import add_linker, train_linker
-from tempkb.linking.requests import linker_request
+from tempkb.linking.mending import command_of, mend_in_words
+from tempkb.linking.requests import default_name, linker_request
 from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.linking.training.lessons import Course, Lesson
 from tempkb.removal import of_linker
+from tempkb.screens.again import command_for
+from tempkb.screens.status import print_status
+from tempkb.screens.verify import print_verification
+from tempkb.store.drafts import Provenance
 from tempkb.store.store import inputs_of
 from tempkb_tests.linking import small_home
 from tempkb_tests.linking.small_home import ASSEMBLY, GODDESS, PORT
@@ -118,6 +131,21 @@ def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught)
     (first.checkpoint / "query_1_Pooling" / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="linker 'tiny': expected in .* to which its name is bound"):
         train(store)
+
+
+@pytest.mark.parametrize("left", [None, "", "{", "{}", '{"steps": 1, "losses": 3, "validation": []}'])
+def test_the_same_request_needs_no_curves(store, taught, left):
+    first = train(store)
+    curves = first.checkpoint / "training.json"
+    curves.unlink()
+    if left is not None:
+        curves.write_text(left)
+    said = []
+    again = train(store, log=said.append)
+    assert (again.version, again.loss, again.validation) == (first.version, (), ())
+    assert said[0] == "Linker tiny is there already, trained in the same way; nothing to do."
+    assert said[1].startswith(f"{curves} cannot be read (")
+    assert len(taught) == 1
 
 
 def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, monkeypatch):
@@ -279,6 +307,114 @@ def test_weights_that_could_hold_code_are_not_added(store, tmp_path):
     with pytest.raises(ModelError, match="has the weights .*pytorch_model.bin; expected safetensors, which cannot"):
         add_linker(store, linker_request("zero", {"checkpoint": str(tmp_path / "one")}), print)
     assert known_linker(store.lake, "zero") is None
+
+
+def test_a_row_of_an_earlier_version_lacks_what_was_declared_since(store, monkeypatch):
+    earlier = replace(LINKERS, columns=tuple(one for one in LINKERS.columns if one.name != "validation_accuracy"))
+    columns = {"kind": "sentence-encoder", "checkpoint": "x", "dim": 2, **dict.fromkeys(DIGESTS, "0")}
+    row = dict.fromkeys(earlier.column_names()) | {"linker": "old", **columns}
+    store.write(earlier, "old", [pa.Table.from_pylist([row], earlier.schema)], Provenance())
+    assert known_linker(store.lake, "old") == {**row, "validation_accuracy": None}
+    # The order of the columns is that of the declaration, as the screens show it.
+    assert list(known_linker(store.lake, "old")) == LINKERS.column_names()
+    small_home.hand_made_linker(store, monkeypatch, "young", validation_accuracy=0.5)
+    found = {one["linker"]: one["validation_accuracy"] for one in known_linkers(store.lake)}
+    assert found == {"old": None, "young": 0.5, "bm25": None, "prior": None}
+
+
+def typed(command):
+    """The request that a command of `tempkb linker train` makes, which is typed without being run."""
+    with mock.patch("tempkb.linker_runs.train", return_value=([], Summary())) as asked:
+        assert CliRunner().invoke(main, shlex.split(command)[1:]).exit_code == 0
+    release, cuts, seeds, name, words = asked.call_args.args
+    assert (release, len(cuts), len(seeds) < 2) == ("r", 1, True)
+    request = linker_request("unnamed", {**words, "release": release, "cut": cuts[0], "seed": str(*seeds or (1,))})
+    name = name or default_name(release, request.cut, request.seed, request.preset)
+    return replace(request, linker=name)
+
+
+def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught, tmp_path):
+    base = save_base(tmp_path / "a base", "bert", max_tokens=64, markers=False)
+    small = "batch_size=2,epochs=1,max_tokens=24"
+    train(store, "r-2022-01-01-demo")
+    for name, words in (
+        ("r-2022-01-01-demo", {}),
+        ("other", {"seed": "2", "hard_negatives": "1", "negatives_of": "r-2022-01-01-demo"}),
+        ("r-2022-01-01-s3", {"seed": "3", "preset": "tempkb", "base": str(base), "settings": small}),
+        ("based", {"base": str(base), "settings": f"{small},learning_rate=2.5e-05"}),
+    ):
+        train(store, name, **words)
+        command = command_of(known_linker(store.lake, name))
+        assert typed(command) == linker_request(name, {**WORDS, **words}), command
+        assert (" --name " in command) == (not name.startswith("r-"))
+
+
+def test_an_added_linker_is_added_again_from_where_it_was():
+    row = {"linker": "zero", "kind": "sentence-encoder", "checkpoint": "/a b/c", "hub_revision": None}
+    assert command_of(row) == "tempkb linker add zero '/a b/c'"
+    assert mend_in_words(row).endswith(" are now: tempkb linker add zero FOLDER")
+    of_hub = {**row, "checkpoint": "x/y", "hub_revision": "0a1b"}
+    assert mend_in_words(of_hub) == "Fetch them again: tempkb linker add zero x/y --revision 0a1b"
+
+
+def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(store, taught, capsys):
+    version = train(store).version
+    row = known_linker(store.lake, "tiny")
+    (path,) = version.paths()
+    path.write_bytes(path.read_bytes()[:-9])
+    print_status()
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("damaged: linkers tiny")]
+    command = line.partition("build it again: ")[2].removeprefix(f"TEMPKB_HOME={store.home.path} ")
+    assert typed(command) == linker_request("tiny", WORDS)
+    store.set_aside_damaged()
+    assert known_linker(store.lake, "tiny") is None
+    train(store)
+    assert known_linker(store.lake, "tiny") == row
+    assert len(taught) == 1
+    # What is not known is left to who types it.
+    shutil.rmtree(store.home.linkers / "tiny")
+    told = command_for(store, "linkers", "tiny")
+    assert "linker add tiny CHECKPOINT, or" in told
+    assert told.endswith("linker train RELEASE --cut DATE --preset PRESET --name tiny")
+    assert command_for(store, "linking_scores", "tiny--r--2022-01-01--own") == "tempkb linker score tiny"
+
+
+def flip_weights(folder):
+    weights = folder / "document_0_Transformer" / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "found"),
+    [
+        (flip_weights, r"found weights_sha256 \w+… in {0} \(.*document_0_Transformer/model.safetensors\); expected"),
+        (lambda folder: (folder / "modules.json").unlink(), "found no {0}/modules.json; expected the files of its"),
+        (lambda folder: (folder / "document_1_Pooling/config.json").unlink(), r"found config_sha256 \w+… in {0}"),
+        (lambda folder: (folder / "query_0_Transformer/model.safetensors").unlink(), "{0} has no weights; expected"),
+        (shutil.rmtree, "found no {0}; expected the files of its checkpoint"),
+    ],
+)
+def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, spoil, found):
+    """Only a folder that is gone is seen by status, which reads no checkpoint."""
+    folder = train(store).checkpoint
+    print_verification(["linkers"], "")
+    assert "\nAll is well (" in capsys.readouterr().out
+    spoil(folder)
+    with pytest.raises(SystemExit) as end:
+        print_verification(["linkers"], "")
+    line, total = capsys.readouterr().out.splitlines()
+    assert (end.value.code, total[:13]) == (1, "1 fault found")
+    assert re.match(f"linker tiny: {found.format(re.escape(str(folder)))}", line)
+    home = f"TEMPKB_HOME={store.home.path} "
+    commands = line.partition(" and train it again: ")[2].split(" && ")
+    assert commands[0] == f"{home}tempkb linker rm tiny"
+    assert typed(commands[1].removeprefix(home)) == linker_request("tiny", WORDS)
+    print_verification(["mentions"], "")
+    capsys.readouterr()
+    print_status()
+    assert ("damaged: linker tiny: found no" in capsys.readouterr().out) == (not folder.exists())
 
 
 @pytest.mark.parametrize("name", ["..", ".", "../models", "tiny/../tiny"])

@@ -7,6 +7,7 @@ import sys
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import linker_request
 from tempkb.linking.tables import LINKING_SCORES
+from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.linking.small_home import small_home
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -50,3 +51,16 @@ def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch
         "prior--r--2022-01-01--own",
         "prior--r--2023-01-01--own",
     ]
+
+
+def test_what_is_refused_is_one_message_and_nothing_else(tmp_path, monkeypatch):
+    store = small_home(tmp_path / "home", monkeypatch)
+    (tmp_path / "empty").mkdir()
+    for typed, told in (
+        (("add", "zero", str(tmp_path / "empty")), "is no encoder of sentences"),
+        (("train", "r", "--cut", "2023-01-01", "--preset", "demo"), "found 0 train mentions"),
+    ):
+        done = run_tempkb(store.home.path, "linker", *typed, check=False, TEMPKB_GRANULARITY="year")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert told in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -1,6 +1,7 @@
 """`tempkb linking` on made-up scores of the demo's mentions, and on the tables that the paper prints."""
 
 import csv
+import json
 import os
 import pty
 import re
@@ -8,11 +9,9 @@ import shutil
 import subprocess
 import sys
 from datetime import date
-from hashlib import md5
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
@@ -22,61 +21,20 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.errors import SettingsError
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.linking.training.recipe import PRESETS
 from tempkb.pictures import as_png
 from tempkb.results import linking_reading
 from tempkb.results.linking_effect_reading import write_linking_effects
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import Linking, read_linking
 from tempkb.results.linking_tabling import heads_of, limits, points, sentences, table_of_category
-from tempkb.screens.linkers import print_linkers, print_scores
-from tempkb.store.drafts import Provenance
+from tempkb.screens.linkers import print_linker, print_linkers, print_scores
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.linked import CUTS, add_linker, add_scores
 from tempkb_tests.results.paper_linking import FIRST_YEAR, PRINTED
 
-CUTS = (date(2022, 1, 1), date(2023, 1, 1))
 PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def linked_home(made_once, demo_home):
-    """A release with two linkers, of two snapshots, and the prior; a linker has all of its own snapshot right."""
-
-    def fill(home):
-        shutil.copytree(demo_home, home)
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setenv("TEMPKB_HOME", str(home))
-            store = open_store()
-            release = create(store.home, TEMPEL, "small", make_design("small", CUTS, {}), "r")
-            keep(store.home, release)
-            build_release(store, TEMPEL, release, lambda line: None)
-            for name, model_cut in (("r-2022", CUTS[0]), ("r-2023", CUTS[1]), ("prior", None)):
-                _add(store, name, model_cut)
-            store.publish()
-
-    return made_once("linked", fill)
-
-
-def _add(store, name, model_cut):
-    if model_cut:
-        digests = dict.fromkeys(("weights_sha256", "config_sha256", "tokenizer_sha256"), "0")
-        row = {"linker": name, "kind": "bi-encoder", "release": "r", "cut": model_cut, "seed": 1, "preset": "demo"}
-        table = pa.Table.from_pylist([{**row, "recipe": "{}", "dim": 4, **digests}], LINKERS.schema)
-        store.write(LINKERS, name, [table], Provenance())
-    for cut in CUTS:
-        rows = []
-        for m in store.read("tempel_mentions", release="r", cut=cut, subset="test").to_pylist():
-            key = {
-                name: m[name] for name in ("wiki", "release", "cut", "target_page_id", "anchor_page_id", "start_char")
-            }
-            luck = md5(f"{key}".encode()).digest()[0] % 2  # noqa: S324
-            rank = 1 if model_cut == cut else 30 if luck else None
-            top = [m["target_page_id"] if rank == at + 1 else -at - 1 for at in range(64)]
-            row = {**key, "linker": name, "pool": "own", "subset": "test", "category": m["category"], "seed": 1}
-            row |= {"model_cut": model_cut, "rank": rank, "gold_is_candidate": True, "n_candidates": 400, "n_tied": 0}
-            rows.append({**row, "top_page_ids": top, "top_scores": [0.0] * 64, "top_similarity": 0.1})
-        table = pa.Table.from_pylist(rows, LINKING_SCORES.schema)
-        store.write(LINKING_SCORES, scores_partition(name, "r", str(cut), "own"), [table], Provenance())
 
 
 def test_the_command_prints_tables_and_figures_in_sentences(linked_home):
@@ -142,6 +100,42 @@ def test_the_list_says_what_each_linker_is_made_from(linked_home, monkeypatch, c
     lines = capsys.readouterr().out.splitlines()
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
     assert [row[:3] for row in cells] == [["r-2022", "bi-encoder", "r, 2022-01-01"], ["prior", "prior", ""]]
+
+
+def test_a_setup_is_explained_by_what_differs_from_its_preset(linked_home, tmp_path, monkeypatch, capsys):
+    """Digits of a recipe tell setups apart; they are in the list, and the linker's own screen says what they are of."""
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    recipe = {**PRESETS["demo"].numbers(), "hard_negatives": 0}
+    others = {"as-is": recipe, "longer": {**recipe, "epochs": 20, "hard_negatives": 2}}
+    for name, numbers in others.items():
+        add_linker(store, name, CUTS[0], recipe=json.dumps(numbers))
+    based = {**PRESETS["tempkb"].numbers(), "hard_negatives": 0, "batch_size": 32}
+    add_linker(store, "based", CUTS[0], preset="tempkb", base="./bert", recipe=json.dumps(based))
+    add_scores(store, "longer", CUTS[0])
+    setups = {row["linker"]: row["setup"] for row in store.read("linking_accuracy", cut=CUTS[0], k=1).to_pylist()}
+    print_linkers()
+    listed = capsys.readouterr().out
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in listed.splitlines() if "│" in line]
+    shown = {row[0]: row[4] for row in cells}
+    assert re.fullmatch("demo [0-9a-f]{6}", shown["longer"])
+    assert shown["longer"] == setups["longer"] != shown["r-2022"] == setups["r-2022"]
+    assert (shown["based"], shown["prior"]) == ("tempkb", "")
+    for name, told in (
+        ("longer", "the preset demo, except for epochs 20 (there 14), hard_negatives 2 (there 0)."),
+        ("as-is", "the preset demo."),
+        (
+            "based",
+            "the preset tempkb, except for base ./bert (there google-bert/bert-base-uncased), batch_size 32 (there 64).",
+        ),
+    ):
+        print_linker(name)
+        said = capsys.readouterr().out
+        assert f"The tables of tempkb linking call its setup {shown[name]}. Its recipe is that of {told}\n" in said
+    print_linker("prior")
+    assert "setup" not in capsys.readouterr().out
 
 
 def test_files_have_all_figures(linked_home, tmp_path):
@@ -309,6 +303,28 @@ def test_equal_results_give_equal_pictures(linked_home, monkeypatch):
     assert len(lines) == 6
 
 
+def test_pictures_show_no_interval_beyond_what_is_possible():
+    """Shares are cut at 0 and 1, differences of shares at -1 and 1; the numbers stay as they are."""
+    ranges = {"in_snapshot": (0.9, 0.7, 1.1), "out_of_snapshot": (0.1, -0.2, 0.4), "in_minus_out": (0.8, 0.5, 1.3)}
+    keys = {"setup": "demo", "category": "new", "metric": "accuracy", "n_clusters": 20, "n_linkers": 2, "steps": None}
+    changes = [
+        {**keys, "aggregate": aggregate, "cut": cut, "k": k, "value": value, "low": low, "high": high}
+        for aggregate, (value, low, high) in ranges.items()
+        for cut in (*CUTS, None)
+        for k in (1, 2, 4, 8, 16, 32, 64)
+    ]
+    linked = [{"setup": "demo", "model_cut": cut, "cut": cut} for cut in CUTS]
+    with linking_figure(Linking("r", "own", 64, linked, linked, changes, [], {})) as canvas:
+        drawn = {
+            name: {tuple(round(y, 9) for _, y in one) for lines in axis.collections for one in lines.get_segments()}
+            for axis in canvas.axes
+            for name in re.findall(r"fig\. (\w+)", axis.get_title())
+        }
+    assert drawn["4b"] == {(0.7, 1.0), (0.0, 0.4)}
+    assert drawn["5a"] == {(0.5, 1.0)}
+    assert changes[0]["high"] == 1.1
+
+
 def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(linked_home, home)
@@ -323,3 +339,17 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     said = run_tempkb(home, "linking").stdout
     assert "what linkers show of time" in said
     assert told in said
+
+
+def test_verdicts_are_shown_with_the_pool_that_they_are_of(linked_home, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    shutil.copytree(linked_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    store = open_store()
+    add_scores(store, "r-2022", CUTS[0], pool="fixed-300")
+    write_linking_effects(store)
+    assert "what linkers show of time" in run_tempkb(home, "linking").stdout
+    said = run_tempkb(home, "linking", "--pool", "fixed-300").stdout
+    assert "r: accuracy@64 of continual entities (pool fixed-300)" in said
+    assert "what linkers show of time" not in said
+    assert "Verdicts (linking_effects) are of the pool own only: " in said

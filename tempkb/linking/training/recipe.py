@@ -154,6 +154,19 @@ def recipe_of(what: str, preset: str, base: str, settings: Sequence[tuple[str, s
     return recipe
 
 
+def other_numbers(preset: str, base: str, numbers: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the numbers of a training that are not those of its preset, each with the preset's.
+
+    Args:
+        preset: one of `PRESETS`.
+        base: checkpoint with which training began; empty for random weights.
+        numbers: of the training, by their names; those that the preset does not know are left out.
+    """
+    recipe = recipe_of(preset, preset, "" if base == PRESETS[preset].base else base, ())
+    usual = {**recipe.numbers(), "hard_negatives": 0}
+    return {name: (numbers[name], value) for name, value in usual.items() if name in numbers and numbers[name] != value}
+
+
 def _number(what: str, name: str, found: str, kind: type) -> int | float:
     least = _LEAST.get(name, 0)
     try:
