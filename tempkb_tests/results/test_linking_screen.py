@@ -15,12 +15,8 @@ import duckdb
 import pytest
 
 from tempkb.api import open_store
-from tempkb.benchmarks.building import build_release
-from tempkb.benchmarks.releases import create, keep
-from tempkb.benchmarks.tempel.benchmark import TEMPEL
-from tempkb.benchmarks.tempel.design import make_design
 from tempkb.errors import SettingsError
-from tempkb.linking.tables import LINKERS, LINKING_SCORES, scores_partition
+from tempkb.linking.tables import LINKING_SCORES, scores_partition
 from tempkb.linking.training.recipe import PRESETS
 from tempkb.pictures import as_png
 from tempkb.results import linking_reading
