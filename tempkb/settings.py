@@ -35,7 +35,7 @@ from tempkb.values import InvalidSettingsError, Problem, Setting, read_all
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
-_OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA"}
+_OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA", "TEMPKB_REAL_ENCODER"}
 # DuckDB reads * and ? as patterns (and ? in the name of a database as the start of options), \ as /, and a folder
 # `a=b` as a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")

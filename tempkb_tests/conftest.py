@@ -21,7 +21,7 @@ os.environ.pop("COLUMNS", None)
 def home_folder(tmp_path, monkeypatch) -> Path:
     """An empty home that the environment names; no other TEMPKB_ variable is set."""
     for name in list(os.environ):
-        if name.startswith("TEMPKB_") and name != "TEMPKB_REAL_DATA":
+        if name.startswith("TEMPKB_") and not name.startswith("TEMPKB_REAL_"):
             monkeypatch.delenv(name)
     folder = tmp_path / "home"
     monkeypatch.setenv("TEMPKB_HOME", str(folder))

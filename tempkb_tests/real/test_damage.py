@@ -207,7 +207,10 @@ def test_files_that_are_none_of_ours_get_one_clear_error():
         if path.is_file() and DUMPS not in path.parents:
             found = read_file(path)
             assert found.is_refused, (path, found)
-            assert re.search(r"expected (a MediaWiki|Wikidata's JSON|an entity)", found.told), (path, found)
+            assert re.search(r"expected (a MediaWiki|Wikidata's JSON|an entity|one entity per line)", found.told), (
+                path,
+                found,
+            )
             refused += 1
     print(f"\n{refused} foreign files refused")
 

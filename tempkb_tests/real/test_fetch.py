@@ -1,9 +1,12 @@
 """A real dump, served as Wikimedia does: planned, fetched in pieces, built, tried on a sample."""
 
 import gzip
+import io
 import json
-import re
 
+import mwxml
+
+from tempkb.dumps.files import open_dump
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import drop_after, serving
 from tempkb_tests.real.test_real import DUMPS, pytestmark  # noqa: F401 - the module is skipped without real dumps
@@ -23,10 +26,12 @@ def test_a_real_wiki_from_server_to_tables(tmp_path):
         variables["TEMPKB_MIRROR"] = server.root
         without_tables = run_tempkb(tmp_path / "home", "plan", **variables).stdout
         assert "No complete dump reaches" in without_tables
-        server.put_legacy("aawiki", "20260101", {"pages-meta-history.xml.7z": history.read_bytes(), **_tables()})
+        files = {"pages-meta-history.xml.7z": history.read_bytes(), **_tables(history)}
+        server.put_legacy("aawiki", "20260101", files)
         place = f"{folder}/aawiki-20260101-pages-meta-history.xml.7z"
         server.faults[place] = [drop_after(70_000), drop_after(70_000)]
-        assert re.search(r"200\.\d kB", run_tempkb(tmp_path / "home", "plan", **variables).stdout)
+        size = f"{sum(map(len, files.values())) / 1000:.1f} kB"
+        assert size in run_tempkb(tmp_path / "home", "plan", **variables).stdout
         assert "fetched: aawiki-20260101" in run_tempkb(tmp_path / "home", "fetch", **variables).stdout
         assert len(server.requests_of(place)) == 3
         server.faults.clear()
@@ -45,18 +50,26 @@ def test_a_real_wiki_from_server_to_tables(tmp_path):
         assert "windows are built." in built
 
 
-def _tables():
-    """Tables of no rows, with mysqldump's own head and end."""
+def _tables(history):
+    """The table of the history's pages, and two of no rows, with mysqldump's own head and end."""
     columns = {
         "page": "`page_id` int, `page_namespace` int, `page_title` varbinary(255), `page_is_redirect` tinyint",
         "page_props": "`pp_page` int, `pp_propname` varbinary(60), `pp_value` blob",
         "redirect": "`rd_from` int, `rd_namespace` int, `rd_title` varbinary(255), `rd_interwiki` varbinary(32)",
     }
+    rows = {"page": f"INSERT INTO `page` VALUES {','.join(_pages(history))};\n"}
     return {
         f"{name}.sql.gz": gzip.compress(
             f"-- MariaDB dump 10.19\nCREATE TABLE `{name}` (\n  {told.replace(', ', ',' + chr(10) + '  ')}\n) ENGINE=InnoDB;\n"
-            "-- Dump completed on 2026-01-02  3:04:05\n".encode(),
+            f"{rows.get(name, '')}-- Dump completed on 2026-01-02  3:04:05\n".encode(),
             mtime=0,
         )
         for name, told in columns.items()
     }
+
+
+def _pages(history):
+    """The rows of `page`, as the history has them."""
+    for page in mwxml.Dump.from_file(io.BytesIO(b"".join(open_dump(history)))):
+        title = page.title.replace(" ", "_").replace("\\", "\\\\").replace("'", "\\'")
+        yield f"({page.id},{page.namespace},'{title}',{int(page.redirect is not None)})"
