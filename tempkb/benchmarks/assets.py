@@ -16,7 +16,7 @@ from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import TempkbError
 from tempkb.store.assets import sample_of, spec_of, table_of
 from tempkb.store.lake import Version
-from tempkb.store.materialise import CELL, facts_of, facts_of_windows
+from tempkb.store.materialise import CELL, facts_of, facts_of_partitions
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Family, Table
 
@@ -160,7 +160,7 @@ def _facts(store: Store, versions: dict[str, list[Version]], built: Built, secon
             left_out = {f"left out/{row['reason']}": row["n"] for row in version.side_rows(EXCLUSIONS.name)}
             facts[table] = {**facts_of(version, publication), **left_out, "seconds": seconds}
         else:
-            facts[table] = {**facts_of_windows(found, publication), "seconds": seconds}
+            facts[table] = {**facts_of_partitions(found, publication, "windows"), "seconds": seconds}
     if built.warnings:
         facts[next(iter(facts))]["warning"] = "; ".join(built.warnings)
     return facts

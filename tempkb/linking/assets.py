@@ -15,7 +15,7 @@ from tempkb.linking.showing import accuracy_picture, curves, sample
 from tempkb.linking.tables import BASELINES, ENTITY_VECTORS, LINKERS, LINKING_SCORES, linker_of, scores_partition
 from tempkb.mentions.tables import MENTION_PRIORS
 from tempkb.store.assets import sample_of, spec_of, table_of
-from tempkb.store.materialise import facts_of, facts_of_windows
+from tempkb.store.materialise import facts_of, facts_of_partitions
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
@@ -104,13 +104,13 @@ def link(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> I
     publication = store.publish()
     keys = [key for key in store.lake.partitions(ENTITY_VECTORS.name) if linker_of(key) == name]
     if keys:
-        facts = facts_of_windows(store.lake.versions(ENTITY_VECTORS.name, keys), publication)
+        facts = facts_of_partitions(store.lake.versions(ENTITY_VECTORS.name, keys), publication)
         yield dg.MaterializeResult(asset_key=ENTITY_VECTORS.name, metadata={**facts, **_savings(done)})
     if done:
         keys = [scores_partition(name, one.release, one.cut.isoformat(), one.pool) for one in done]
         versions = store.lake.versions(LINKING_SCORES.name, keys)
         facts = {
-            **facts_of_windows(versions, publication),
+            **facts_of_partitions(versions, publication),
             ASKED: dg.MetadataValue.json(words),
             **_found(done),
             # One of them, since each takes a quarter of a second, and all are in the pictures of tempkb linking.

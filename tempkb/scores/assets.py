@@ -12,7 +12,7 @@ from tempkb.scores.scoring import Scored, score_model
 from tempkb.scores.showing import picture, sample
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.assets import table_of
-from tempkb.store.materialise import facts_of_windows
+from tempkb.store.materialise import facts_of_partitions
 from tempkb.store.store import Store
 
 _PROMPTS = [one.prompting.table for one in BENCHMARKS if one.prompting is not None]
@@ -42,8 +42,7 @@ def prompt_scores(context: dg.AssetExecutionContext, store: dg.ResourceParam[Sto
         context.log.warning(f"model {name}: no release has prompts yet, so there was nothing to score")
     publication = store.publish()
     keys = [partition_of(name, one.scorer) for one in done]
-    facts = facts_of_windows(store.lake.versions(PROMPT_SCORES.name, keys), publication)
-    del facts["windows"]
+    facts = facts_of_partitions(store.lake.versions(PROMPT_SCORES.name, keys), publication)
     return dg.MaterializeResult(
         metadata={**facts, ASKED: dg.MetadataValue.json(words), **_counts(done), **_shown(store, name, done)}
     )

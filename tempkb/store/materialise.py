@@ -56,11 +56,13 @@ def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
     return facts
 
 
-def facts_of_windows(versions: Sequence[Version], publication: Publication) -> dict[str, Any]:
-    """Return the metadata of versions that are the windows of one release."""
+def facts_of_partitions(
+    versions: Sequence[Version], publication: Publication, unit: str = "partitions"
+) -> dict[str, Any]:
+    """Return the metadata of versions that were written together, whose number is given in a unit."""
     return {
         "dagster/row_count": sum(one.rows for one in versions),
-        "windows": len(versions),
+        unit: len(versions),
         "published": publication.left == 0,
     }
 
