@@ -8,8 +8,8 @@ import gzip
 import json
 import os
 import re
-import shutil
 import resource
+import shutil
 import subprocess
 import sys
 from datetime import date
