@@ -123,6 +123,8 @@ def _begins_at_random(store: Store, request: TrainRequest | AddRequest) -> bool:
         and not request.base
         and not PRESETS[request.preset].base
         and known_linker(store.lake, request.linker) is None
+        # With its checkpoint there, probably only its row was lost.
+        and not (store.home.linkers / request.linker).exists()
     )
 
 
