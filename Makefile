@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check audit docs ui bench real soak clean
+.PHONY: help demo dev test check audit docs ui bench real gpu soak clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -52,6 +52,9 @@ bench: $(READY_DEV) ## measure speed and memory on a generated history; prints t
 
 real: $(READY_DEV) ## build real dumps from the folder TEMPKB_REAL_DATA and compare them with the oracle
 	$(BIN)/python -m pytest -q -rs -s -m real tempkb_tests/real
+
+gpu: $(READY_DEV) ## tests that need an NVIDIA GPU
+	TEMPKB_TESTS_GPU=1 $(BIN)/python -m pytest -q -m gpu tempkb_tests/gpu
 
 soak: $(READY_DEV) ## kill every job at many points, begin homes at once, damage a lake; count how often intervals hold; the demo effect and linking with five seeds; takes hours
 	$(BIN)/python -m tempkb_tests.soak

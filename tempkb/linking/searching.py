@@ -30,8 +30,10 @@ _UNIT = 2.0**-24  # half the distance of 1 to the next number in float32
 _LARGEST = 1e18
 _QUERIES = 1 << 14  # searched at a time
 _CONVERTED = 1 << 16  # vectors converted to float32 at a time
-# Bytes of the float32 vectors of an index; more candidates than fit are searched in blocks.
+# Bytes of the float32 vectors of an index; more candidates than fit are searched in blocks. A GPU may have less.
 _INDEX_BYTES = {"CPU": 1 << 30, "GPU": 1 << 33}
+# What FAISS keeps on a GPU for its computations: by default six times as much, for the smallest search as well.
+_GPU_BYTES = 1 << 28
 _SCORED_BYTES = 1 << 26  # of the float64 vectors that are scored at a time
 # The first shortlist has this many times the candidates that are wanted; the next one as many as FAISS finds on a GPU.
 _WIDER, _WIDEST = 2, 2048
@@ -69,10 +71,11 @@ def rank(queries: Floats, candidates: Halves, page_ids: Integers, k: int, log: L
         page_ids: int64 (n,), of the candidates.
         k: how many are wanted; all if there are fewer.
         log: is told where the search runs.
-        device: empty for a GPU if there is one, else cpu.
+        device: cpu, or a GPU such as `cuda:1`; empty for a GPU if there is one, else cpu.
 
     Raises:
-        ModelError: a vector of a query has numbers with which one cannot compute in float32.
+        ModelError: a vector of a query has numbers with which one cannot compute in float32; or a GPU has too little
+            memory.
     """
     m, k = len(queries), min(k, len(candidates))
     # The square root of float32's largest number: no product can overflow, since float16 numbers are much smaller.
@@ -85,15 +88,25 @@ def rank(queries: Floats, candidates: Halves, page_ids: Integers, k: int, log: L
     found = Ranked(np.empty((m, k), np.int64), np.empty((m, k)), np.empty((m, k), np.int32))
     if not m or not k:
         return found
-    search = _Search(candidates, page_ids, k, device)
-    asked = counted(m, "query", "queries")
-    log(f"searching {len(candidates):,} candidates for {asked}: FAISS, exact, on the {search.where}")
-    for start in range(0, m, _QUERIES):
-        part = slice(start, start + _QUERIES)
-        search.fill(
-            np.ascontiguousarray(queries[part]),
-            Ranked(found.page_ids[part], found.scores[part], found.n_tied[part]),
-        )
+    where = _where(device)
+    what = f"{len(candidates):,} candidates for {counted(m, 'query', 'queries')}"
+    log(f"searching {what}: FAISS, exact, on the {where}")
+    try:
+        search = _Search(candidates, page_ids, k, where, _gpu_of(device))
+        for start in range(0, m, _QUERIES):
+            part = slice(start, start + _QUERIES)
+            search.fill(
+                np.ascontiguousarray(queries[part]),
+                Ranked(found.page_ids[part], found.scores[part], found.n_tied[part]),
+            )
+    except RuntimeError as error:
+        if where == "CPU":
+            raise
+        why = str(error).rpartition("failed: ")[2].splitlines()[0]
+        raise ModelError(
+            f"search: FAISS could not search {what} on the GPU ({why}); expected enough free memory there. End what "
+            "else uses the GPU, or search on the CPU with --device cpu"
+        ) from error
     return found
 
 
@@ -110,16 +123,20 @@ def scores_of(queries: Doubles, candidates: npt.NDArray[Any]) -> Doubles:
 class _Search:
     """The candidates of a search, and FAISS's index of them if it fits."""
 
-    def __init__(self, candidates: Halves, page_ids: Integers, k: int, device: str) -> None:
+    def __init__(self, candidates: Halves, page_ids: Integers, k: int, where: str, gpu: int) -> None:
         import faiss
 
         self._faiss = faiss
         self._candidates, self._page_ids, self._k = candidates, page_ids, k
-        self.where = "GPU" if device != "cpu" and faiss.get_num_gpus() else "CPU"
         n, self._dim = candidates.shape
-        # Its memory is shared by all indexes of the search.
-        self._gpu = faiss.StandardGpuResources() if self.where == "GPU" else None
-        self._block = max(1, _INDEX_BYTES[self.where] // (4 * self._dim))
+        n_bytes = _INDEX_BYTES[where]
+        self._gpu, self._resources = gpu, None
+        if where == "GPU":
+            # Its memory is shared by all indexes of the search.
+            self._resources = faiss.StandardGpuResources()
+            self._resources.setTempMemory(_GPU_BYTES)
+            n_bytes = min(n_bytes, _free_on(gpu) // 2)
+        self._block = max(1, n_bytes // (4 * self._dim))
         self._whole = self._index(slice(0, n)) if n <= self._block else None
         self._longest = max(_norms(candidates[part]).max() for part in _slices(n, _CONVERTED))
 
@@ -195,11 +212,30 @@ class _Search:
     def _index(self, part: slice) -> "faiss.Index":
         """An index of a part of the candidates, whose vectors are converted a few at a time."""
         index: faiss.Index = self._faiss.IndexFlatIP(self._dim)
-        if self._gpu is not None:
-            index = self._faiss.index_cpu_to_gpu(self._gpu, 0, index)
+        if self._resources is not None:
+            index = self._faiss.index_cpu_to_gpu(self._resources, self._gpu, index)
         for some in _slices(part.stop - part.start, _CONVERTED):
             index.add(self._candidates[part.start + some.start : part.start + some.stop].astype(np.float32))
         return index
+
+
+def _where(device: str) -> str:
+    """Where a search runs: on a GPU if there is one, unless the device is cpu."""
+    import faiss
+
+    return "GPU" if device != "cpu" and faiss.get_num_gpus() else "CPU"
+
+
+def _gpu_of(device: str) -> int:
+    """The number of the GPU that a device such as cuda:1 names; by default the first."""
+    return int(device.partition(":")[2] or 0)
+
+
+def _free_on(gpu: int) -> int:
+    """Bytes of the memory of a GPU that nobody uses."""
+    import torch
+
+    return int(torch.cuda.mem_get_info(gpu)[0])
 
 
 def _slices(n: int, size: int) -> Iterator[slice]:

@@ -1,7 +1,8 @@
 """Linkers without their encoder: `python -m tempkb_tests.bench searching` measures exact search, and the way of vectors.
 
 Each side runs in a process of its own with one thread. Vectors are random; a cheap encoder stands for a real one, so that
-only reading, planning, writing and looking up are measured.
+only reading, planning, writing and looking up are measured. `python -m tempkb_tests.bench.searching gpu` searches on a
+GPU, in seconds of the wall from arrays in memory to arrays in memory, beside NumPy on all cores.
 """
 
 import json
@@ -52,52 +53,83 @@ def measure_all() -> None:
     print()
 
 
-def _measured(side: str, n_queries: int, n_candidates: int) -> dict[str, Any]:
+def measure_on_gpu() -> None:
+    """Print the table of search on a GPU."""
+    row("10,000 queries, top 64, among", "side", "s", "CPU s", "same candidates")
+    row("---", "---", "---", "---", "---")
+    for n, dim in ((200_000, 256), (1_000_000, 256), (1_000_000, 1_024)):
+        sides = [("tempkb", "cuda"), ("faiss", "cuda"), ("torch", "cuda")]
+        if n == CANDIDATES:
+            sides += [("tempkb", "cpu"), ("numpy", "cpu")]
+        for side, device in sides:
+            found = _measured(side, QUERIES, n, dim, device)
+            where = side if device == "cuda" else f"{side}, {os.cpu_count()} cores"
+            row(f"{n:,} x {dim}", where, f"{found['wall']:.2f}", f"{found['cpu']:.1f}", f"{found['same']:.2%}")
+
+
+def _measured(side: str, n_queries: int, n_candidates: int, dim: int = DIM, device: str = "") -> dict[str, Any]:
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "tempkb_tests.bench.searching", side, str(n_queries), str(n_candidates)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **single})
+    numbers = [str(one) for one in (n_queries, n_candidates, dim)]
+    command = [sys.executable, "-m", "tempkb_tests.bench.searching", side, *numbers, device or "cpu"]
+    # On the machine of a GPU, with all its cores.
+    environment = {**os.environ, **({} if device else single)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def _vectors(n: int, seed: int) -> np.ndarray:
+def _vectors(n: int, seed: int, dim: int = DIM) -> np.ndarray:
     numbers = np.random.default_rng(seed)
-    parts = [numbers.standard_normal((min(10_000, n - at), DIM), np.float32) for at in range(0, n, 10_000)]
+    parts = [numbers.standard_normal((min(10_000, n - at), dim), np.float32) for at in range(0, n, 10_000)]
     return np.concatenate(parts)
 
 
-def _search(side: str, n_queries: int, n_candidates: int) -> dict[str, float]:
-    queries, candidates = _vectors(n_queries, 1), _vectors(n_candidates, 2).astype(np.float16)
+def _search(side: str, n_queries: int, n_candidates: int, dim: int, device: str) -> dict[str, float]:
+    queries, candidates = _vectors(n_queries, 1, dim), _vectors(n_candidates, 2, dim).astype(np.float16)
     pages = np.arange(n_candidates)
-    sides: dict[str, Callable[..., np.ndarray]] = {"faiss": _by_faiss, "torch": _by_torch, "numpy": _by_numpy}
-    began = time.process_time()
+    _begin(device)
+    began, began_cpu = time.perf_counter(), time.process_time()
     if side == "tempkb":
         from tempkb.linking.searching import top
 
-        found, _ = top(queries, candidates, pages, K, lambda line: None, "cpu")
+        found, _ = top(queries, candidates, pages, K, lambda line: None, device)
+    elif side == "numpy":
+        found = _by_numpy(queries, candidates.astype(np.float32))
     else:
-        found = sides[side](queries, candidates.astype(np.float32))
-    cpu = time.process_time() - began
+        found = {"faiss": _by_faiss, "torch": _by_torch}[side](queries, candidates.astype(np.float32), device)
+    wall, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     exact = _in_float64(queries[:20], candidates)
-    return {"cpu": cpu, "peak_mb": peak, "same": float((found[:20] == exact).mean())}
+    return {"wall": wall, "cpu": cpu, "peak_mb": peak, "same": float((found[:20] == exact).mean())}
 
 
-def _by_faiss(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+def _begin(device: str) -> None:
+    """Import the libraries; the first use of a GPU takes seconds, whatever is computed."""
+    import faiss
+    import torch
+
+    if device != "cpu":
+        torch.ones(1, device=device).sum().item()
+        faiss.StandardGpuResources()
+
+
+def _by_faiss(queries: np.ndarray, candidates: np.ndarray, device: str) -> np.ndarray:
     import faiss
 
-    index = faiss.IndexFlatIP(DIM)
+    index = faiss.IndexFlatIP(queries.shape[1])
+    if device != "cpu":
+        resources = faiss.StandardGpuResources()
+        index = faiss.index_cpu_to_gpu(resources, 0, index)
     index.add(candidates)
     return np.asarray(index.search(queries, K)[1])
 
 
-def _by_torch(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+def _by_torch(queries: np.ndarray, candidates: np.ndarray, device: str) -> np.ndarray:
     import torch
 
-    torch.set_num_threads(1)
-    others = torch.from_numpy(candidates).T
-    parts = [(one @ others).topk(K).indices for one in torch.from_numpy(queries).split(_BLOCK)]
-    return torch.cat(parts).numpy()
+    others = torch.from_numpy(candidates).to(device).T
+    parts = [(one @ others).topk(K).indices for one in torch.from_numpy(queries).to(device).split(_BLOCK)]
+    return torch.cat(parts).cpu().numpy()
 
 
 def _by_numpy(queries: np.ndarray, candidates: np.ndarray) -> np.ndarray:
@@ -185,9 +217,12 @@ def _way_of_vectors(n: int, folder: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    asked, queries_asked, candidates_asked = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    if asked == "vectors":
+    asked, *numbers_asked = sys.argv[1:]
+    if asked == "gpu":
+        measure_on_gpu()
+    elif asked == "vectors":
         with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as home:
-            print(json.dumps(_way_of_vectors(candidates_asked, Path(home))))
+            print(json.dumps(_way_of_vectors(int(numbers_asked[1]), Path(home))))
     else:
-        print(json.dumps(_search(asked, queries_asked, candidates_asked)))
+        *sizes, on = numbers_asked
+        print(json.dumps(_search(asked, *map(int, sizes), on)))
