@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from gc import set_threshold
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -383,11 +384,19 @@ def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> No
     for path in write_demo(seed, pages, quarters, second=second):
         click.echo(f"wrote {path}")
     if is_all:
-        from gc import collect, freeze
+        _run_steps()
 
-        from tempkb.demo.steps import STEPS
-        from tempkb.settings import home_in_front
 
+def _run_steps() -> None:
+    """Run the commands of the demo in this process."""
+    from gc import collect, freeze
+
+    from tempkb.demo.steps import STEPS
+    from tempkb.linking.training.teaching import school
+    from tempkb.settings import home_in_front
+
+    # The process that trains linkers imports what it needs beside the commands before, which leave a core idle.
+    with school(is_needed=True):
         for arguments in STEPS:
             click.echo(f"\n$ {home_in_front()}tempkb {shlex.join(arguments)}")
             sys.stdout.flush()
@@ -415,6 +424,9 @@ main.add_command(results)
 
 def run() -> NoReturn:
     """Run the command that was typed, and end the process."""
+    # The libraries are a million objects that stay. By default, Python looks at all of them again whenever a quarter as
+    # many are new, which took a tenth of a build; hardly anything is garbage of the kind that is found by it.
+    set_threshold(50_000, 10, 10)
     try:
         main(prog_name="tempkb")
     except SystemExit as exited:

@@ -5,6 +5,7 @@ answer does not depend on the device, on FAISS, or on the order in which candida
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,9 +35,9 @@ _CONVERTED = 1 << 16  # vectors converted to float32 at a time
 _INDEX_BYTES = {"CPU": 1 << 30, "GPU": 1 << 33}
 # What FAISS keeps on a GPU for its computations: by default six times as much, for the smallest search as well.
 _GPU_BYTES = 1 << 28
-_SCORED_BYTES = 1 << 26  # of the float64 vectors that are scored at a time
-# The first shortlist has this many times the candidates that are wanted; the next one as many as FAISS finds on a GPU.
-_WIDER, _WIDEST = 2, 2048
+_SCORED_BYTES = 1 << 22  # of the float64 vectors that are scored at a time; more do not stay in a core's cache
+# The first shortlist has so many more candidates than are wanted; the next one as many as FAISS finds on a GPU.
+_MORE, _WIDEST = 16, 2048
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def scores_of(queries: Doubles, candidates: npt.NDArray[Any]) -> Doubles:
 
     Each product of a float32 and a float16 number is exact, and NumPy adds those of one pair in a fixed order.
     """
-    products = queries * candidates.astype(np.float64)
+    products = np.multiply(queries, candidates, dtype=np.float64)
     # Without the zero, -0.0 would be another score than 0.0.
     return np.asarray(np.round(products.sum(axis=-1), DECIMALS) + 0.0)
 
@@ -143,7 +144,7 @@ class _Search:
     def fill(self, queries: Floats, found: Ranked) -> None:
         """Write the best candidates of some queries into the arrays of `found`."""
         waiting = np.arange(len(queries))
-        for wanted in (_WIDER * self._k, max(_WIDER * self._k, _WIDEST)):
+        for wanted in (self._k + _MORE, max(self._k + _MORE, _WIDEST)):
             if len(waiting):
                 waiting = waiting[~self._take_shortlists(queries, waiting, wanted, found)]
         for one in waiting:
@@ -153,8 +154,8 @@ class _Search:
         """Rank the shortlists of the queries at some places; return for each whether nothing outside can belong."""
         wanted = min(wanted, len(self._candidates))
         near, places = self._shortlist(queries[at], wanted)
-        are_complete = np.zeros(len(at), np.bool_)
-        for part in _slices(len(at), max(1, _SCORED_BYTES // (8 * wanted * self._dim))):
+
+        def take(part: slice) -> npt.NDArray[np.bool_]:
             asked = queries[at[part]].astype(np.float64)
             scores = scores_of(asked[:, None, :], self._candidates[places[part]])
             self._keep(scores, self._page_ids[places[part]], found, at[part])
@@ -162,9 +163,11 @@ class _Search:
             # Should a device compute less exactly than float32 allows, its shortlist proves nothing.
             is_float32 = (np.abs(near[part] - scores) <= error + 10.0**-DECIMALS).all(axis=1)
             lowest = found.scores[at[part], -1] - 2 * error[:, 0] - 10.0**-DECIMALS
-            is_wide = (near[part, -1] < lowest) | (wanted == len(self._candidates))
-            are_complete[part] = is_float32 & is_wide
-        return are_complete
+            return np.asarray(is_float32 & ((near[part, -1] < lowest) | (wanted == len(self._candidates))))
+
+        parts = _slices(len(at), max(1, _SCORED_BYTES // (8 * wanted * self._dim)))
+        with ThreadPoolExecutor(self._faiss.omp_get_max_threads()) as threads:  # as many as FAISS has
+            return np.concatenate(list(threads.map(take, parts)))
 
     def _take_all(self, query: Floats, found: Ranked, at: int) -> None:
         """Rank all candidates that may be as good as the worst that was found for a query.

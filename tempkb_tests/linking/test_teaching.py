@@ -212,8 +212,11 @@ def test_a_school_teaches_one_lesson_after_the_other_as_each_would_be_taught_alo
         folder.mkdir()
     others = set(children_of(os.getpid()))
     with school(is_needed=True):
-        teach(lesson(n_train=16, epochs=1, seed=5), folders[0], print)
         (process,) = {*children_of(os.getpid())} - others
+        # A block inside has the same process, and leaves it there.
+        with school(is_needed=True):
+            teach(lesson(n_train=16, epochs=1, seed=5), folders[0], print)
+        assert {*children_of(os.getpid())} - others == {process}
         # A lesson that fails ends with its own words, and not the school.
         with pytest.raises(ModelError, match="linker 'tiny': the loss became nan"):
             teach(lesson(learning_rate=1e30, warm_up=0.0), folders[1], print)

@@ -52,7 +52,7 @@ class Recipe:
     towers: int = 2
     max_tokens: int = 128
     batch_size: int = 64
-    mini_batch_size: int = 16
+    mini_batch_size: int = 64
     epochs: int = 10
     learning_rate: float = 1e-4
     warm_up: float = 0.1

@@ -106,21 +106,22 @@ def school(*, is_needed: bool) -> Iterator[None]:
     """Train small linkers inside the block by one process, which imports what they need once.
 
     Each is trained in a fork of it, so that none finds what another has left in memory. Imports take longer than to
-    train a linker of the demo.
+    train a linker of the demo. A block inside another one shares its process.
 
     Args:
         is_needed: whether a small linker is surely to be trained. Its process then imports what it needs from now on,
             beside what is done before; else it is started by the first lesson.
     """
     global _school  # noqa: PLW0603 - there is one for all that is trained inside the block
-    _school = _School()
+    is_inner, _school = _school is not None, _school or _School()
     try:
         if is_needed:
             _school.start()
         yield
     finally:
-        _school.close()
-        _school = None
+        if not is_inner:
+            _school.close()
+            _school = None
 
 
 class _School:
