@@ -20,6 +20,7 @@ from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo_models.effect import CONTRASTS
+from tempkb.linking.training.recipe import Recipe
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
@@ -256,7 +257,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(Settings.model_fields)
         | {"lake_partition", "page_props", "published", "declared"}
         | {one.name for one in (*fields(Design), *fields(FactDesign), *fields(ClozeDesign))}
-        | {one.name for one in (*VIEWS, *ROOMS)}
+        | {one.name for one in (*VIEWS, *ROOMS, *fields(Recipe))}
         | set(CLOZE_PRESETS)
         | {variant for one in BENCHMARKS if one.prompting for variant in one.prompting.variants}
         | set(AGGREGATES)

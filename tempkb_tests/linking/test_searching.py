@@ -149,6 +149,28 @@ def test_the_log_says_where_the_search_runs():
     assert lines == ["searching 3 candidates for 1 query: FAISS, exact, on the CPU"]
 
 
+def test_what_faiss_says_of_a_gpu_is_one_message(monkeypatch):
+    class Full:
+        def __init__(self, *_):
+            raise RuntimeError("Error in allocMemory: 'err == cudaSuccess' failed: alloc fail (out of memory [2])\n")
+
+    def search():
+        rank(np.ones((1, 2), np.float32), np.ones((3, 2), np.float16), np.arange(3), 1, lambda line: None, "cuda:1")
+
+    monkeypatch.setattr(searching, "_Search", Full)
+    with monkeypatch.context() as patched:
+        patched.setattr(searching, "_where", lambda device: "GPU")
+        with pytest.raises(ModelError) as met:
+            search()
+    assert str(met.value) == (
+        "search: FAISS could not search 3 candidates for 1 query on the GPU (alloc fail (out of memory [2])); expected "
+        "enough free memory there. End what else uses the GPU, or search on the CPU with --device cpu"
+    )
+    # On a CPU it is a defect, whose trace is wanted.
+    with pytest.raises(RuntimeError):
+        search()
+
+
 def test_faiss_and_torch_compute_in_one_process():
     """Each brings its own OpenMP; a clash would end the process or hang it."""
     import torch
