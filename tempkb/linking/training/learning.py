@@ -176,7 +176,8 @@ def new_trainer(
         max_grad_norm=recipe.max_grad_norm,
         seed=lesson.seed,
         data_seed=lesson.seed,
-        bf16=has_gpu,
+        # GPUs older than Ampere only pretend to have it, and are slower with it than without.
+        bf16=has_gpu and torch.cuda.is_bf16_supported(including_emulation=False),
         use_cpu=not has_gpu,
         ddp_backend=None if has_gpu or n_processes == 1 else "gloo",
         logging_steps=1,
