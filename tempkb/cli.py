@@ -425,7 +425,7 @@ main.add_command(results)
 def run() -> NoReturn:
     """Run the command that was typed, and end the process."""
     # The libraries are a million objects that stay. By default, Python looks at all of them again whenever a quarter as
-    # many are new, which took a tenth of a build; hardly anything is garbage of the kind that is found by it.
+    # many are new, which took up to a tenth of a command; hardly anything is garbage of the kind that is found by it.
     set_threshold(50_000, 10, 10)
     try:
         main(prog_name="tempkb")
