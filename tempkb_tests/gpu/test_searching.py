@@ -6,7 +6,7 @@ import pytest
 from tempkb.errors import ModelError
 from tempkb.linking import searching
 from tempkb.linking.searching import rank
-from tempkb_tests.linking.test_searching import by_numpy
+from tempkb_tests.linking.test_searching import by_numpy, few_values
 
 pytestmark = pytest.mark.gpu
 
@@ -45,13 +45,8 @@ def test_is_what_numpy_says_in_small_parts_and_with_many_ties(seed, monkeypatch)
     for name, value in (("_SCORED_BYTES", 512), ("_CONVERTED", 7), ("_QUERIES", 3), ("_WIDEST", 12)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_INDEX_BYTES", {"GPU": 256})
-    numbers = np.random.default_rng(seed)
-    n, dim, k = int(numbers.integers(1, 80)), int(numbers.integers(1, 6)), int(numbers.integers(1, 9))
-    values = [-1.0, 0.0, 1.0] if seed % 2 else numbers.normal(size=12)
-    candidates = numbers.choice(values, size=(n, dim)).astype(np.float16)
-    queries = numbers.choice(values, size=(8, dim)).astype(np.float32)
-    pages = numbers.permutation(n).astype(np.int64)
-    assert by_us(queries, candidates, pages, k) == by_numpy(queries, candidates, pages, k)
+    world = few_values(seed)
+    assert by_us(*world) == by_numpy(*world)
 
 
 def test_memory_is_free_again_behind_a_search():

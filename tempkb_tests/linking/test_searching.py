@@ -94,16 +94,21 @@ def test_is_what_numpy_says(world):
     assert by_us(*world) == by_numpy(*world)
 
 
-@pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("seed", range(40))
-def test_is_what_numpy_says_in_small_parts_and_with_every_widening(seed):
+def few_values(seed):
+    """Eight queries and up to eighty candidates with so few numbers that many scores tie."""
     numbers = np.random.default_rng(seed)
     n, d, k = int(numbers.integers(1, 80)), int(numbers.integers(1, 6)), int(numbers.integers(1, 9))
     values = [-1.0, 0.0, 1.0] if seed % 2 else numbers.normal(size=12)
     candidates = numbers.choice(values, size=(n, d)).astype(np.float16)
     queries = numbers.choice(values, size=(8, d)).astype(np.float32)
-    pages = numbers.permutation(n).astype(np.int64)
-    assert by_us(queries, candidates, pages, k) == by_numpy(queries, candidates, pages, k)
+    return queries, candidates, numbers.permutation(n).astype(np.int64), k
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("seed", range(40))
+def test_is_what_numpy_says_in_small_parts_and_with_every_widening(seed):
+    world = few_values(seed)
+    assert by_us(*world) == by_numpy(*world)
 
 
 def test_a_device_that_computes_in_less_than_float32_changes_nothing(monkeypatch):
