@@ -297,8 +297,8 @@ def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
         time.sleep(0.05)
     time.sleep(2)  # until it imports PyTorch, or trains
     running.send_signal(sign)
-    running.communicate(timeout=60)
-    assert running.returncode == code
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == code, told
     assert {path.name for path in (home / "models").glob("*")} - {"drafts", "lock"} == before - {"drafts", "lock"}
     if sign == signal.SIGINT:
         assert not drafts.exists()
