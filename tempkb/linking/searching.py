@@ -103,7 +103,7 @@ def rank(queries: Floats, candidates: Halves, page_ids: Integers, k: int, log: L
     except RuntimeError as error:
         if where == "CPU":
             raise
-        why = str(error).rpartition("failed: ")[2].splitlines()[0]
+        why = str(error).rpartition("failed: ")[2].partition("\n")[0]
         raise ModelError(
             f"search: FAISS could not search {what} on the GPU ({why}); expected enough free memory there. End what "
             "else uses the GPU, or search on the CPU with --device cpu"

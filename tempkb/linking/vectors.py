@@ -39,6 +39,7 @@ from tempkb.linking.candidates import (
 )
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.tables import DIGESTS, ENTITY_VECTORS, SEPARATOR, drafts_of, linker_of, vectors_partition
+from tempkb.models.devices import usable_device
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, spilling_to, view_files
@@ -232,12 +233,12 @@ _SMALL = 10_000_000  # parameters
 
 
 def device_of(request: LinkRequest) -> str:
-    """Return where a request computes: what it says, or a GPU if there is one, else cpu."""
-    if request.device:
-        return request.device
-    import torch
+    """Return where a request computes: what it says, or a GPU if there is one, else cpu.
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    Raises:
+        SettingsError: this machine has no such device.
+    """
+    return usable_device("linker score", request.device)
 
 
 def encoder_of(row: Row, request: LinkRequest) -> "Encoder":

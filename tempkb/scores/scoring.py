@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.progress import Meter
 from tempkb.errors import ModelError, SettingsError
+from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS, MODELS, READY
@@ -261,22 +262,7 @@ class _Run:
         return self._request.threads or (1 if self._row["n_parameters"] < _SMALL else None)
 
     def _device(self) -> str:
-        """Where to compute.
-
-        Raises:
-            SettingsError: this machine has no such device.
-        """
-        import torch
-
-        device = self._request.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:
-            said = str(error).splitlines()[0]
-            raise SettingsError(
-                f"score: the device {device!r} cannot be used ({said}); expected one of this machine, such as cpu"
-            ) from None
-        return device
+        return usable_device("score", self._request.device)
 
     def _provenance(self, one: Wanted) -> Provenance:
         import torch

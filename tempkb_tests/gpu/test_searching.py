@@ -1,4 +1,4 @@
-"""Search on a GPU is exact: equal to NumPy, ties included; it takes little memory, gives it back, and says if it is too little."""
+"""Search on a GPU is exact: equal to NumPy, ties included. It gives its memory back, and says if there is too little."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_is_what_numpy_says(dim):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_is_what_numpy_says_in_small_parts_and_with_many_ties(seed, monkeypatch):
-    for name, value in (("_SCORED_BYTES", 512), ("_CONVERTED", 7), ("_QUERIES", 3), ("_WIDEST", 12)):
+    for name, value in (("_SCORED_BYTES", 512), ("_CONVERTED", 7), ("_QUERIES", 3), ("_MORE", 1), ("_WIDEST", 12)):
         monkeypatch.setattr(searching, name, value)
     monkeypatch.setattr(searching, "_INDEX_BYTES", {"GPU": 256})
     world = few_values(seed)

@@ -338,6 +338,13 @@ def test_vectors_in_two_precisions_are_not_mixed(store, encoder):
         link(store, dtype="bfloat16")
 
 
+@pytest.mark.parametrize("device", ["abacus", "cuda:x", "cuda"])
+def test_a_device_that_the_machine_lacks_is_refused_and_nothing_is_encoded(store, encoder, device):
+    with pytest.raises(SettingsError, match=f"linker score: the device '{device}' cannot be used .* such as cpu"):
+        link(store, device=device)
+    assert stored(store, ENTITY_VECTORS) == []
+
+
 def test_vectors_of_other_weights_are_not_used(store, encoder, monkeypatch):
     link(store)
     hand_made_linker(store, monkeypatch, weights_sha256="1" * 64)

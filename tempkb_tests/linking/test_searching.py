@@ -65,6 +65,8 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(searching, "_SCORED_BYTES", 512)
     monkeypatch.setattr(searching, "_CONVERTED", 7)
     monkeypatch.setattr(searching, "_QUERIES", 3)
+    # Less than the candidates, so that a shortlist is widened, and all are taken at last.
+    monkeypatch.setattr(searching, "_MORE", 1)
     monkeypatch.setattr(searching, "_WIDEST", 12)
 
 
