@@ -119,7 +119,8 @@ def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
         ),
         Family.RESULT: (
             RESULTS_JOB,
-            "Compare the scores of all models: what each knows of the last window, and what the tiny models show.",
+            "Compare the scores of all models: what each knows of the last window, what the tiny models show, "
+            "and what linkers show of time.",
         ),
     }
     made = [
@@ -182,8 +183,9 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             job=jobs[MODELS_JOB],
             minimum_interval_seconds=60,
             default_status=dg.DefaultSensorStatus.STOPPED,
-            description="A release was built or has grown, or a model was added: scores all prompts without a date "
-            "that a model has not scored. Off unless it is switched on in the UI, which counts as the first change.",
+            description="A release was built or has grown, or a model was added: scores all prompts of the "
+            "default variants that a model has not scored. Off unless it is switched on in the UI, which counts as "
+            "the first change.",
         )(auto_score),
         dg.run_status_sensor(
             dg.DagsterRunStatus.SUCCESS,

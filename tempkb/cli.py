@@ -86,7 +86,10 @@ def main() -> None:
     help="Read this file: an export, an SQL table, or Wikidata's JSON. May be repeated; the files form one dump.",
 )
 @click.option(
-    "--day", default="", metavar="DATE", help="Day of the files of Wikidata's JSON, if it is not in their names."
+    "--day",
+    default="",
+    metavar="DATE",
+    help="Day of the files of Wikidata's JSON; it overrides the day in their names.",
 )
 @click.option(
     "--pages",
@@ -221,8 +224,18 @@ def publish() -> None:
 @click.option(
     "--dump", default="", metavar="ID", help="A dump: its files, and the tables made for it (pages, Wikidata's tables)."
 )
-@click.option("--model", default="", metavar="NAME", help="A language model; its checkpoint stays where it is.")
-@click.option("--linker", default="", metavar="NAME", help="A linker, with the checkpoint that was trained here.")
+@click.option(
+    "--model",
+    default="",
+    metavar="NAME",
+    help="A language model with all its scores; its checkpoint stays where it is.",
+)
+@click.option(
+    "--linker",
+    default="",
+    metavar="NAME",
+    help="A linker with its vectors and scores, and with its checkpoint if it was trained here.",
+)
 @click.option("--force", is_flag=True, help="Remove the dump even if windows still wait for it.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bool, yes: bool) -> None:
@@ -239,7 +252,7 @@ def rm(windows: str, release: str, dump: str, model: str, linker: str, force: bo
       tempkb rm --release demo-years
       tempkb rm --dump simplewiki-20260101
       tempkb rm --model t5-large
-      tempkb rm --linker demo-2022-01-01
+      tempkb rm --linker demo-2022-01-01-demo
     """
     from tempkb.screens.removal import remove_what
 
@@ -363,14 +376,19 @@ def ui(port: int) -> None:
 @click.option("--pages", default=_DEMO_WORLD[1], show_default=True, help="Number of pages.")
 @click.option("--quarters", default=_DEMO_WORLD[2], show_default=True, help="Number of quarters of history.")
 @click.option("--second", is_flag=True, help="Write the dump of one quarter later instead of the first dump.")
-@click.option("--all", "is_all", is_flag=True, help="Also build everything, releases and tiny models, and score these.")
+@click.option(
+    "--all",
+    "is_all",
+    is_flag=True,
+    help="Also build everything: tables, releases, tiny language models and linkers, and their scores.",
+)
 def demo(seed: int, pages: int, quarters: int, second: bool, is_all: bool) -> None:
     """Write the dumps of the demo wiki into the home.
 
     They have Wikimedia's own formats.
 
-    With --all, the commands that build tables, releases and tiny language models from
-    them, and score these, follow in the same process. Each command is printed before it runs.
+    With --all, the commands that build tables, releases, tiny language models and linkers
+    from them, and score these, follow in the same process. Each command is printed before it runs.
 
     \b
     Examples:

@@ -31,8 +31,17 @@ def linker() -> None:
     metavar="N",
     help="Learn also from N wrong entities of each mention that another linker ranks high.",
 )
-@click.option("--negatives-of", default="", metavar="LINKER", help="That linker.")
-@click.option("--name", default="", help="Its name, if it is one linker; by default of release, snapshot and seed.")
+@click.option(
+    "--negatives-of",
+    default="",
+    metavar="LINKER",
+    help="The linker that ranks them; it must be of the same release and snapshot.",
+)
+@click.option(
+    "--name",
+    default="",
+    help="Its name, if only one is trained; by default made of release, snapshot, preset and seed.",
+)
 @click.option("--device", default="", help="By default all GPUs, else cpu.")
 def train(
     release: str,
@@ -47,7 +56,7 @@ def train(
 
     Each becomes a linker of the home; its checkpoint is in the folder linkers there, in
     the layout of sentence-transformers. A linker that is there is not trained again, and
-    a training that was killed continues. Needs pip install 'tempkb[linking]'.
+    a training that was killed continues. Needs the extra linking, which make demo installs.
 
     \b
     Examples:
@@ -111,7 +120,7 @@ def show(name: str) -> None:
 
     \b
     Example:
-      tempkb linker show demo-2022-01-01
+      tempkb linker show demo-2022-01-01-demo
     """
     from tempkb.screens.linkers import print_linker
 
@@ -126,7 +135,7 @@ def rm(name: str, yes: bool) -> None:
 
     \b
     Example:
-      tempkb linker rm demo-2022-01-01 --yes
+      tempkb linker rm demo-2022-01-01-demo --yes
     """
     from tempkb.screens.removal import remove_what
 
@@ -167,7 +176,7 @@ def score(
     \b
     Examples:
       tempkb linker score --all
-      tempkb linker score demo-2022-01-01 prior bm25 --release demo
+      tempkb linker score demo-2022-01-01-demo prior bm25 --release demo
       tempkb linker score --all --pool own --pool fixed-10000 --pool 2013-01-01
     """
     from tempkb.linker_runs import score as run
@@ -188,7 +197,11 @@ def score(
 @click.argument("text")
 @click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
 @click.option(
-    "--linker", "name", default="", metavar="NAME", help="By default the newest one that was trained before that day."
+    "--linker",
+    "name",
+    default="",
+    metavar="NAME",
+    help="By default the one trained on the latest snapshot up to the cut.",
 )
 @click.option("-k", "n", type=click.IntRange(1, 64), default=5, show_default=True, help="Entities of each mention.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per mention, to standard output.")
@@ -218,7 +231,11 @@ def link(text: str, day: str, name: str, n: int, as_json: bool) -> None:
     help="The folder that is written; an earlier index there is replaced.",
 )
 @click.option(
-    "--linker", "name", default="", metavar="NAME", help="By default the newest one that was trained before that day."
+    "--linker",
+    "name",
+    default="",
+    metavar="NAME",
+    help="By default the one trained on the latest snapshot up to the cut.",
 )
 def index(day: str, out: Path, name: str) -> None:
     """Write an index of all entities of a day: numbers, titles, descriptions, vectors, and the encoder for mentions.

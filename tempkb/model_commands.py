@@ -26,7 +26,7 @@ def model() -> None:
     "--knows-until",
     default="",
     metavar="DATE[..DATE]",
-    help="Day before which its training texts reach; with two days, certainly and possibly.",
+    help="First day not in its training texts; A..B if they certainly reach up to A and contain nothing from B on.",
 )
 def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, family: str, knows_until: str) -> None:
     """Add the model NAME from CHECKPOINT, a folder or an id of the Hugging Face hub.
@@ -89,7 +89,7 @@ def show(name: str) -> None:
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 def rm(name: str, yes: bool) -> None:
-    """Remove the model NAME from the home; its checkpoint stays where it is.
+    """Remove the model NAME and all its scores from the home; its checkpoint stays where it is.
 
     \b
     Example:

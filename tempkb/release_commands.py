@@ -95,7 +95,7 @@ def _export_command(options: Iterable[Option]) -> click.Command:
         click.echo(f"wrote {release_runs.export(name, folder, given)}")
 
     params = [_NAME, click.Argument(["folder"], type=click.Path(path_type=Path)), *map(_option, options)]
-    meaning = "Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and check sums."
+    meaning = "Write the release NAME below FOLDER: JSON lines, Parquet, a dataset card and checksums."
     examples = ("export tempel-20220101-20240101-0a1b2c3d exports", "export templama-2010s exports")
     return _command("export", export, params, (meaning,), examples)
 

@@ -41,7 +41,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     default=90,
     show_default=True,
     metavar="DAYS",
-    help="Leave out what became known so soon after the end of a model's knowledge.",
+    help="Leave out what became known within so many days after the end of a model's knowledge.",
 )
 @click.option("--all-items", "takes_all", is_flag=True, help="Leave nothing out.")
 @click.option(
@@ -170,10 +170,10 @@ def linking(
 def results() -> None:
     """Compute the tables of results from the scores that are there.
 
-    These are knowledge (what tempkb knows says of the last window), in a home with
-    models of tempkb model demo demo_effect (whether the platform measures time), and, in a
-    home with linkers of several snapshots, linking_effects (what they show of time). The
-    views of results need no command: they always follow the present scores.
+    These are knowledge (what tempkb knows says of the last window), demo_effect (whether
+    the platform measures time; only with models of tempkb model demo), and linking_effects
+    (what linkers of several snapshots show of time). The views of results need no command:
+    they always follow the present scores.
 
     \b
     Example:

@@ -36,7 +36,11 @@ import click
 @click.option("--dtype", default="", help="float32 (default), bfloat16 or float64.")
 @click.option("--batch-tokens", default="", metavar="N", help="Tokens computed at once; by default what is fast.")
 @click.option("--threads", default="", metavar="N", help="Threads of a CPU; by default one for small models.")
-@click.option("--fixed-shapes", is_flag=True, help="Equal bytes on one machine in any company; slower.")
+@click.option(
+    "--fixed-shapes",
+    is_flag=True,
+    help="Scores that do not depend on the rest of the batch, bit for bit on one machine; slower.",
+)
 def score(
     names: tuple[str, ...],
     models: tuple[str, ...],

@@ -119,7 +119,7 @@ class Settings:
     pages: str = _setting(
         "all",
         values.matching(r"all|1/[1-9]\d*|list-[0-9a-f]{16}"),
-        "all, 1/100 for a page in a hundred, or a list",
+        "all, or 1/100 for a page in a hundred; a list of pages by `tempkb build --pages FILE` only",
         "The pages that the home holds; `--sample` and `--pages` of `tempkb build` set it.",
     )
     languages: tuple[str, ...] = _setting(
@@ -187,7 +187,7 @@ class Settings:
         0,
         values.whole(0),
         "how many dumps to keep; 0 for all",
-        "How many dumps of the wiki, and how many of Wikidata, are kept.",
+        "How many dumps of the wiki, and how many of Wikidata, the automation keeps; commands remove none.",
         "all",
     )
     wikidata_days: int = _setting(

@@ -197,9 +197,10 @@ def _of_room(room: Room) -> Iterator[str]:
 
 def _of_table(table: Table) -> Iterator[str]:
     key = ", ".join(f"`{name}`" for name in table.key)
+    share = "in all" if table.partitioned_by == "nothing" else f"per {table.partitioned_by}"
     kept = "a table" if table.persist == "table" else "a view over the lake's files"
     yield from (f"### {table.name}", "", table.meaning, "")
-    yield from (f"Key: {key}. One partition per {table.partitioned_by}. In DuckDB: {kept}.", "")
+    yield from (f"Key: {key}. One partition {share}. In DuckDB: {kept}.", "")
     yield from ("| column | type | meaning |", "|---|---|---|")
     yield from (_row(f"`{column.name}`", column.sql_type, column.meaning) for column in table.columns)
     yield ""

@@ -296,7 +296,10 @@ def _import_ray() -> Any:
     try:
         return importlib.import_module("ray")
     except ModuleNotFoundError:
-        raise SettingsError('engine: "ray" needs the package ray; install it: pip install "tempkb[ray]"') from None
+        raise SettingsError(
+            'engine: "ray" needs the package ray; install the extra ray in the clone of tempkb: '
+            'python -m pip install -e ".[ray]"'
+        ) from None
 
 
 @contextlib.contextmanager

@@ -58,7 +58,8 @@ class Bm25:
             import bm25s
         except ImportError:
             raise SettingsError(
-                'linker bm25: needs the package bm25s; install it: pip install "tempkb[linking]"'
+                "linker bm25: needs the package bm25s; install the extra linking in the clone of tempkb: "
+                'python -m pip install -e ".[linking]"'
             ) from None
         self.version = str(bm25s.__version__)
         self._page_ids = page_ids

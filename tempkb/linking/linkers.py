@@ -285,7 +285,7 @@ def _require_extra(what: str) -> None:
     if absent := [name for name in _EXTRA if find_spec(name) is None]:
         raise SettingsError(
             f"{what}: training needs {', '.join(absent)}, which {'are' if len(absent) > 1 else 'is'} not installed. "
-            'Install the extra: pip install "tempkb[linking]"'
+            'Install the extra linking in the clone of tempkb: python -m pip install -e ".[linking]"'
         )
 
 

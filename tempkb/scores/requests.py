@@ -21,7 +21,7 @@ SCORE_LINES: Mapping[str, str] = {
     "dtype": "float32, bfloat16 or float64; by default float32.",
     "batch_tokens": "Tokens that are computed at once; by default what is fast on the device.",
     "threads": "Threads of a CPU; by default one for small models, which more would slow down.",
-    "fixed_shapes": "true for equal bytes on one machine in any company; slower.",
+    "fixed_shapes": "true for scores that do not depend on the rest of the batch, bit for bit on one machine; slower.",
 }
 """What may be said of scoring, with its meaning: options of the command, and fields of a run."""
 

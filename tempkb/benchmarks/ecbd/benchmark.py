@@ -19,7 +19,7 @@ ECBD = Benchmark(
         Option("dump_id", "Wikidata dump; the default is the newest that was read; none for popular entities only."),
         Option(
             "popular",
-            "Popular entities as well: their number, or a file of page numbers (one per line, or CREAK's JSON).",
+            "Popular entities as well: their number, or a file of page IDs (one per line, or CREAK's JSON).",
             metavar="N|FILE",
         ),
     ),
