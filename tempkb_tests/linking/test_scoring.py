@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.register import write_entry
+from tempkb.benchmarks.tempel import pools
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
@@ -151,6 +152,23 @@ def test_pools_of_one_size(store, encoder):
     link(store, pools=("fixed-1",), lines=lines)
     assert scores(store, B, "fixed-1")[PORT]["n_candidates"] == 2
     assert f"release r: pool fixed-1 at {B} has 2 entities, since its mentions have as many" in lines
+
+
+def test_what_pools_of_one_size_are_made_of_is_computed_once(store, encoder, monkeypatch):
+    asked = []
+    asking = pools.asking
+    monkeypatch.setattr(pools, "asking", lambda: asked.append(1) or asking())
+    for name in ("hand", "prior", "hand"):
+        link(store, name, pools=("fixed-2", "fixed-3"))
+    assert len(asked) == 1
+    link(store, pools=("fixed-2",), subset="validation")
+    assert len(asked) == 2
+    # The port is the only entity of the tests now, and the first that lasts comes with it.
+    rows = [row for row in stored(store, TEMPEL_MENTIONS) if row["cut"] == B and row["target_page_id"] == PORT]
+    write(store, TEMPEL_MENTIONS, f"r.{B}", rows)
+    link(store, pools=("fixed-2",))
+    assert len(asked) == 3
+    assert PIER not in scores(store, B, "fixed-2")[PORT]["top_page_ids"]
 
 
 def test_a_fixed_pool_alone_needs_the_vectors_of_its_entities_alone(store, encoder):
