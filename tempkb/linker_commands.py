@@ -13,7 +13,9 @@ def linker() -> None:
 @linker.command()
 @click.argument("release")
 @click.option("--cut", "cuts", multiple=True, metavar="DATE", help="A snapshot; may be repeated. By default all.")
-@click.option("--seed", "seeds", multiple=True, type=click.IntRange(1), help="May be repeated. By default 1.")
+@click.option(
+    "--seed", "seeds", multiple=True, type=click.IntRange(1, 2**31 - 1), help="May be repeated. By default 1."
+)
 @click.option(
     "--preset",
     default="tempkb",

@@ -6,7 +6,7 @@ safetensors.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,7 @@ def read_layout(name: str, revision: str | None = None, may_fetch: bool = False)
     for tower in towers:
         _require_order(name, tower)
     about = _about(name, folder)
-    return Layout(name, folder, commit, (towers[0], towers[1]), _prompts(about), _is_cosine(name, about))
+    return Layout(name, folder, commit, (towers[0], towers[1]), _prompts(name, about), _is_cosine(name, about))
 
 
 def require_same_files(name: str, found: dict[str, str], row: dict[str, Any]) -> None:
@@ -161,20 +161,56 @@ def read_json(name: str, file: Path) -> Any:
         raise ModelError(f"{name}: {file} cannot be read as JSON ({error}). Fetch the checkpoint again.") from error
 
 
+def read_object(name: str, file: Path) -> dict[str, Any]:
+    """Return the JSON object that a file of a checkpoint holds.
+
+    Raises:
+        ModelError: it is not there, or is no JSON object.
+    """
+    found = read_json(name, file)
+    if not isinstance(found, dict):
+        raise ModelError(f"{name}: {file} is no JSON object. Fetch the checkpoint again.")
+    return found
+
+
+def read_whole(name: str, file: Path, config: Mapping[str, Any], key: str) -> int:
+    """Return a whole number from 1 of a config.
+
+    Args:
+        name: of the checkpoint.
+        file: of the config, for messages.
+        config: what the file holds.
+        key: of the number.
+
+    Raises:
+        ModelError: there is no such number.
+    """
+    try:
+        found = int(config[key])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        found = 0
+    if found < 1:
+        raise ModelError(
+            f"{name}: {key} in {file} is {config.get(key)!r}; expected a whole number from 1. Fetch the checkpoint "
+            "again."
+        )
+    return found
+
+
 def _list_of_modules(name: str, folder: Path) -> list[dict[str, str]]:
     found = read_json(name, folder / LAYOUT)
     is_list = isinstance(found, list) and found and all(isinstance(one, dict) for one in found)
-    if not is_list or not all({"type", "path"} <= set(one) for one in found):
+    if not is_list or not all(isinstance(one.get(key), str) for one in found for key in ("type", "path")):
         raise ModelError(f"{name}: {folder / LAYOUT} is no list of modules with type and path. Fetch it again.")
     return list(found)
 
 
-def _typed(name: str, file: Path, modules: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _typed(name: str, file: Path, modules: Sequence[tuple[Any, str]]) -> list[tuple[str, str]]:
     """Modules by the last part of their type's name, with their paths."""
     typed = []
     for named, path in modules:
-        kind = named.rpartition(".")[2]
-        if not named.startswith(_OWN) or kind not in (*KNOWN_MODULES, *_ROUTERS):
+        kind = str(named).rpartition(".")[2]
+        if not str(named).startswith(_OWN) or kind not in (*KNOWN_MODULES, *_ROUTERS):
             raise ModelError(
                 f"{name} has the module {named} (in {file}), which tempkb does not know; expected "
                 f"{', '.join(KNOWN_MODULES)} or Router of sentence-transformers. Code of a checkpoint is never run."
@@ -226,9 +262,14 @@ def _about(name: str, folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _prompts(about: dict[str, Any]) -> tuple[str, str]:
+def _prompts(name: str, about: dict[str, Any]) -> tuple[str, str]:
     """What sentence-transformers puts before queries and documents. An empty prompt is one that was never set."""
     prompts = about.get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise ModelError(
+            f"{name}: found the prompts {prompts!r} in {_ABOUT}; expected an object with a text for each name. Fetch "
+            "the checkpoint again."
+        )
     mentions, entities = (
         next((str(prompts[one]) for one in names if prompts.get(one)), "") for names in _PROMPTS.values()
     )

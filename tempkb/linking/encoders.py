@@ -16,7 +16,14 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, normalizers
 
 from tempkb.errors import ModelError
-from tempkb.linking.checkpoints import Layout, ModuleFiles, read_json, read_layout, require_same_files
+from tempkb.linking.checkpoints import (
+    Layout,
+    ModuleFiles,
+    read_layout,
+    read_object,
+    read_whole,
+    require_same_files,
+)
 from tempkb.linking.inputs import EntityText, Inputs, MentionText, Tower, Whole
 from tempkb.models.checkpoints import (
     check_vocabulary,
@@ -31,6 +38,7 @@ from tempkb.models.checkpoints import (
 POOLING_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken")
 """Ways in which sentence-transformers makes one vector of a text's tokens."""
 
+_CONFIG, _SETTINGS = "config.json", "sentence_bert_config.json"
 _CHUNK = 8_192  # texts that are tokenized and sorted at once
 _BATCH_TOKENS = {"cpu": 2_048, "cuda": 32_768}  # padded tokens that are encoded at once
 _LEGACY = {
@@ -192,7 +200,7 @@ def _tower(
     if layout.is_cosine and (not steps or steps[-1] is not _normalised):
         steps.append(_normalised)
     settings = _settings(name, folder)
-    reads = Tower(_lowercasing(tokenizer, settings), _max_tokens(name, module, tokenizer, settings), prompt)
+    reads = Tower(_lowercasing(tokenizer, settings), _max_tokens(name, folder, module, tokenizer, settings), prompt)
     pad_id = next(one for one in (tokenizer.pad_token_id, module.config.pad_token_id, 0) if one is not None)
     return LoadedTower(
         module.to(device=device, dtype=dtype).eval().requires_grad_(False), pooling, tuple(steps), reads, pad_id, dim
@@ -235,8 +243,8 @@ def _transformer(name: str, folder: Path) -> tuple[Any, Any]:
 
 
 def _settings(name: str, folder: Path) -> dict[str, Any]:
-    file = folder / "sentence_bert_config.json"
-    return dict(read_json(name, file)) if file.is_file() else {}
+    file = folder / _SETTINGS
+    return read_object(name, file) if file.is_file() else {}
 
 
 def _lowercasing(tokenizer: Any, settings: Mapping[str, Any]) -> Tokenizer:
@@ -248,21 +256,23 @@ def _lowercasing(tokenizer: Any, settings: Mapping[str, Any]) -> Tokenizer:
     return backend
 
 
-def _max_tokens(name: str, module: Any, tokenizer: Any, settings: Mapping[str, Any]) -> int:
+def _max_tokens(name: str, folder: Path, module: Any, tokenizer: Any, settings: Mapping[str, Any]) -> int:
     found = context_tokens_of(module.config, module, tokenizer)
-    limits = [int(limit) for limit in (settings.get("max_seq_length"), found) if limit is not None]
+    limits = [found] if found is not None else []
+    if settings.get("max_seq_length") is not None:
+        limits.append(read_whole(name, folder / _SETTINGS, settings, "max_seq_length"))
     if not limits:
         raise ModelError(
-            f"{name} does not say how many tokens it reads; expected max_seq_length in sentence_bert_config.json, or "
+            f"{name} does not say how many tokens it reads; expected max_seq_length in {_SETTINGS}, or "
             "model_max_length in tokenizer_config.json. Add one of them."
         )
     return min(limits)
 
 
 def _pooling(name: str, folder: Path) -> tuple[str, ...]:
-    config = read_json(name, folder / "config.json")
+    config = read_object(name, folder / _CONFIG)
     found = config.get("pooling_mode") or [mode for key, mode in _LEGACY.items() if config.get(key)] or "mean"
-    modes = (found,) if isinstance(found, str) else tuple(found)
+    modes = tuple(found) if isinstance(found, list) else (found,)
     if odd := [mode for mode in modes if mode not in POOLING_MODES]:
         raise ModelError(f"{name} pools by {odd[0]} ({folder}); expected one of {', '.join(POOLING_MODES)}.")
     if not config.get("include_prompt", True):
@@ -292,7 +302,7 @@ def _normalised(vectors: torch.Tensor) -> torch.Tensor:
 
 def _dense(name: str, folder: Path, dim: int) -> tuple[torch.nn.Module, int]:
     """A projection, and the length of what it gives."""
-    config = read_json(name, folder / "config.json")
+    config = read_object(name, folder / _CONFIG)
     named = str(config.get("activation_function", "torch.nn.modules.activation.Tanh"))
     activation = named.rpartition(".")[2]
     if not named.startswith("torch.nn.") or activation not in _ACTIVATIONS:
@@ -308,9 +318,8 @@ def _dense(name: str, folder: Path, dim: int) -> tuple[torch.nn.Module, int]:
     for key, expected in ways.items():
         if config.get(key, expected) not in (expected, None):
             raise ModelError(f"{name} has a Dense module with {key} {config[key]!r} ({folder}); expected {expected!r}.")
-    linear = torch.nn.Linear(
-        int(config["in_features"]), int(config["out_features"]), bias=bool(config.get("bias", True))
-    )
+    n_in, n_out = (read_whole(name, folder / _CONFIG, config, key) for key in ("in_features", "out_features"))
+    linear = torch.nn.Linear(n_in, n_out, bias=bool(config.get("bias", True)))
     check_weights(name, folder / "model.safetensors", "safetensors")
     weights = {key.removeprefix("linear."): value for key, value in load_file(folder / "model.safetensors").items()}
     try:

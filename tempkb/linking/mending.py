@@ -72,7 +72,7 @@ def _options(row: Row) -> Iterator[str]:
     """The options of a training that are not the usual ones."""
     name, cut, seed, preset, base = (row[column] for column in ("linker", "cut", "seed", "preset", "base"))
     yield from ("--cut", str(cut))
-    yield from _option("--seed", seed if seed != 1 else None)
+    yield from _option("--seed", str(seed) if seed != 1 else None)
     yield from _option("--preset", preset if preset != PRESET_NAMES[0] else None)
     if preset in PRESETS:
         numbers = json.loads(row["recipe"])

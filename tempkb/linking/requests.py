@@ -43,6 +43,9 @@ LINK_LINES: Mapping[str, str] = {
 
 PRESETS = ("tempkb", "paper", "demo")
 
+_LARGEST_SEED = 2**31 - 1  # that the tables hold
+_LARGEST = 10**12 - 1
+
 
 @dataclass(frozen=True)
 class TrainRequest:
@@ -158,7 +161,7 @@ def linker_request(name: str, words: Words) -> TrainRequest | AddRequest:
         name,
         words["release"],
         _day(what, words["cut"]),
-        _whole(what, words, "seed", 1),
+        _whole(what, words, "seed", 1, least=1, most=_LARGEST_SEED),
         preset,
         words.get("base", ""),
         _settings(what, words.get("settings", "")),
@@ -219,12 +222,13 @@ def _settings(what: str, words: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name.strip(), value.strip()) for name, _, value in pairs))
 
 
-def _whole(what: str, words: Words, name: str, default: int, least: int = 0) -> int:
+def _whole(what: str, words: Words, name: str, default: int, least: int = 0, most: int = _LARGEST) -> int:
     found = words.get(name, "")
     if not found:
         return default
-    if not found.isdecimal() or int(found) < least:
-        raise SettingsError(f"{what}: {name} is {found!r}; expected a whole number from {least}")
+    # Python refuses to read a number of thousands of digits.
+    if not found.isdecimal() or len(found) > len(str(_LARGEST)) or not least <= int(found) <= most:
+        raise SettingsError(f"{what}: {name} is {found!r}; expected a whole number from {least} to {most:,}")
     return int(found)
 
 

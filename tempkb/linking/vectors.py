@@ -9,7 +9,7 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -121,6 +121,8 @@ class Piece:
 def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request: LinkRequest, log: Log) -> Savings:
     """Encode what has no vector yet, cut by cut from the oldest, and add it to `entity_vectors`.
 
+    A cut that a killed run has begun comes first. Without anything to encode no other process is waited for.
+
     Args:
         store: of the home.
         row: of a linker that has weights.
@@ -130,19 +132,19 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
-        ContractError: another process encodes with this linker, or texts are no longer in the home.
+        ContractError: something is missing, and another process encodes with this linker or texts are no longer in the
+            home.
     """
     require_like(store, row, request.dtype)
     n_texts, n_different = sum(map(n_of, wanted)), n_distinct(wanted)
-    by_cut: dict[date, int] = {}
-    with store.lake.resumable(drafts_of(row["linker"])) as drafts:
-        run = _Run(store, row, request, drafts.folder, log)
-        ordered = sorted(wanted, key=lambda one: (one.cut, one.release))
-        of_cuts = {cut: list(group) for cut, group in groupby(ordered, key=lambda one: one.cut)}
-        run.add_leftovers(of_cuts)
-        for cut, group in of_cuts.items():
-            by_cut[cut] = run.encode(cut, group)
-        drafts.is_finished = True
+    by_cut = dict.fromkeys(sorted(one.cut for one in wanted), 0)
+    drafts_name = drafts_of(row["linker"])
+    was_killed = any(folder.name == drafts_name for folder in store.lake.unfinished())
+    # Who lacks nothing does not wait for another process that encodes with this linker.
+    if was_killed or any(map(len, _missing(store, row["linker"], wanted).values())):
+        with store.lake.resumable(drafts_name) as drafts:
+            by_cut |= _Run(store, row, request, drafts.folder, log).encode(wanted)
+            drafts.is_finished = True
     savings = Savings(n_texts, n_different, sum(by_cut.values()), by_cut)
     log(f"{row['linker']}: {savings.line()}")
     return savings
@@ -169,17 +171,18 @@ def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tupl
         vectors = np.empty(shape, np.float16)
     else:
         vectors = np.memmap(folder / f"{wanted.cut}.vectors", np.float16, "w+", shape=shape)
-    n_found = 0
+    is_found = np.zeros(len(page_ids), bool)
     for names, blobs in _stored(store, row["linker"]):
         first, last = np.searchsorted(rising, names, "left"), np.searchsorted(rising, names, "right")
         # Several pages may have one text, as copies of an article have.
         for shift in range(int((last - first).max(initial=0))):
             found = np.flatnonzero(first + shift < last)
-            vectors[order[first[found] + shift]] = blobs[found]
-            n_found += len(found)
-    if n_found < len(page_ids):
+            places = order[first[found] + shift]
+            vectors[places] = blobs[found]
+            is_found[places] = True
+    if n_missing := int(np.count_nonzero(~is_found)):
         raise ContractError(
-            f"{ENTITY_VECTORS.name} of {row['linker']}: {len(page_ids) - n_found:,} of {len(page_ids):,} candidates at "
+            f"{ENTITY_VECTORS.name} of {row['linker']}: {n_missing:,} of {len(page_ids):,} candidates at "
             f"{wanted.cut} have no vector; expected all of them to be encoded; encode them: "
             f"tempkb linker score {row['linker']}"
         )
@@ -257,11 +260,20 @@ class _Run:
         self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
         self._device = device_of(request)
 
-    def encode(self, cut: date, wanted: Sequence[Candidates]) -> int:
-        """Encode what is missing of a cut; return how many texts that were."""
-        folder = self._folder_of(cut, wanted)
+    def encode(self, wanted: Sequence[Candidates]) -> dict[date, int]:
+        """Encode what is missing; return how many texts that were, by cut."""
+        ordered = sorted(wanted, key=lambda one: (one.cut, one.release))
+        of_cuts = {cut: list(group) for cut, group in groupby(ordered, key=lambda one: one.cut)}
+        folders = {cut: self._folder_of(cut, group) for cut, group in of_cuts.items()}
+        self._add_leftovers(set(folders.values()))
+        # What a killed run has planned comes first, so that no other cut plans the same texts.
+        cuts = sorted(of_cuts, key=lambda cut: (not (folders[cut] / _PLAN).exists(), cut))
+        return {cut: self._encode_cut(cut, of_cuts[cut], folders[cut]) for cut in cuts}
+
+    def _encode_cut(self, cut: date, wanted: Sequence[Candidates], folder: Path) -> int:
+        """Encode what is missing of a cut, as an earlier run has planned it; return how many texts that were."""
         if not (folder / _PLAN).exists():
-            missing = self._missing(wanted)
+            missing = _missing(self._store, self._row["linker"], wanted)
             if not any(map(len, missing.values())):
                 return 0
             self._plan(folder, wanted, missing)
@@ -269,16 +281,25 @@ class _Run:
         self._add(cut, folder)
         return n
 
-    def add_leftovers(self, of_cuts: Mapping[date, Sequence[Candidates]]) -> None:
-        """Add what earlier runs for other candidates have finished, and remove their folders."""
-        own = {self._folder_of(cut, wanted) for cut, wanted in of_cuts.items()}
+    def _add_leftovers(self, own: Set[Path]) -> None:
+        """Add what earlier runs for other candidates have finished, and remove their folders.
+
+        Vectors in another precision, or of other files that had the linker's name, are not added.
+        """
         for folder in sorted(path for path in self._folder.iterdir() if (path / _PLAN).exists()):
-            dtype, cut, _ = folder.name.split(SEPARATOR)
             if folder not in own:
-                if dtype == self._request.dtype and any((folder / _PIECES).glob("*.parquet")):
+                is_like = folder.name.startswith(self._kind + SEPARATOR)
+                if is_like and any((folder / _PIECES).glob("*.parquet")):
+                    cut, _ = folder.name.removeprefix(self._kind + SEPARATOR).split(SEPARATOR)
                     self._add(date.fromisoformat(cut), folder)
                 else:
                     shutil.rmtree(folder)
+
+    @property
+    def _kind(self) -> str:
+        """With what vectors can be compared: the beginning of the names of folders of plans."""
+        files = json.dumps([self._row[column] for column in DIGESTS])
+        return SEPARATOR.join((self._request.dtype, hashlib.sha256(files.encode()).hexdigest()[:24]))
 
     def _folder_of(self, cut: date, wanted: Sequence[Candidates]) -> Path:
         """The folder of a plan; its name has everything on which the bytes of vectors depend."""
@@ -289,21 +310,8 @@ class _Run:
                 digest.update(np.ascontiguousarray(one.page_ids).tobytes())
             if not one.inputs:
                 digest.update(np.sort(digests_of(one)[1]).tobytes())
-        said = [self._device, self._request.batch_tokens, [self._row[column] for column in DIGESTS]]
-        digest.update(json.dumps(said).encode())
-        return self._folder / SEPARATOR.join((self._request.dtype, cut.isoformat(), digest.hexdigest()[:24]))
-
-    def _missing(self, wanted: Sequence[Candidates]) -> dict[int, Integers]:
-        """The page_ids of candidates whose texts have no vector, by the place of the candidates in `wanted`."""
-        found = {}
-        with asking() as memory:
-            paths = [path for one in _versions(self._store, self._row["linker"]) for path in one.paths()]
-            view_files(memory, "known", paths, _VECTORS)
-            for place, one in enumerate(wanted):
-                view_digests(memory, one)
-                query = "SELECT page_id FROM digests ANTI JOIN known USING (text_sha256) ORDER BY page_id"
-                found[place] = memory.execute(query).fetchnumpy()["page_id"].astype(np.int64)
-        return found
+        digest.update(json.dumps([self._device, self._request.batch_tokens]).encode())
+        return self._folder / SEPARATOR.join((self._kind, cut.isoformat(), digest.hexdigest()[:24]))
 
     def _plan(self, folder: Path, wanted: Sequence[Candidates], missing: Mapping[int, Integers]) -> None:
         """Write down the texts that are missing, in the order of their digests, in row groups of one piece each."""
@@ -440,6 +448,19 @@ def _name_of(piece: Piece) -> str:
 
 def _encode_receipt(n_texts: int) -> bytes:
     return str(n_texts).encode()
+
+
+def _missing(store: Store, linker: str, wanted: Sequence[Candidates]) -> dict[int, Integers]:
+    """The page_ids of candidates whose texts have no vector, by the place of the candidates in `wanted`."""
+    found = {}
+    with asking() as memory:
+        paths = [path for one in _versions(store, linker) for path in one.paths()]
+        view_files(memory, "known", paths, _VECTORS)
+        for place, one in enumerate(wanted):
+            view_digests(memory, one)
+            query = "SELECT page_id FROM digests ANTI JOIN known USING (text_sha256) ORDER BY page_id"
+            found[place] = memory.execute(query).fetchnumpy()["page_id"].astype(np.int64)
+    return found
 
 
 def _versions(store: Store, linker: str) -> list[Version]:

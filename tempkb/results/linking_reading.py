@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 from tempkb.benchmarks.tempel.pool_names import pool_name
@@ -42,7 +43,7 @@ class Linking:
     by_type: Sequence[Row]
     n_candidates: Mapping[date, int]
 
-    @property
+    @cached_property
     def cuts(self) -> list[date]:
         """The test snapshots, oldest first."""
         return sorted({row["cut"] for row in self.accuracy})
@@ -69,13 +70,27 @@ class Linking:
         self, setup: str, model_cut: date | None, cut: date, category: str, aggregate: str = "mean_of_seeds"
     ) -> Row | None:
         """Return the row of a training at a test; None if it has not linked its mentions."""
-        wanted = {"setup": setup, "model_cut": model_cut, "cut": cut, "category": category, "aggregate": aggregate}
-        return _one(self.by_training, {**wanted, "k": self.k, "metric": "accuracy"})
+        return self._cells.get((setup, model_cut, cut, category, aggregate, self.k, "accuracy"))
 
-    def change(self, setup: str, category: str, aggregate: str, cut: date | None, **more: Any) -> Row | None:
-        """Return a row of `linking_changes`, of this k and of the metric accuracy unless `more` says otherwise."""
-        wanted = {"setup": setup, "category": category, "aggregate": aggregate, "cut": cut}
-        return _one(self.changes, {**wanted, "k": self.k, "metric": "accuracy", **more})
+    def change(
+        self,
+        setup: str,
+        category: str,
+        aggregate: str,
+        cut: date | None,
+        k: int | None = None,
+        metric: str = "accuracy",
+    ) -> Row | None:
+        """Return a row of `linking_changes`, by default of this k; None if there is none."""
+        return self._sums.get((setup, category, aggregate, cut, k or self.k, metric))
+
+    @cached_property
+    def _cells(self) -> Mapping[tuple[Any, ...], Row]:
+        return _indexed(self.by_training, "setup", "model_cut", "cut", "category", "aggregate", "k", "metric")
+
+    @cached_property
+    def _sums(self) -> Mapping[tuple[Any, ...], Row]:
+        return _indexed(self.changes, "setup", "category", "aggregate", "cut", "k", "metric")
 
     def types(self, setup: str) -> list[Row]:
         """Return the rows over all tests by type: the paper's keywords if they tell types apart, else the origin."""
@@ -88,8 +103,9 @@ class Linking:
         )
 
 
-def _one(rows: Sequence[Row], wanted: Row) -> Row | None:
-    return next((row for row in rows if all(row[name] == value for name, value in wanted.items())), None)
+def _indexed(rows: Sequence[Row], *columns: str) -> dict[tuple[Any, ...], Row]:
+    """Rows by their values of some columns; the first one of those that share all."""
+    return {tuple(row[name] for name in columns): row for row in reversed(rows)}
 
 
 def read_linking(store: Store, releases: Sequence[str], pool: str, k: int) -> list[Linking]:

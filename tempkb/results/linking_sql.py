@@ -259,8 +259,9 @@ def weighted_sums(counted: str, accuracy: str, weights: str, *, is_pooled: bool 
 
     With ψ_e = Σ weight · (hits_e - accuracy · mentions_e) / mentions over the cells that an entity e occurs in, the
     variance by entity is C/(C-1) · Σ ψ_e², so that mentions that several models link are paired. Seeds are a random
-    factor: for each training snapshot the sample variance of what its S linkers contribute, over S, is added, provided
-    that all training snapshots have several. Degrees of freedom are those of Satterthwaite.
+    factor: for each training snapshot the sample variance of what its S seeds contribute, over S, is added, provided
+    that all training snapshots have several. Linkers of one seed are averaged, as they are one draw. Degrees of freedom
+    are those of Satterthwaite.
 
     Args:
         counted: SQL with the rows of `counts`.
@@ -291,7 +292,7 @@ def weighted_sums(counted: str, accuracy: str, weights: str, *, is_pooled: bool 
     return f"""
     WITH tests AS MATERIALIZED ({spaces()}), counted AS MATERIALIZED ({counted}),
     accuracy AS MATERIALIZED ({accuracy}), cells AS MATERIALIZED (
-        SELECT {_GROUP}, model_cut, linker, cut, max(n_items) AS n_items FROM accuracy
+        SELECT {_GROUP}, model_cut, seed, linker, cut, max(n_items) AS n_items FROM accuracy
         WHERE metric = '{ACCURACY}' AND category <> '{ALL}' GROUP BY ALL
     ),
     spots AS MATERIALIZED ({SPOTS}),
@@ -304,8 +305,8 @@ def weighted_sums(counted: str, accuracy: str, weights: str, *, is_pooled: bool 
         )
     ),
     long AS MATERIALIZED (
-        SELECT id, w.release, w.category, w.pool, w.subset, w.cut, w.model_cut, cells.linker, metric, k, value,
-               a.n_items, s.n_linkers, weight / s.n_linkers AS weight,
+        SELECT id, w.release, w.category, w.pool, w.subset, w.cut, w.model_cut, cells.seed, cells.linker, metric, k,
+               value, a.n_items, s.n_linkers, weight / s.n_linkers AS weight,
         FROM weighted AS w
         JOIN spots AS s ON {_joined("w", "s", f"{_GROUP}, cut")} AND w.{_SAME_MODEL} s.model_cut
         JOIN cells ON {_joined("w", "cells", f"{_GROUP}, cut")} AND w.{_SAME_MODEL} cells.model_cut
@@ -318,8 +319,10 @@ def weighted_sums(counted: str, accuracy: str, weights: str, *, is_pooled: bool 
     ),
     trainings AS (
         SELECT id, metric, k, model_cut, count(*) AS n, var_samp(part) / count(*) AS v FROM (
-            SELECT id, metric, k, model_cut, linker, sum(weight * n_linkers * value) AS part
-            FROM long WHERE model_cut IS NOT NULL GROUP BY ALL
+            SELECT id, metric, k, model_cut, seed, avg(part) AS part FROM (
+                SELECT id, metric, k, model_cut, seed, linker, sum(weight * n_linkers * value) AS part
+                FROM long WHERE model_cut IS NOT NULL GROUP BY ALL
+            ) GROUP BY ALL
         ) GROUP BY ALL
     ),
     seeds AS (

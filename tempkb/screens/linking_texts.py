@@ -9,6 +9,7 @@ from tempkb.linking.answering import link_text
 from tempkb.linking.indexing import write_index
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.failure import tell
+from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.wording import counted
 
 
@@ -23,8 +24,9 @@ def print_links(text: str, day: str, linker: str, n: int, *, as_json: bool) -> N
         as_json: one JSON object per mention, and nothing else, to standard output.
     """
     with on_terminal():
-        links = link_text(open_store(), text, day, linker, n, tell)
+        links = link_text(open_store(), as_utf8(text), day, linker, n, tell)
     if as_json:
+        speak_utf8()
         for mention, found in links.mentions:
             entities = [vars(one) for one in found]
             said = {"mention": mention, "cut": str(links.cut), "linker": links.linker, "entities": entities}

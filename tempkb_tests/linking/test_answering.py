@@ -1,18 +1,22 @@
 """Texts of people are linked, and indexes written, on a home that is written by hand."""
 
+import io
+import json
 import shutil
+import sys
 from datetime import UTC, date, datetime
 
 import pytest
 
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking.answering import link_text
+from tempkb.linking.answering import Found, Links, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import LinkRequest, linker_request
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.vectors import _loaded
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.screens import linking_texts
 from tempkb_tests.linking.small_home import TEXTS, TITLES, A, hand_made_linker, small_home, write
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -58,6 +62,25 @@ def test_a_text_is_linked_in_the_precision_of_the_vectors_that_are_there(store, 
     hand_made_linker(store, monkeypatch)
     link_mentions(store, "hand", LinkRequest(dtype="bfloat16"), lambda _: None)
     assert linked(store, "[[Aurora]]", n=1) == [("Aurora", [("Aurora (port)", 1.0)])]
+
+
+def test_a_text_that_is_no_utf8_is_linked_and_json_is_utf8_in_any_terminal(monkeypatch):
+    asked = []
+
+    def link_text(_store, text, *_):
+        asked.append(text)
+        return Links("hand", A, 3, [("caf\ufffd", [Found(1, None, "Zürich", 1.0)])])
+
+    written = io.BytesIO()
+    monkeypatch.setattr(linking_texts, "open_store", lambda: None)
+    monkeypatch.setattr(linking_texts, "link_text", link_text)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", "backslashreplace"))
+    # How Python passes on the byte 0xe9, which is é in Latin-1.
+    linking_texts.print_links("[[caf\udce9]]", DAY, "hand", 5, as_json=True)
+    sys.stdout.flush()
+    assert asked == ["[[caf\ufffd]]"]
+    said = json.loads(written.getvalue().decode("utf-8"))
+    assert (said["mention"], said["entities"][0]["title"]) == ("caf\ufffd", "Zürich")
 
 
 @pytest.mark.parametrize(("markers", "form"), [(True, "[Ms] the old port [Me]"), (False, "the old port: At dawn")])

@@ -195,6 +195,16 @@ def test_digests_are_those_of_the_files(two_towers, tmp_path):
         load_encoder({**row_of(folder), **first}, "cpu")
 
 
+def with_projection(folder, **config):
+    """Add a projection to the tower of documents, which is not asked further than its config."""
+    router = json.loads((folder / "router_config.json").read_text())
+    router["types"]["document_9_Dense"] = "sentence_transformers.models.Dense"
+    router["structure"]["document"].append("document_9_Dense")
+    (folder / "router_config.json").write_text(json.dumps(router))
+    (folder / "document_9_Dense").mkdir()
+    (folder / "document_9_Dense" / "config.json").write_text(json.dumps(config))
+
+
 def changed_json(file, **values):
     found = json.loads(file.read_text())
     (found[0] if isinstance(found, list) else found).update(values)
@@ -229,6 +239,39 @@ def changed_json(file, **values):
         (
             lambda folder: changed_json(folder / "config_sentence_transformers.json", similarity_fn_name="manhattan"),
             "compares vectors by manhattan",
+        ),
+        (lambda folder: changed_json(folder / "modules.json", path=None), "is no list of modules with type and path"),
+        (lambda folder: changed_json(folder / "modules.json", type=None), "is no list of modules with type and path"),
+        (
+            lambda folder: changed_json(
+                folder / "router_config.json", types={"x": 7}, structure={"query": ["x"], "document": ["x"]}
+            ),
+            "has the module 7 .* which tempkb does not know",
+        ),
+        (
+            lambda folder: changed_json(folder / "config_sentence_transformers.json", prompts=["query"]),
+            r"found the prompts \['query'\] in .*expected an object with a text for each name",
+        ),
+        (
+            lambda folder: (folder / "query_1_Pooling/config.json").write_text('["mean"]'),
+            r"query_1_Pooling/config.json is no JSON object",
+        ),
+        (
+            lambda folder: changed_json(folder / "query_1_Pooling/config.json", pooling_mode=7),
+            "pools by 7",
+        ),
+        (
+            lambda folder: changed_json(folder / "query_0_Transformer/sentence_bert_config.json", max_seq_length="x"),
+            "max_seq_length in .*sentence_bert_config.json is 'x'; expected a whole number from 1",
+        ),
+        (
+            lambda folder: (folder / "query_0_Transformer/sentence_bert_config.json").write_text("[1]"),
+            "sentence_bert_config.json is no JSON object",
+        ),
+        (lambda folder: with_projection(folder, out_features=4), "in_features in .* is None; expected a whole number"),
+        (
+            lambda folder: with_projection(folder, in_features=32, out_features=-1),
+            "out_features in .* is -1; expected a whole number from 1",
         ),
         (lambda folder: (folder / "document_0_Transformer/model.safetensors").unlink(), "has no weights"),
         (

@@ -349,6 +349,12 @@ def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught,
         assert (" --name " in command) == (not name.startswith("r-"))
 
 
+def test_the_command_of_a_linker_of_seed_zero_trains_no_other_one():
+    row = {"linker": "zero", "kind": "bi-encoder", "release": "r", "cut": "2022-01-01", "seed": 0, "base": None}
+    row |= {"preset": "one of an earlier version", "recipe": "{}", "trained_from": None}
+    assert " --seed 0 " in command_of(row)
+
+
 def test_an_added_linker_is_added_again_from_where_it_was():
     row = {"linker": "zero", "kind": "sentence-encoder", "checkpoint": "/a b/c", "hub_revision": None}
     assert command_of(row) == "tempkb linker add zero '/a b/c'"

@@ -3,7 +3,9 @@
 from datetime import date
 
 import pytest
+from click.testing import CliRunner
 
+from tempkb.cli import main
 from tempkb.errors import SettingsError
 from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, link_request, linker_request
 
@@ -56,6 +58,8 @@ def test_names_are_slugs_that_no_baseline_has(name):
         ({"release": "yearly"}, "neither a checkpoint nor a release"),
         ({**TRAINED, "cut": "2022"}, "found the day '2022'"),
         ({**TRAINED, "seed": "-1"}, "seed is '-1'"),
+        ({**TRAINED, "seed": "0"}, "seed is '0'; expected a whole number from 1 to 2,147,483,647"),
+        ({**TRAINED, "seed": "2147483648"}, "seed is '2147483648'; expected a whole number from 1 to 2,147,483,647"),
         ({**TRAINED, "preset": "large"}, "one of tempkb, paper, demo"),
         ({**TRAINED, "settings": "epochs"}, "found the setting 'epochs'"),
         ({**TRAINED, "colour": "red"}, "found colour"),
@@ -104,6 +108,8 @@ def test_words_say_what_is_linked():
         ({"pools": "all"}, "found the pool 'all'"),
         ({"dtype": "float16"}, "float32 or bfloat16"),
         ({"limit": "0"}, "a whole number from 1"),
+        ({"limit": "9" * 20}, "limit is '99999999999999999999'; expected a whole number from 1 to 999,999,999,999"),
+        ({"batch_tokens": "9" * 5000}, "a whole number from 1 to 999,999,999,999"),
         ({"cuts": "yesterday"}, "found the day 'yesterday'"),
         ({"colour": "red"}, "found colour"),
     ],
@@ -111,3 +117,10 @@ def test_words_say_what_is_linked():
 def test_odd_words_about_linking_are_refused(words, said):
     with pytest.raises(SettingsError, match=said):
         link_request(words)
+
+
+def test_a_seed_is_a_number_that_the_row_of_its_linker_holds():
+    assert linker_request("mine", {**TRAINED, "seed": "2147483647"}).seed == 2**31 - 1
+    done = CliRunner().invoke(main, ["linker", "train", "r", "--seed", "2147483648"])
+    assert done.exit_code == 2
+    assert "2147483648 is not in the range 1<=x<=2147483647" in done.stderr

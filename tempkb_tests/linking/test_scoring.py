@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.benchmarks.register import write_entry
+from tempkb.benchmarks.tempel import pools
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
@@ -153,6 +154,23 @@ def test_pools_of_one_size(store, encoder):
     assert f"release r: pool fixed-1 at {B} has 2 entities, since its mentions have as many" in lines
 
 
+def test_what_pools_of_one_size_are_made_of_is_computed_once(store, encoder, monkeypatch):
+    asked = []
+    asking = pools.asking
+    monkeypatch.setattr(pools, "asking", lambda: asked.append(1) or asking())
+    for name in ("hand", "prior", "hand"):
+        link(store, name, pools=("fixed-2", "fixed-3"))
+    assert len(asked) == 1
+    link(store, pools=("fixed-2",), subset="validation")
+    assert len(asked) == 2
+    # The port is the only entity of the tests now, and the first that lasts comes with it.
+    rows = [row for row in stored(store, TEMPEL_MENTIONS) if row["cut"] == B and row["target_page_id"] == PORT]
+    write(store, TEMPEL_MENTIONS, f"r.{B}", rows)
+    link(store, pools=("fixed-2",))
+    assert len(asked) == 3
+    assert PIER not in scores(store, B, "fixed-2")[PORT]["top_page_ids"]
+
+
 def test_a_fixed_pool_alone_needs_the_vectors_of_its_entities_alone(store, encoder):
     done = link(store, pools=("fixed-2",))
     assert [(one.n_texts, one.n_encoded) for one in done] == [(2, 2), (2, 1)]
@@ -297,25 +315,67 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch, d
 
 
 def test_what_a_killed_run_has_encoded_for_other_candidates_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "N_TEXTS", 1)
     store = small_home(tmp_path / "home", monkeypatch)
     encoder = hand_made_linker(store, monkeypatch)
-    entities = encoder.entities
-
-    def die_at_the_third(texts):
-        if encoder.n_entities == 2:
-            raise KilledError
-        return entities(texts)
-
-    monkeypatch.setattr(encoder, "entities", die_at_the_third)
-    with pytest.raises(KilledError):
-        link(store, cuts=(A,))
-    monkeypatch.setattr(encoder, "entities", entities)
+    die_at_the_third_text(store, encoder, monkeypatch, A)
     assert stored(store, ENTITY_VECTORS) == []
     link(store, pools=("fixed-2",))
     assert {one.partition: one.rows for one in store.lake.versions(ENTITY_VECTORS.name)}[f"hand--{A}"] >= 2
     link(store)
     assert encoder.n_entities == len(stored(store, ENTITY_VECTORS)) == 5
+
+
+def die_at_the_third_text(store, encoder, monkeypatch, cut):
+    """Link the mentions of a snapshot with one text in each piece, and die when two are encoded."""
+    monkeypatch.setattr(vectors, "N_TEXTS", 1)
+    entities = encoder.entities
+
+    def two_at_most(texts):
+        if encoder.n_entities == 2:
+            raise KilledError
+        return entities(texts)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(encoder, "entities", two_at_most)
+        with pytest.raises(KilledError):
+            link(store, cuts=(cut,))
+
+
+def test_what_a_killed_run_has_planned_is_encoded_once_also_for_an_earlier_snapshot(tmp_path, monkeypatch):
+    whole = small_home(tmp_path / "whole", monkeypatch)
+    hand_made_linker(whole, monkeypatch)
+    monkeypatch.setattr(vectors, "N_TEXTS", 1)
+    link(whole, cuts=(B,))
+    link(whole)
+    killed = small_home(tmp_path / "killed", monkeypatch)
+    encoder = hand_made_linker(killed, monkeypatch)
+    die_at_the_third_text(killed, encoder, monkeypatch, B)
+    lines = []
+    done = link(killed, lines=lines)
+    # All four texts of B were planned; at A only the goddess has another one.
+    assert [(one.cut, one.n_encoded) for one in done] == [(A, 1), (B, 4)]
+    assert "hand: 7 candidates of 2 snapshots have 5 distinct texts, of which 5 were encoded" in lines
+    assert encoder.n_entities == len(stored(killed, ENTITY_VECTORS)) == 5
+    assert lake_files(killed) == lake_files(whole)
+
+
+def test_what_a_killed_run_has_encoded_with_other_files_is_not_kept(tmp_path, monkeypatch):
+    store = small_home(tmp_path / "home", monkeypatch)
+    die_at_the_third_text(store, hand_made_linker(store, monkeypatch), monkeypatch, B)
+    # The row is lost, and the name is given to another checkpoint.
+    encoder = hand_made_linker(store, monkeypatch, weights_sha256="1" * 64)
+    link(store, cuts=(A,))
+    assert {one.partition: one.rows for one in store.lake.versions(ENTITY_VECTORS.name)} == {f"hand--{A}": 3}
+    link(store)
+    assert encoder.n_entities == len(stored(store, ENTITY_VECTORS)) == 5
+
+
+def test_who_lacks_no_vector_links_while_another_process_encodes(store, encoder):
+    link(store, cuts=(A,))
+    with store.lake.resumable("resumable-linker-hand"):
+        assert [one.n_encoded for one in link(store, cuts=(A,), pools=("fixed-2",))] == [0]
+        with pytest.raises(ContractError):
+            link(store)
 
 
 def test_a_vector_that_float16_cannot_hold_is_refused_with_its_entity(store, encoder, monkeypatch):

@@ -1,5 +1,6 @@
 """Training in processes of their own: the same bytes again, also after a kill; in two processes as in one."""
 
+import errno
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -246,6 +248,46 @@ def test_who_interrupts_a_school_ends_what_it_teaches(tmp_path, monkeypatch):
 def test_so_many_processes_need_a_batch_that_can_be_divided(tmp_path):
     with pytest.raises(ModelError, match="found batch_size=16 and 3 processes; expected a multiple"):
         teach(lesson(), tmp_path, print, n_processes=3)
+
+
+@pytest.mark.parametrize("cut", ["", "{", "null", "{}", '{"steps": 1, "losses": [[1]], "validation": []}'])
+def test_a_course_that_cannot_be_read_is_learnt_again(tmp_path, monkeypatch, cut):
+    one, course = lesson(), Course(1, ((1, 0.5),), ())
+    one.write(tmp_path)
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "course.json").write_text(cut)
+    monkeypatch.setattr(teaching, "_train", lambda _, folder, *rest: course.write(folder))
+    assert teach(one, tmp_path, print) == (tmp_path / "checkpoint", course)
+
+
+def test_a_full_disk_leaves_no_part_of_a_course(tmp_path, monkeypatch):
+    def write_some(path, text, *_):
+        with path.open("w") as file:
+            file.write(text[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_some)
+    with pytest.raises(OSError, match="No space left"):
+        Course(1, ((1, 0.5),), ()).write(tmp_path)
+    assert not (tmp_path / "course.json").exists()
+
+
+def test_a_lesson_that_another_version_kept_is_no_lesson(tmp_path):
+    one = lesson()
+    one.write(tmp_path)
+    kept = tmp_path / "lesson.json"
+    said = json.loads(kept.read_text())
+    for odd in (json.dumps({**said, "colour": "red"}), json.dumps({"key": one.key}), "", "null"):
+        kept.write_text(odd)
+        assert Lesson.with_key(tmp_path, one.key) is None
+    teaching._make_room(one, tmp_path)
+    assert Lesson.read(tmp_path) == one
+
+
+def test_a_line_of_a_library_that_is_json_is_passed_over(told):
+    lines = ("a library's words", "0", "null", "[1]", '"step"', '{"step": 3}', '{"ended": 0}')
+    assert teaching._follow(SimpleNamespace(stdout=lines), teaching.Meter("training", 3, print, "steps")) == (0, "")
+    assert told == [3]
 
 
 def test_what_another_lesson_left_is_removed(tmp_path):

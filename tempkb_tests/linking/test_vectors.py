@@ -85,6 +85,18 @@ def test_candidates_that_were_not_encoded_are_refused(store, monkeypatch, tmp_pa
         vectors_of(store, row, of_release(store, "r", B), tmp_path)
 
 
+def test_a_text_that_is_there_twice_does_not_stand_for_one_that_is_missing(store, monkeypatch, tmp_path):
+    hand_made_linker(store, monkeypatch)
+    row = row_of(store, "hand")
+    encode_missing(store, row, [of_release(store, "r", A)], LinkRequest(), print)
+    twice = [one | {"cut": B} for one in stored(store, ENTITY_VECTORS)]
+    store.write(ENTITY_VECTORS, f"hand--{B}", [pa.Table.from_pylist(twice, ENTITY_VECTORS.schema)], Provenance())
+    assert vectors_of(store, row, of_release(store, "r", A), tmp_path)[1].tolist() == [[1, 0], [0, 1], [1, 1]]
+    # Of the port, the goddess, the assembly and the pier, the goddess has a new text, and the pier is new.
+    with pytest.raises(ContractError, match=f"2 of 4 candidates at {B} have no vector"):
+        vectors_of(store, row, of_release(store, "r", B), tmp_path)
+
+
 def test_vectors_are_as_the_table_says(store, monkeypatch):
     hand_made_linker(store, monkeypatch)
     encode_missing(

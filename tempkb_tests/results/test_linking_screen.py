@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 import duckdb
@@ -255,6 +256,29 @@ def test_ten_by_ten_tables_are_those_of_the_paper(paper):
     # Differences below half a point have no colour.
     continual = table_of_category(paper, "continual")
     assert continual[0][1:4] == [("[78.5]", "own", 0.0), ("78.2", "", 0.0), ("77.8", "worse", pytest.approx(-0.007))]
+
+
+def test_a_table_reads_each_row_as_often_however_many_snapshots_there_are():
+    class Counting(dict):
+        n_reads = 0
+
+        def __getitem__(self, name):
+            Counting.n_reads += 1
+            return super().__getitem__(name)
+
+    def reads_per_row(n):
+        days = [date(2000 + at, 1, 1) for at in range(n)]
+        keys = {"setup": "demo", "category": "new", "k": 64, "metric": "accuracy", "value": 0.5}
+        rows = [
+            Counting({**keys, "aggregate": aggregate, "model_cut": model, "cut": cut})
+            for aggregate, model, cut in product(("mean_of_seeds", "minus_own_snapshot"), days, days)
+        ]
+        Counting.n_reads = 0
+        table = table_of_category(Linking("r", "own", 64, rows, rows, [], [], {}), "new")
+        assert len(table) == n
+        return Counting.n_reads / len(rows)
+
+    assert reads_per_row(12) <= 1.2 * reads_per_row(4)
 
 
 @pytest.mark.parametrize(

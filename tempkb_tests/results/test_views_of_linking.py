@@ -236,7 +236,8 @@ def printed():
         for m, line in enumerate(table)
         for c, value in enumerate(line)
     ]
-    said = {"release": "paper", "setup": "paper", "pool": "own", "subset": "test", "metric": "accuracy", "n_items": 1}
+    said = {"release": "paper", "setup": "paper", "pool": "own", "subset": "test", "metric": "accuracy"}
+    said |= {"n_items": 1, "seed": 1}
     table = pa.Table.from_pylist([{**said, **dict(zip(columns, row, strict=True))} for row in rows])
     world, found = Linked(), {}
     with in_memory() as connection:
@@ -344,6 +345,24 @@ def test_figures_equal_an_oracle_in_plain_python(random_world, category, k):
         assert row["n_linkers"] == len({name for name, *_ in weights})
         assert row["n_seeds"] == seeds
         assert (row["seed_error"] is None) == (seeds == 1)
+
+
+def test_linkers_of_one_seed_count_as_one_seed():
+    world = Linked()
+    for name in ("a", "twin"):
+        world.linker(name, Y1, seed=1)
+        world.link(name, Y1, 1, 1, anchor=0)
+        world.link(name, Y1, 2, 1, anchor=0)
+    own = {**WHOLE, "aggregate": "mean_of_seeds", "category": "continual", "k": 1}
+    row = world.one("linking_by_training", **own)
+    assert (row["value"], row["n_linkers"], row["n_seeds"], row["seed_error"]) == (1, 2, 1, None)
+    # Another seed finds nothing: its 0 and the 1 of both others have a sample variance of 1/2, of their mean 1/4.
+    world.linker("b", Y1, seed=2)
+    for entity in (1, 2):
+        world.link("b", Y1, entity, None, anchor=0)
+    row = world.one("linking_by_training", **own)
+    assert (row["value"], row["n_linkers"], row["n_seeds"]) == (pytest.approx(2 / 3), 3, 2)
+    assert row["seed_error"] == pytest.approx(1 / 2)
 
 
 def test_accuracies_equal_an_oracle_in_plain_python(random_world):

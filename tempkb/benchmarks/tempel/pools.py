@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 import duckdb
 import numpy as np
@@ -54,6 +55,21 @@ class Snapshots:
     seed: int
 
 
+@dataclass(frozen=True)
+class _Choice:
+    """Of what the pools of fixed size of a release are made.
+
+    Attributes:
+        lasting: pages that are candidates at all snapshots, in the order in which they are taken.
+        golds: the entities of the mentions of each snapshot, ascending.
+        n_most: how many of both there are at the snapshot that has the fewest.
+    """
+
+    lasting: Integers
+    golds: tuple[Integers, ...]
+    n_most: int
+
+
 def pool_of(store: Store, release: Snapshots, cut: date, pool: str, subset: str, log: Log) -> Pool:
     """Return the candidates of a release's mentions.
 
@@ -94,20 +110,35 @@ def _fixed(store: Store, release: Snapshots, cut: date, pool: str, wanted: int, 
 
     If there are too few of them at a snapshot, the pools of all snapshots are as small as that one's.
     """
-    entities = [_need(store, TEMPEL_ENTITIES, release.name, one) for one in release.cuts]
-    mentions = [_need(store, TEMPEL_MENTIONS, release.name, one) for one in release.cuts]
+    entities = tuple(_need(store, TEMPEL_ENTITIES, release.name, one) for one in release.cuts)
+    mentions = tuple(_need(store, TEMPEL_MENTIONS, release.name, one) for one in release.cuts)
+    choice = _choice(entities, mentions, release.seed, subset)
+    n = min(wanted, choice.n_most)
+    if n < wanted:
+        log(f"release {release.name}: pool {pool} has only {n:,} entities, since some snapshot has no more of them")
+    own = choice.golds[release.cuts.index(cut)]
+    if len(own) > n:
+        log(f"release {release.name}: pool {pool} at {cut} has {len(own):,} entities, since its mentions have as many")
+    others = choice.lasting[~np.isin(choice.lasting, own)][: max(0, n - len(own))]
+    return Pool(pool, cut, np.sort(np.concatenate([own, others])), _inputs([*entities, *mentions]))
+
+
+# The same for all pools, snapshots and linkers, and slow; a run asks for one release after the other.
+@lru_cache(maxsize=2)
+def _choice(entities: tuple[Version, ...], mentions: tuple[Version, ...], seed: int, subset: str) -> _Choice:
+    """What the pools of a release are made of; its versions are those of its snapshots, in their order."""
     with asking() as memory:
         lasting = _column(
             memory.execute(
                 f"""
                 SELECT page_id FROM {parquet(path for one in entities for path in one.paths())}
-                GROUP BY page_id HAVING count(*) = {len(release.cuts)}
-                ORDER BY md5(concat_ws('|', {release.seed}, page_id)), page_id
+                GROUP BY page_id HAVING count(*) = {len(entities)}
+                ORDER BY md5(concat_ws('|', {seed}, page_id)), page_id
                 """
             )
         )
-        golds = {
-            one: _column(
+        golds = tuple(
+            _column(
                 memory.execute(
                     f"""
                     SELECT DISTINCT target_page_id FROM {parquet(version.paths())}
@@ -115,16 +146,9 @@ def _fixed(store: Store, release: Snapshots, cut: date, pool: str, wanted: int, 
                     """
                 )
             )
-            for one, version in zip(release.cuts, mentions, strict=True)
-        }
-    n = min([wanted, *(len(np.union1d(gold, lasting)) for gold in golds.values())])
-    if n < wanted:
-        log(f"release {release.name}: pool {pool} has only {n:,} entities, since some snapshot has no more of them")
-    own = golds[cut]
-    if len(own) > n:
-        log(f"release {release.name}: pool {pool} at {cut} has {len(own):,} entities, since its mentions have as many")
-    others = lasting[~np.isin(lasting, own)][: max(0, n - len(own))]
-    return Pool(pool, cut, np.sort(np.concatenate([own, others])), _inputs([*entities, *mentions]))
+            for version in mentions
+        )
+    return _Choice(lasting, golds, min(len(np.union1d(gold, lasting)) for gold in golds))
 
 
 def _column(found: duckdb.DuckDBPyConnection) -> Integers:

@@ -16,7 +16,6 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,7 +38,7 @@ from tempkb.linking.checkpoints import read_layout
 from tempkb.linking.encoders import load_layout
 from tempkb.linking.inputs import Inputs, Tower, Whole
 from tempkb.linking.training.beginning import write_beginning
-from tempkb.linking.training.lessons import CHECKPOINT, COURSE, Course, Example, Lesson
+from tempkb.linking.training.lessons import CHECKPOINT, Course, Example, Lesson
 from tempkb.models.checkpoints import quiet_transformers
 
 _BEGINNING, _KEPT, _WHOLE = "beginning", "kept", "whole"
@@ -129,7 +128,7 @@ def learn(lesson: Lesson, folder: Path, keep_seconds: float) -> None:
     if is_first:
         model.save(str(folder / CHECKPOINT), create_model_card=False)
         load_layout(read_layout(str(folder / CHECKPOINT)), "cpu")
-        (folder / COURSE).write_text(json.dumps(asdict(_course(trainer.state)), indent=1) + "\n", "utf-8")
+        _course(trainer.state).write(folder)
 
 
 def new_model(beginning: Path, towers: int) -> SentenceTransformer:

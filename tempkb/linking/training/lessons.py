@@ -15,6 +15,8 @@ CHECKPOINT, COURSE = "checkpoint", "course.json"
 """What is in the folder of a lesson at the end: the encoder, and how its training went."""
 
 _LESSON = "lesson.json"
+# What reading raises of a file that is not there, was cut, or was written by another version.
+_UNREADABLE = (FileNotFoundError, ValueError, KeyError, TypeError)
 
 
 @dataclass(frozen=True)
@@ -65,16 +67,14 @@ class Lesson:
 
     def write(self, folder: Path) -> None:
         """Write it into a folder; it is there whole or not at all."""
-        draft = folder / f"{_LESSON}.draft"
-        draft.write_text(canonical(asdict(self)), "utf-8")
-        draft.replace(folder / _LESSON)
+        _write_whole(folder / _LESSON, canonical(asdict(self)))
 
     @classmethod
     def with_key(cls, folder: Path, key: str) -> "Lesson | None":
-        """Return the lesson in a folder if it has that key."""
+        """Return the lesson in a folder if it can be read and has that key."""
         try:
             found = cls.read(folder)
-        except FileNotFoundError:
+        except _UNREADABLE:
             return None
         return found if found.key == key else None
 
@@ -115,6 +115,30 @@ class Course:
             name: tuple((int(one), float(other)) for one, other in found[name]) for name in ("losses", "validation")
         }
         return cls(int(found["steps"]), pairs["losses"], pairs["validation"])
+
+    def write(self, folder: Path) -> None:
+        """Write it into the folder of its lesson; it is there whole or not at all."""
+        _write_whole(folder / COURSE, json.dumps(asdict(self), indent=1) + "\n")
+
+    @classmethod
+    def read(cls, folder: Path) -> "Course":
+        """Read it from the folder of its lesson."""
+        return cls.of(json.loads((folder / COURSE).read_text("utf-8")))
+
+    @classmethod
+    def is_readable(cls, folder: Path) -> bool:
+        """Return whether a folder has a course that can be read."""
+        try:
+            cls.read(folder)
+        except _UNREADABLE:
+            return False
+        return True
+
+
+def _write_whole(path: Path, text: str) -> None:
+    draft = path.with_name(f"{path.name}.draft")
+    draft.write_text(text, "utf-8")
+    draft.replace(path)
 
 
 def _examples(found: Sequence[dict[str, Any]]) -> tuple[Example, ...]:

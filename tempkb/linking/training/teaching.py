@@ -19,7 +19,7 @@ from typing import Any
 
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import ModelError
-from tempkb.linking.training.lessons import CHECKPOINT, COURSE, Course, Lesson
+from tempkb.linking.training.lessons import CHECKPOINT, Course, Lesson
 
 _school: "_School | None" = None
 
@@ -62,9 +62,9 @@ def teach(
             f"linker {lesson.linker!r}: found batch_size={lesson.recipe.batch_size} and {n_processes} processes; "
             "expected a multiple, since each takes as many mentions. Set another batch_size, or a device."
         )
-    if not (folder / COURSE).is_file() or not (folder / CHECKPOINT).is_dir():
+    if not Course.is_readable(folder) or not (folder / CHECKPOINT).is_dir():
         _train(lesson, folder, log, n_gpus, n_processes, keep_seconds)
-    return folder / CHECKPOINT, Course.of(json.loads((folder / COURSE).read_text("utf-8")))
+    return folder / CHECKPOINT, Course.read(folder)
 
 
 def _make_room(lesson: Lesson, folder: Path) -> None:
@@ -253,16 +253,22 @@ def _follow(process: "subprocess.Popen[str]", meter: Meter) -> tuple[int | None,
     """Show how far training is until it ends; return the exit code that a school tells, and a failure in words."""
     failure = ""
     for line in process.stdout or ():
-        try:
-            told: dict[str, Any] = json.loads(line)
-        except ValueError:
-            continue  # a library's own words
+        told = _told(line)
         if "step" in told:
             meter.at(told["step"])
         failure = told.get("failure", failure)
         if "ended" in told:
             return told["ended"], failure
     return None, failure
+
+
+def _told(line: str) -> dict[str, Any]:
+    """What a process tells by a line; nothing if the words are a library's own, which may be JSON as well."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _failure(lesson: Lesson, code: int | None, complaint: Path) -> str:
