@@ -3,10 +3,8 @@
 import contextlib
 import csv
 import errno
-import io
 import json
 import math
-import os
 import re
 import shlex
 import sys
@@ -22,6 +20,7 @@ import duckdb
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer
 from tempkb.store.questions import RefusedError, check
 from tempkb.store.store import Store
@@ -71,8 +70,7 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
             written there.
     """
     store = open_store()
-    # If the locale is not UTF-8, Python passes the bytes of arguments on without decoding them.
-    query = os.fsencode(query).decode("utf-8", "replace")
+    query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
     with _asking(store, query) as (connection, statement):
@@ -215,7 +213,7 @@ def _batches(rows: "pa.RecordBatchReader") -> "Iterator[pa.RecordBatch]":
 
 
 def _write_csv(answer: Answer) -> None:
-    _speak_utf8()
+    speak_utf8()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.names)
     for rows in answer.batches():
@@ -224,7 +222,7 @@ def _write_csv(answer: Answer) -> None:
 
 def _write_json(answer: Answer) -> None:
     _refuse_equal_names(answer.names, "--json")
-    _speak_utf8()
+    speak_utf8()
     for rows in answer.batches():
         for row in rows:
             sys.stdout.write(_json_line(dict(zip(answer.names, row, strict=True))) + "\n")
@@ -285,9 +283,3 @@ def _refuse_equal_names(names: Sequence[str], option: str) -> None:
     again = [name for name, n in Counter(names).items() if n > 1]
     if again:
         raise SettingsError(f"{option}: several columns are named {again[0]!r}; give them names of their own with AS")
-
-
-def _speak_utf8() -> None:
-    """Make standard output UTF-8, so that data are the same with every terminal."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")

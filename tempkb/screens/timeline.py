@@ -1,6 +1,5 @@
 """The screen of `tempkb show`: the revisions of a page around a cut, and why one text won."""
 
-import os
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -9,6 +8,7 @@ from tempkb.errors import SettingsError
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.revisions.windows import read_windows
 from tempkb.screens.console import console, duration, grid
+from tempkb.screens.utf8 import as_utf8
 from tempkb.store.memory import asking
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
@@ -26,8 +26,7 @@ def print_timeline(title: str, day: str | None) -> None:
         SettingsError: the cut is not built, or no page had the title at that cut.
     """
     store, out = open_store(), console()
-    # If the locale is not UTF-8, Python passes the bytes of arguments on without decoding them.
-    title = os.fsencode(title).decode("utf-8", "replace")
+    title = as_utf8(title)
     window = _window(store, day)
     begin = datetime.combine(window.cut, datetime.min.time(), UTC) - timedelta(days=store.home.settings.lookback_days)
     cut = datetime.combine(window.cut, datetime.min.time(), UTC)
