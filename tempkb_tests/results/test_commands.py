@@ -222,9 +222,15 @@ def test_what_cannot_be_answered_is_one_line_that_says_what_to_do(home, argument
             ("--fact", "Ostvik", "P6", "--release", "demo-quarters", "--answers", "--csv", "k.csv"),
             "--fact takes --release and --picture only; leave out --answers and --csv",
         ),
+        (
+            ("--csv", ""),
+            "Invalid value for '--csv': found '', which names no file; expected the path of a file to write",
+        ),
+        (("--latex", ""), "Invalid value for '--latex': found ''"),
+        (("--fact", "Ostvik", "P6", "--picture", ""), "Invalid value for '--picture': found ''"),
     ],
 )
-def test_options_that_would_be_ignored_are_refused(home, arguments, message):
+def test_options_that_cannot_be_meant_are_refused(home, arguments, message):
     done = knows(home, *arguments, check=False)
     assert done.returncode == 2
     assert message in done.stderr
