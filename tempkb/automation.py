@@ -22,7 +22,7 @@ from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
-from tempkb.models.tables import READY
+from tempkb.models.tables import MODELS, READY
 from tempkb.partitions import CHAINED, DUMPS
 from tempkb.planning.built import stale_windows
 from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
@@ -361,25 +361,32 @@ def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
 def auto_score(
     context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request that all models be scored, once for each state of the releases' prompts."""
+    """Request that all models be scored, once for each state of the releases' prompts and of the model.
+
+    A run that fails is not requested again: it may fail again after days of a GPU.
+    """
     models = [row["model"] for row in known_models(store.lake) if row["status"] == READY]
     mark = prompts_mark(store, BENCHMARKS)
     if not models or not mark:
         return dg.SkipReason("The home has no model that is ready, or no release with prompts.")
-    said = f"{mark} {' '.join(models)}"
+    asked = [_of_model(store, name, mark) for name in models]
+    said = "\n".join(str(one.run_key) for one in asked)
     if context.cursor == said:
         return dg.SkipReason("No release has grown, and no model was added.")
-    busy = [name for name in models if _is_going_on(context.instance, _of_model(name, mark))]
+    busy = [str(one.partition_key) for one in asked if _is_going_on(context.instance, one)]
     if busy:
         return dg.SkipReason(f"Under way: {', '.join(busy)}.")
     context.update_cursor(said)
-    return [_of_model(name, mark) for name in models]
+    return asked
 
 
-def _of_model(name: str, mark: str) -> dg.RunRequest:
+def _of_model(store: Store, name: str, mark: str) -> dg.RunRequest:
+    """Return a request to score a model; of those with one key, Dagster starts a run for the first only."""
     keys = [dg.AssetKey(PROMPT_SCORES.name)]
+    # A model that was removed and added again has no scores any more, though its row may be the same.
+    added = store.lake.pointed_at(MODELS.name, name)
     return dg.RunRequest(
-        f"{MODELS_JOB} {name} {mark}",
+        f"{MODELS_JOB} {name} {mark} {added}",
         job_name=MODELS_JOB,
         partition_key=name,
         tags={CHAINED: "yes"},

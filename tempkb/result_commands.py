@@ -1,11 +1,24 @@
 """The commands `tempkb knows`, `tempkb linking` and `tempkb results`. All else is imported when they run."""
 
+import os
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+
+class _File(click.Path):
+    """The path of a file to write. An empty word, which an unset variable of a shell gives, is none."""
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            self.fail("found '', which names no file; expected the path of a file to write", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FILE = _File(dir_okay=False, path_type=Path)
 
 
 @click.command()

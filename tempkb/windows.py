@@ -41,10 +41,20 @@ class Window:
 
     @property
     def end(self) -> date:
-        """First day that is not in the window."""
-        if self.granularity is Granularity.WEEK:
-            return self.start + timedelta(days=7)
-        return _add_months(self.start, _MONTHS[self.granularity])
+        """First day that is not in the window.
+
+        Raises:
+            SettingsError: it would be in the year 10000, which dates do not have.
+        """
+        try:
+            if self.granularity is Granularity.WEEK:
+                return self.start + timedelta(days=7)
+            return _add_months(self.start, _MONTHS[self.granularity])
+        except (OverflowError, ValueError):
+            raise SettingsError(
+                f"window {self.key}: it ends after {date.max}, the last day that a date can be; expected an earlier "
+                "window"
+            ) from None
 
     @property
     def cut(self) -> date:

@@ -79,6 +79,26 @@ def test_a_bad_range_is_refused(text):
         parse_range(text)
 
 
+@pytest.mark.parametrize(
+    ("granularity", "key"),
+    [
+        (Granularity.WEEK, "9999-12-27"),
+        (Granularity.MONTH, "9999-12-01"),
+        (Granularity.QUARTER, "9999-10-01"),
+        (Granularity.YEAR, "9999-01-01"),
+    ],
+)
+def test_a_window_that_no_day_ends_is_refused(granularity, key):
+    with pytest.raises(SettingsError) as refused:
+        list(windows_between(*parse_range("9998-12-01..9999-12-31"), granularity))
+    assert str(refused.value) == (
+        f"window {key}: it ends after 9999-12-31, the last day that a date can be; expected an earlier window"
+    )
+    before = window_of(date.fromisoformat(key) - timedelta(days=1), granularity)
+    assert before.cut == date.fromisoformat(key)
+    assert list(windows_between(before.start, before.cut, granularity)) == [before]
+
+
 def test_windows_of_the_future_are_refused_with_what_to_type():
     today = date(2026, 11, 22)
     of_2026 = list(windows_between(date(2026, 1, 1), date(2027, 1, 1), Granularity.QUARTER))

@@ -294,7 +294,7 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
     """The config of a checkpoint, and its family."""
     file, raw = folder / "config.json", _raw_config(name, folder)
     kind = raw.get("model_type") if isinstance(raw, dict) else None
-    if kind not in CONFIG_MAPPING_NAMES:
+    if not isinstance(kind, str) or kind not in CONFIG_MAPPING_NAMES:
         if isinstance(raw, dict) and raw.get("auto_map"):
             raise ModelError(
                 f"{name} wants to run code of its own (auto_map in {file}), which is never done. Expected an "
@@ -383,18 +383,26 @@ def weight_files(name: str, folder: Path) -> tuple[list[Path], WeightsFormat]:
             return [folder / whole], weights_format
         index = folder / f"{whole}.index.json"
         if index.is_file():
-            try:
-                parts = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
-            except (ValueError, KeyError, AttributeError) as error:
-                raise ModelError(f"{index} does not say where the weights are. Fetch the checkpoint again.") from error
-            files = [folder / part for part in parts]
-            for file in files:
-                if Path(file.name) != file.relative_to(folder) or not file.is_file():
-                    raise ModelError(f"{name} lacks {file.name}, which {index} names. Fetch the checkpoint again.")
-            return files, weights_format
+            parts = _parts_of(index)
+            for part in parts:
+                if Path(part).name != part or not (folder / part).is_file():
+                    raise ModelError(
+                        f"{name} lacks {part}, which {index} names; expected a file beside it. Fetch the checkpoint "
+                        "again."
+                    )
+            return [folder / part for part in parts], weights_format
     raise ModelError(
         f"{name} has no weights; expected {' or '.join(_WEIGHTS.values())} (or their parts with an index) in {folder}."
     )
+
+
+def _parts_of(index: Path) -> list[str]:
+    """Names of the files with the weights, as their index has them."""
+    try:
+        # What is no text names no file either, and is missing then.
+        return sorted({str(part) for part in json.loads(index.read_text("utf-8"))["weight_map"].values()})
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        raise ModelError(f"{index} does not say where the weights are. Fetch the checkpoint again.") from error
 
 
 def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:

@@ -138,7 +138,7 @@ def fact_figure(
 
     Args:
         title: of the figure.
-        series: by scorer and object: days and nats.
+        series: by scorer and object: days and nats; at least one scorer.
         spells: by object: first day, and the day after the last.
     """
     with figure(1, len(series) + 1, height=2.2 * len(series) + 1 + 0.3 * len(spells)) as (canvas, axes):

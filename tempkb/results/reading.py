@@ -24,7 +24,7 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
-from tempkb.windows import window_of
+from tempkb.windows import Granularity, window_of
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _last(store: Store, aggregate: _Aggregate, release: Mapping[str, Any]) -> Pe
         row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *aggregate.needs)[0]
         if row["first"] is not None:
             return row["first"], row["after"]
-    granularity = release["granularity"] or store.home.settings.granularity
+    granularity = Granularity(release["granularity"] or store.home.settings.granularity)
     last = window_of(date.fromordinal(release["study_to"].toordinal() - 1), granularity)
     return last.start, last.end
 

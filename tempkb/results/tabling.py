@@ -126,7 +126,8 @@ def _percent(share: float, sign: str) -> str:
 
 
 def _factor(value: float, _sign: str) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    # From here on three digits round to 1000, which would be written as a power.
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
 
 
 def _rank(rank: tuple[int, int], n: int) -> str:

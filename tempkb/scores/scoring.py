@@ -174,7 +174,10 @@ class _Run:
             )
 
     def folder_of(self, one: Wanted) -> Path:
-        """The folder of the shards of some prompts; its name has everything on which their bytes depend."""
+        """The folder of the shards of some prompts; its name has everything on which their bytes depend.
+
+        These are the scorer, the model's files, and a digest of the rest.
+        """
         request = self._request
         said = [
             one.digest,
@@ -183,17 +186,25 @@ class _Run:
             request.batch_tokens,
             self._threads,
             request.has_fixed_shapes,
-            [self._row[column] for column in DIGESTS],
         ]
-        digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]
-        return self._folder / f"{scorer_name(self._row['family'], one.template, request.dtype)}-{digest}"
+        scorer = scorer_name(self._row["family"], one.template, request.dtype)
+        return self._folder / f"{scorer}-{self._files}-{_short(said)}"
 
     def add_leftover(self, folder: Path) -> None:
-        """Add what an earlier run for other prompts has finished, and remove its folder."""
-        scorer = folder.name.rpartition("-")[0]
-        shards = Shards(folder)
-        shards.take_back()
-        self._add(shards, partition_of(self._row["model"], scorer), None)
+        """Add what an earlier run for other prompts has finished, and remove its folder.
+
+        The model's row may have been lost, and its name given to other files: what is not of its own is not added.
+
+        Raises:
+            ModelError: the scores that are there were made with other files.
+        """
+        scorer, files, _ = folder.name.rsplit("-", 2)
+        if files == self._files:
+            partition = partition_of(self._row["model"], scorer)
+            self._require_own(partition)
+            shards = Shards(folder)
+            shards.take_back()
+            self._add(shards, partition, None)
         shutil.rmtree(folder)
 
     def _score_shards(self, one: Wanted, scorer: str, partition: str, shards: Shards) -> None:
@@ -279,8 +290,18 @@ class _Run:
         return Provenance({**self._digests, **one.inputs}, made_with)
 
     @property
+    def _files(self) -> str:
+        """The model's files, as the folders of shards name them."""
+        return _short([self._row[column] for column in DIGESTS])
+
+    @property
     def _digests(self) -> dict[str, str]:
         return {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
+
+
+def _short(said: Sequence[Any]) -> str:
+    """A digest of what JSON can say, for the name of a folder."""
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]
 
 
 def _kept_of(folder: Path) -> list[Path]:

@@ -4,19 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tempkb.api import open_store
+from tempkb.errors import SettingsError
 from tempkb.results.facts import Fact, read_fact
 from tempkb.results.plots import fact_figure
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.files import write_picture
+from tempkb.screens.utf8 import as_utf8
 
 
 def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Path | None) -> None:
     """Print the log-probabilities of the objects of a fact, and draw them if a file is named.
 
     Raises:
-        SettingsError: no release asks about the fact, or no model has scores of it.
+        SettingsError: no release asks about the fact, no model has scores of it, or none of them belongs to a day at
+            which it can be drawn.
     """
-    fact = read_fact(open_store(), subject, relation, releases)
+    fact = read_fact(open_store(), as_utf8(subject), as_utf8(relation), [as_utf8(name) for name in releases])
     say(f"{fact.query} ({fact.subject}, {fact.relation}, release {fact.release})")
     console().print(
         grid(
@@ -26,11 +29,21 @@ def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Pa
     )
     _print_scores(fact)
     if picture:
-        title = f"{fact.subject}, {fact.relation}: {fact.query}"
-        with fact_figure(title, fact.series(), fact.spells) as figure:
-            write_picture(picture, figure)
+        _write_picture(fact, picture)
     else:
         say("As a picture: add --picture FILE.png")
+
+
+def _write_picture(fact: Fact, path: Path) -> None:
+    series = fact.series()
+    if not series:
+        raise SettingsError(
+            f"--picture {path}: of no model with scores of this fact it is known until when it knows, and none has "
+            "scores of its dated queries, so there is no day at which to draw them; name the day: tempkb model add "
+            "MODEL CHECKPOINT --knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
+        )
+    with fact_figure(f"{fact.subject}, {fact.relation}: {fact.query}", series, fact.spells) as figure:
+        write_picture(path, figure)
 
 
 def _print_scores(fact: Fact) -> None:

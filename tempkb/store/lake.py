@@ -242,6 +242,16 @@ class Lake:
         version, fault = self.examine(table, partition)
         return version if fault is None else None
 
+    def pointed_at(self, table: str, partition: str) -> int | None:
+        """Return when a partition was written last, in nanoseconds since 1970; None if it is not there.
+
+        Unlike the version it is another one for a partition that was removed and built again with equal rows.
+        """
+        try:
+            return (self._folder(table, partition) / POINTER).stat().st_mtime_ns
+        except FileNotFoundError:
+            return None
+
     def examine(self, table: str, partition: str) -> tuple[Version | None, Fault | None]:
         """Return the version that a partition's pointer names, as far as it can be read, and its fault, if any.
 

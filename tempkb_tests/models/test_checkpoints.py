@@ -147,6 +147,11 @@ def of_unknown_architecture(folder):
     return "unknown architecture 'thoughtful'"
 
 
+def with_a_list_for_its_type(folder):
+    config_with(folder, model_type=["roberta"])
+    return "unknown architecture ['roberta']"
+
+
 def with_code_of_its_own(folder):
     config_with(folder, model_type="thoughtful", auto_map={"AutoModelForMaskedLM": "modeling.Thoughtful"})
     (folder / "modeling.py").write_text("raise SystemExit('this code was run')")
@@ -156,6 +161,39 @@ def with_code_of_its_own(folder):
 def without_weights(folder):
     (folder / "model.safetensors").unlink()
     return "has no weights; expected model.safetensors or pytorch_model.bin"
+
+
+def with_an_index(folder, index):
+    (folder / "model.safetensors").rename(folder / "part.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def with_weights_elsewhere(folder):
+    outside = folder.parent / "part.safetensors"
+    with_an_index(folder, {"weight_map": {"a": str(outside), "b": "part.safetensors"}})
+    shutil.copy(folder / "part.safetensors", outside)
+    return f"lacks {outside}, which "
+
+
+def with_weights_above(folder):
+    with_an_index(folder, {"weight_map": {"a": "../part.safetensors"}})
+    shutil.copy(folder / "part.safetensors", folder.parent)
+    return "lacks ../part.safetensors, which "
+
+
+def with_a_number_for_a_file(folder):
+    with_an_index(folder, {"weight_map": {"a": 5}})
+    return "lacks 5, which "
+
+
+def with_numbers_and_files(folder):
+    with_an_index(folder, {"weight_map": {"a": 5, "b": "part.safetensors"}})
+    return "lacks 5, which "
+
+
+def with_a_list_for_an_index(folder):
+    with_an_index(folder, ["part.safetensors"])
+    return "index.json does not say where the weights are"
 
 
 def with_cut_weights(folder):
@@ -236,8 +274,14 @@ def without_a_mask(folder):
         without_config,
         with_broken_config,
         of_unknown_architecture,
+        with_a_list_for_its_type,
         with_code_of_its_own,
         without_weights,
+        with_weights_elsewhere,
+        with_weights_above,
+        with_a_number_for_a_file,
+        with_numbers_and_files,
+        with_a_list_for_an_index,
         with_cut_weights,
         with_a_cut_header,
         with_code_in_its_weights,

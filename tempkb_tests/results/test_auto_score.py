@@ -10,6 +10,7 @@ from tempkb.api import open_store
 from tempkb.definitions import build_definitions
 from tempkb.settings import load_home
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.results.conftest import DAYS, add_model
 
 
 @pytest.fixture
@@ -32,9 +33,17 @@ def tick(instance, cursor=None):
 
 
 def going_on(instance, job, tags):
-    run = dg.DagsterRun(job_name=job, tags=tags, status=dg.DagsterRunStatus.STARTED)
-    instance.add_run(run)
-    return run
+    has_run(instance, job, tags, dg.DagsterRunStatus.STARTED)
+
+
+def has_run(instance, job, tags, status):
+    instance.add_run(dg.DagsterRun(job_name=job, tags=tags, status=status))
+
+
+def launched(asked, before):
+    """The models that Dagster scores: of the runs that a sensor asks for it starts those with a key that is new."""
+    known = {one.run_key for one in before}
+    return [one.partition_key for one in asked if one.run_key not in known]
 
 
 def test_each_ready_model_is_scored_once_for_each_state_of_the_releases(home, instance):
@@ -49,11 +58,39 @@ def test_each_ready_model_is_scored_once_for_each_state_of_the_releases(home, in
     run_tempkb(home, "rm", "--release", "demo-cloze", "--yes")
     grown, other = tick(instance, cursor)
     assert [one.partition_key for one in grown] == ["early", "late"]
-    assert {one.run_key for one in grown}.isdisjoint({one.run_key for one in asked})
-    # A model that was added is scored as well; those before find nothing new.
+    assert launched(grown, asked) == ["early", "late"]
+    # A model that is gone is not scored, and those that are left have been.
     run_tempkb(home, "model", "rm", "late", "--yes")
     fewer, _ = tick(instance, other)
     assert [one.partition_key for one in fewer] == ["early"]
+    assert launched(fewer, grown) == []
+
+
+def test_a_model_that_was_removed_and_added_again_is_scored_again(home, instance):
+    first, cursor = tick(instance)
+    run_tempkb(home, "model", "rm", "late", "--yes")
+    # The same files, so that the row has equal bytes; and so soon that the sensor has not seen the model missing.
+    add_model(open_store(), "late", DAYS["late"])
+    again, _ = tick(instance, cursor)
+    assert launched(again, first) == ["late"]
+    # If it was seen missing, it is no different.
+    run_tempkb(home, "model", "rm", "late", "--yes")
+    without, seen = tick(instance, cursor)
+    assert launched(without, first) == []
+    add_model(open_store(), "late", DAYS["late"])
+    assert launched(tick(instance, seen)[0], [*first, *again, *without]) == ["late"]
+
+
+def test_a_run_that_fails_is_asked_for_once_and_again_when_something_has_changed(home, instance):
+    first, cursor = tick(instance)
+    has_run(instance, "score_models", {"dagster/partition": "late"}, dg.DagsterRunStatus.FAILURE)
+    for _ in range(3):
+        asked, cursor = tick(instance, cursor)
+        assert asked.skip_message == "No release has grown, and no model was added."
+    run_tempkb(home, "rm", "--release", "demo-cloze", "--yes")
+    asked, cursor = tick(instance, cursor)
+    assert launched(asked, first) == ["early", "late"]
+    assert isinstance(tick(instance, cursor)[0], dg.SkipReason)
 
 
 def test_while_a_model_is_being_scored_nothing_is_asked_and_nothing_forgotten(home, instance):

@@ -7,11 +7,16 @@ from collections import defaultdict
 from datetime import date
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.scores.tables import PROMPT_SCORES, partition_of
+from tempkb.store.drafts import Provenance
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.results.conftest import DAYS, SCORERS, add_model, add_scores
+from tempkb_tests.wikidata.items import read_home
 
 WINDOW = ("--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01")
 
@@ -222,9 +227,15 @@ def test_what_cannot_be_answered_is_one_line_that_says_what_to_do(home, argument
             ("--fact", "Ostvik", "P6", "--release", "demo-quarters", "--answers", "--csv", "k.csv"),
             "--fact takes --release and --picture only; leave out --answers and --csv",
         ),
+        (
+            ("--csv", ""),
+            "Invalid value for '--csv': found '', which names no file; expected the path of a file to write",
+        ),
+        (("--latex", ""), "Invalid value for '--latex': found ''"),
+        (("--fact", "Ostvik", "P6", "--picture", ""), "Invalid value for '--picture': found ''"),
     ],
 )
-def test_options_that_would_be_ignored_are_refused(home, arguments, message):
+def test_options_that_cannot_be_meant_are_refused(home, arguments, message):
     done = knows(home, *arguments, check=False)
     assert done.returncode == 2
     assert message in done.stderr
@@ -267,6 +278,22 @@ def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
     done = knows(home, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert done.stderr.rstrip().endswith("tempkb score --all")
+
+
+def test_a_weekly_release_in_which_nothing_changes_has_a_last_window(tmp_path, monkeypatch):
+    store = read_home(tmp_path, monkeypatch, {DAY: players(Ada=[("Q101", "2018-01-01", "")])})
+    made = release(store, windows="2019-01-07..2019-02-04", granularity="week", min_objects="1")
+    add_model(store, "m", None)
+    asked = store.read("dynamic_templama_prompts").to_pylist()[0]["prompt_id"]
+    score = {"prompt_id": asked, "model": "m", "scorer": SCORERS[0], "status": "no_left_context", "n_chars": 4}
+    rows = pa.Table.from_pylist([score], PROMPT_SCORES.schema)
+    store.write(PROMPT_SCORES, partition_of("m", SCORERS[0]), [rows], Provenance())
+    done = knows(store.home.path, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"tempkb: knows: {made.name}: no item lies wholly in the window from 2019-01-28 to 2019-02-04; name another "
+        f"period: --window A..B\n",
+    )
 
 
 def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):

@@ -4,6 +4,7 @@ from datetime import date
 
 import pytest
 
+from tempkb.errors import SettingsError
 from tempkb.results.facts import Fact, FactScore
 from tempkb.screens import facts
 
@@ -16,7 +17,25 @@ def dated(name, day, nats):
 
 
 @pytest.fixture
-def rows(monkeypatch, capsys):
+def shown(monkeypatch, capsys):
+    """Prints the fact with scores, and a picture if a file is named; gives what was printed, and the error, if any."""
+
+    def show(scores, picture=None):
+        fact = Fact("r", "Ada", "P54", "Ada plays for _X_.", SPELLS, scores)
+        monkeypatch.setattr(facts, "open_store", lambda: None)
+        monkeypatch.setattr(facts, "read_fact", lambda *_: fact)
+        refused = None
+        try:
+            facts.print_fact("Ada", "P54", (), picture)
+        except SettingsError as error:
+            refused = str(error)
+        return capsys.readouterr().out, refused
+
+    return show
+
+
+@pytest.fixture
+def rows(shown):
     """The cells of the last table. The new object's first date is later than the old one's, as names are sorted."""
     scores = [
         FactScore("m", "causal.span_end-1.f32", NEW, -3.0, date(2022, 6, 1), is_dated=False),
@@ -26,10 +45,8 @@ def rows(monkeypatch, capsys):
         dated(OLD, date(2021, 10, 1), -7.0),
         dated(OLD, date(2022, 1, 1), -6.0),
     ]
-    monkeypatch.setattr(facts, "open_store", lambda: None)
-    monkeypatch.setattr(facts, "read_fact", lambda *_: Fact("r", "Ada", "P54", "Ada plays for _X_.", SPELLS, scores))
-    facts.print_fact("Ada", "P54", (), None)
-    lines = capsys.readouterr().out.split("log-probabilities (nats)\n")[1].splitlines()
+    said, _ = shown(scores)
+    lines = said.split("log-probabilities (nats)\n")[1].splitlines()
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
 
 
@@ -44,3 +61,35 @@ def test_an_object_is_the_most_probable_one_only_where_there_is_another(rows):
         ["-6.0", "-5.0", NEW],
         ["", "-4.0", ""],
     ]
+
+
+def test_scores_that_belong_to_no_day_are_printed_but_not_drawn(shown, tmp_path):
+    picture = tmp_path / "f.png"
+    undated = FactScore("m", "causal.span_end-1.f32", OLD, -2.0, None, is_dated=False)
+    said, refused = shown([undated], picture)
+    assert "-2.0" in said
+    assert refused == (
+        f"--picture {picture}: of no model with scores of this fact it is known until when it knows, and none has scores "
+        "of its dated queries, so there is no day at which to draw them; name the day: tempkb model add MODEL CHECKPOINT "
+        "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
+    )
+    assert not picture.exists()
+    # One that has a day is enough.
+    later = FactScore("n", "causal.span_end-1.f32", OLD, -2.5, date(2022, 6, 1), is_dated=False)
+    assert shown([undated, later], picture)[1] is None
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_words_that_are_not_utf8_are_read_with_a_sign_for_what_is_unreadable(monkeypatch):
+    asked = []
+
+    def no_such_fact(_store, *words):
+        asked.append(words)
+        raise SettingsError("none")
+
+    monkeypatch.setattr(facts, "open_store", lambda: None)
+    monkeypatch.setattr(facts, "read_fact", no_such_fact)
+    with pytest.raises(SettingsError):
+        # As Python passes the bytes caf\xe9 on.
+        facts.print_fact("caf\udce9", "P\udce9", ("r\udce9",), None)
+    assert asked == [("caf\ufffd", "P\ufffd", ["r\ufffd"])]

@@ -89,6 +89,14 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
 
 
 @pytest.mark.parametrize(
+    ("level", "shown"), [(9.874, "9.87"), (99.96, "100"), (999.4, "999"), (999.7, "1000"), (1234.4, "1234")]
+)
+def test_perplexities_are_written_with_three_digits_and_without_powers(level, shown):
+    (found,) = ask(model("m", scored([math.log(level)] * 9), scored([])), aggregate="ppl_entity_macro")
+    assert cells_of(found)[4] == shown
+
+
+@pytest.mark.parametrize(
     ("window", "earlier", "more", "note"),
     [
         (shares(3, 9), shares(20, 40), {}, "the items are about 9 subjects; an interval needs at least 10"),

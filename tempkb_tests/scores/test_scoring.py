@@ -18,6 +18,9 @@ from tempkb.rooms import BENCHMARKS
 from tempkb.scores import scoring, shards
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
+from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.models.test_parity import expected
 from tempkb_tests.scores.dying import DEATHS
@@ -209,6 +212,32 @@ def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, 
     add_model(store, model_request(name, {"checkpoint": str(saved("bart"))}), quiet)
     score(store, name, variants="dated")
     assert rows(store).keys() == prompts(store, {"dated"}).keys()
+
+
+def test_what_a_killed_run_has_finished_is_never_given_to_other_files(store, monkeypatch, add, saved):
+    """The row of a model was lost, and its name given to other files before anything was in the table."""
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    name = add(store, "t5")
+    die("middle", name)
+    store.lake.remove("models", name)
+    add_model(store, model_request(name, {"checkpoint": str(saved("t5_untied"))}), quiet)
+    score(store, name, variants="dated")
+    assert rows(store).keys() == prompts(store, {"dated"}).keys()
+    assert not list((store.home.path / "lake" / "_staging").iterdir())
+
+
+def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(store, monkeypatch, add):
+    name = add(store, "t5")
+    score(store, name, limit="5")
+    (version,) = store.lake.versions("prompt_scores")
+    others = Provenance(inputs_of(version) | {"weights_sha256": "0" * 64})
+    monkeypatch.setattr(shards, "N_PROMPTS", 4)
+    die("middle", name)
+    store.write(PROMPT_SCORES, version.partition, [store.read("prompt_scores")], others)
+    before = files(store)
+    with pytest.raises(ModelError, match=r"were made with other files \(weights_sha256 differ\)"):
+        score(store, name, variants="dated")
+    assert files(store) == before
 
 
 def test_a_model_is_not_removed_while_a_process_scores_with_it(store, add):

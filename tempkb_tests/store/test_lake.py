@@ -9,6 +9,7 @@ import pytest
 
 from tempkb.errors import ContractError, SettingsError, StoredDamageError
 from tempkb.store.drafts import Exclusion, Provenance
+from tempkb.store.lake import POINTER
 from tempkb.store.tables import Column
 from tempkb.store.types import STRING
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
@@ -177,6 +178,17 @@ def test_half_a_version_left_by_a_killed_removal_does_not_swallow_the_next_one(s
     again = write(store, "north", towns("north", 3))
     assert again == version
     assert store.read("towns").num_rows == 3
+
+
+def test_a_partition_that_was_removed_and_built_again_has_an_equal_version_of_another_time(store):
+    assert store.lake.pointed_at("towns", "north") is None
+    version = write(store, "north", towns("north", 3))
+    os.utime(version.folder.parent / POINTER, ns=(5, 5))
+    assert store.lake.pointed_at("towns", "north") == 5
+    store.lake.remove("towns", "north")
+    assert store.lake.pointed_at("towns", "north") is None
+    assert write(store, "north", towns("north", 3)) == version
+    assert store.lake.pointed_at("towns", "north") > 5
 
 
 def test_equal_rows_from_other_inputs_bring_the_manifest_up_to_date(store):

@@ -225,7 +225,7 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
     granularity = _INTERVALS[interval]
     if window_of(start, granularity).start != start:
         raise DesignError(f"snapshots: no {granularity} begins on {start}, so {interval} snapshots cannot start there")
-    return [window.start for window in windows_between(start, end + timedelta(days=1), granularity)]
+    return [window.start for window in windows_between(start, window_of(end, granularity).end, granularity)]
 
 
 def _before(first: date, second: date) -> date:

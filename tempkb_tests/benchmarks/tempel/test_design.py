@@ -12,7 +12,7 @@ from tempkb.benchmarks.tempel.design import (
     make_design,
     read_snapshots,
 )
-from tempkb.errors import DesignError
+from tempkb.errors import DesignError, SettingsError
 
 YEARS = read_snapshots("2013-01-01..2022-01-01/yearly")
 
@@ -60,6 +60,11 @@ def test_snapshots_are_days_or_a_span(text, expected):
 def test_odd_snapshots_are_refused_in_words(text, words):
     with pytest.raises(DesignError, match=words):
         read_snapshots(text)
+
+
+def test_snapshots_up_to_a_window_that_no_day_ends_are_refused():
+    with pytest.raises(SettingsError, match="window 9999-01-01: it ends after 9999-12-31"):
+        read_snapshots("2021-01-01..9999-12-31/yearly")
 
 
 @pytest.mark.parametrize(
