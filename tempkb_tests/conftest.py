@@ -13,6 +13,12 @@ from tempkb.settings import load_home
 from tempkb.store.locks import locked
 from tempkb_tests.commands import run_alone, run_command
 
+# Files of tests are many and small: in memory they take a fifth less of all processor time than on a disk.
+_MEMORY = Path("/dev/shm")
+_ROOM = 6 * 2**30
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+    os.environ.setdefault("TMPDIR", str(_MEMORY))
 # A width that the environment names is obeyed without a terminal, too; tests are of what is printed without one.
 os.environ.pop("COLUMNS", None)
 # Last digits, and thus bytes, differ between devices. Tests of a GPU say that they need one.

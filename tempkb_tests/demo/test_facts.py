@@ -12,7 +12,7 @@ from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.windows import Granularity, windows_between
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force
-from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release
+from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, release_without_prompts
 from tempkb_tests.benchmarks.tempel.releases_for_tests import copy_home
 
 STUDY = "2021-01-01..2024-01-01"
@@ -32,7 +32,9 @@ def store(tmp_path_factory, world):
             read_dump(open_store(), dump, print)
         made = open_store()
         for granularity in ("quarter", "month", "year"):
-            release(made, granularity=granularity, windows=STUDY, dump_id="wikidatawiki-20240101", max_subjects="500")
+            release_without_prompts(
+                made, granularity=granularity, windows=STUDY, dump_id="wikidatawiki-20240101", max_subjects="500"
+            )
         yield made
 
 
@@ -341,7 +343,7 @@ def days_of(when):
 
 
 def test_yearly_releases_ask_the_same(store):
-    made = release(
+    made = release_without_prompts(
         store, TEMPLAMA, granularity="year", windows=STUDY, dump_id="wikidatawiki-20240101", max_subjects="500"
     )
     of_years = {
@@ -360,7 +362,9 @@ def test_the_second_dump_knows_more(store, tmp_path, monkeypatch):
     # In a home of its own: the other tests expect the releases of the first dump alone.
     copy_home(store.home.path, tmp_path, monkeypatch)
     store = open_store()
-    made = release(store, windows="2021-01-01..2024-04-01", dump_id="wikidatawiki-20240401", max_subjects="500")
+    made = release_without_prompts(
+        store, windows="2021-01-01..2024-04-01", dump_id="wikidatawiki-20240401", max_subjects="500"
+    )
     rows = store.read("dynamic_templama_queries", release=made.name, date="2023-Q4").to_pylist()
     heads = {row["query"]: [one["label"] for one in row["answers"]] for row in rows if row["relation"] == "P6"}
     assert heads["_X_ is the head of the government of Lateham."] == ["Siv Unheard"]

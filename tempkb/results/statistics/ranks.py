@@ -26,19 +26,22 @@ class Scored:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted by Holm's method, in the same order.
 
+    statsmodels' `multipletests` gives the same numbers, but collects all garbage of the process at each call, which
+    takes a tenth of a second where torch is loaded.
+
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
 
     Raises:
         ContractError: a p-value is not between 0 and 1.
     """
-    from statsmodels.stats.multitest import multipletests
-
-    if not len(p_values):
-        return []
     if not all(0 <= one <= 1 for one in p_values):
         raise ContractError(f"p-values {list(p_values)}; expected numbers from 0 to 1")
-    return [float(one) for one in multipletests(p_values, method="holm")[1]]
+    found = np.asarray(p_values, float)
+    ascending = np.argsort(found)
+    adjusted = np.empty(len(found))
+    adjusted[ascending] = np.maximum.accumulate(found[ascending] * np.arange(len(found), 0, -1)).clip(max=1)
+    return adjusted.tolist()
 
 
 def rank_intervals(

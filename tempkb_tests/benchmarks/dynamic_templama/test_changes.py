@@ -23,7 +23,7 @@ from tempkb.benchmarks.templama.benchmark import TEMPLAMA
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken
 from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, answers, players, release_without_prompts
 from tempkb_tests.wikidata.items import read_home
 
 CLUBS = {"Q101": "Reed", "Q102": "Salt", "Q103": "Moss"}
@@ -50,7 +50,7 @@ def changes(store, **equal):
 
 def test_a_successor_on_the_day_after_the_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
-    release(store, windows="2019-01-01..2020-01-01", changes="sets")
+    release_without_prompts(store, windows="2019-01-01..2020-01-01", changes="sets")
     assert changes(store) == {"2019-07-01": {"Salt": ("updated", "replaced", ["Reed"])}}
 
 
@@ -58,11 +58,11 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
     store = home(
         players(Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")])
     )
-    ours = release(store, windows="2019-01-01..2020-01-01", changes="sets")
+    ours = release_without_prompts(store, windows="2019-01-01..2020-01-01", changes="sets")
     assert changes(store, release=ours.name) == {
         "2019-10-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
     }
-    by_month = release(store, windows="2019-08-01..2020-01-01", granularity="month", changes="sets")
+    by_month = release_without_prompts(store, windows="2019-08-01..2020-01-01", granularity="month", changes="sets")
     assert changes(store, release=by_month.name) == {
         "2019-09-01": {"Salt": ("deleted", "reduced", ["Reed", "Salt"])},
         "2019-11-01": {"Moss": ("new", "extended", ["Reed"])},
@@ -87,7 +87,7 @@ def test_all_ways_to_come_and_to_go(home):
             ],
         )
     )
-    release(store, windows="2019-01-01..2020-01-01", changes="sets")
+    release_without_prompts(store, windows="2019-01-01..2020-01-01", changes="sets")
     of = {row: [] for row in ("Q1", "Q2")}
     for row in store.read("dynamic_templama_changes").to_pylist():
         of[row["subject_id"]].append(
@@ -107,19 +107,19 @@ def test_all_ways_to_come_and_to_go(home):
 
 def test_what_is_known_by_the_year_only_has_no_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2019", "2020-06-30"), ("Q103", "2020-07", "")]))
-    quarters = release(store, changes="sets")
+    quarters = release_without_prompts(store, changes="sets")
     assert changes(store, release=quarters.name) == {
         # Salt may have come on any day of 2019, Reed have gone: only the year is told.
         "2020-01-01": {"Reed": ("undatable", "reduced", ["Reed", "Salt"])},
         "2020-07-01": {"Moss": ("updated", "replaced", ["Salt"])},
     }
-    years = release(store, windows="2018-01-01..2021-01-01", granularity="year", changes="sets")
+    years = release_without_prompts(store, windows="2018-01-01..2021-01-01", granularity="year", changes="sets")
     assert changes(store, release=years.name) == {
         "2019-01-01": {"Salt": ("new", "extended", ["Reed"])},
         "2020-01-01": {"Moss": ("updated", "replaced", ["Reed", "Salt"])},
     }
     # A month is too coarse for weeks, and fine for months.
-    weeks = release(store, windows="2020-06-15..2020-07-20", granularity="week", changes="sets")
+    weeks = release_without_prompts(store, windows="2020-06-15..2020-07-20", granularity="week", changes="sets")
     assert changes(store, release=weeks.name) == {
         "2020-06-29": {"Moss": ("undatable", "extended", ["Salt"])},
         "2020-07-06": {"Salt": ("deleted", "reduced", ["Salt", "Moss"])},
@@ -128,7 +128,7 @@ def test_what_is_known_by_the_year_only_has_no_quarter(home):
 
 def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2020-01-01", "")]))
-    release(store, changes="sets")
+    release_without_prompts(store, changes="sets")
     # That Reed was it until the year's end is possible only, so nobody can say that Salt replaced it then.
     assert changes(store) == {
         "2020-01-01": {"Reed": ("undatable", "replaced", ["Reed"]), "Salt": ("new", "replaced", ["Reed"])}
@@ -155,7 +155,7 @@ def test_the_paper_preset_counts_as_released(home):
             ],
         )
     )
-    made = release(store, windows="2019-01-01..2020-01-01", preset="paper")
+    made = release_without_prompts(store, windows="2019-01-01..2020-01-01", preset="paper")
     found = {
         (str(row["window_start"])[5:7], row["subject_id"], row["object_id"]): (row["change"], row["n_times"])
         for row in store.read("dynamic_templama_changes", release=made.name).to_pylist()
@@ -177,7 +177,7 @@ def built(home):
             Ben=[("Q101", "2018", "2019"), ("Q102", "2020-01-01", "")],
         )
     )
-    release(store, changes="sets")
+    release_without_prompts(store, changes="sets")
     return store
 
 

@@ -16,7 +16,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.promises import broken
 from tempkb.windows import window_of
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
-from tempkb_tests.benchmarks.fact_queries.worlds import release
+from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
 from tempkb_tests.wikidata.items import item, read_home, said
 
 DAY, DUMP = "2023-01-01", "wikidatawiki-20230101"
@@ -48,7 +48,7 @@ def told(tmp_path, monkeypatch):
 
     def tell(*terms, windows=STUDY, **design):
         store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *terms)]})
-        made = release(store, windows=windows, dump_id=DUMP, min_objects="1", **design)
+        made = release_without_prompts(store, windows=windows, dump_id=DUMP, min_objects="1", **design)
         return rows(store, made)
 
     return tell
@@ -71,7 +71,8 @@ ITALY = (("A", "2018-06-01", "2021-02-13"), ("B", "2021-02-13", ""))
 def test_italy_under_the_three_rules(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *ITALY)]})
     made = {
-        rule: release(store, windows=STUDY, dump_id=DUMP, changes=rule) for rule in ("handover", "sets", "released")
+        rule: release_without_prompts(store, windows=STUDY, dump_id=DUMP, changes=rule)
+        for rule in ("handover", "sets", "released")
     }
     assert rows(store, made["handover"]) == {
         ("2021-Q1", "B"): ("updated", "arriving", "A"),
@@ -364,7 +365,7 @@ def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
     terms = [*ITALY[:1], ("B", "2021-02-13", "2021-09-02"), ("C", "2021-09-03", "")]
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *terms)]})
     short, long = (
-        release(store, windows=windows, dump_id=DUMP)
+        release_without_prompts(store, windows=windows, dump_id=DUMP)
         for windows in ("2021-01-01..2021-10-01", "2020-01-01..2022-01-01")
     )
     assert rows(store, short) == {
@@ -394,7 +395,7 @@ def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
 
 def test_an_update_is_counted_once(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *ITALY)]})
-    release(store, windows=STUDY, dump_id=DUMP)
+    release_without_prompts(store, windows=STUDY, dump_id=DUMP)
     sizes = {
         str(row["window_start"]): (row["n_unchanged"], row["n_updated"], row["n_new"], row["n_deleted"], row["n_total"])
         for row in store.read("dynamic_templama_split_sizes").to_pylist()
@@ -453,7 +454,7 @@ def generated(tmp_path_factory):
 def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity):
     store, towns = generated
     windows = {"week": "2019-01-07..2021-11-01"}.get(granularity, "2019-01-01..2022-01-01")
-    made = release(store, windows=windows, granularity=granularity, dump_id=DUMP, min_objects="1")
+    made = release_without_prompts(store, windows=windows, granularity=granularity, dump_id=DUMP, min_objects="1")
     found = {}
     for row in store.read("dynamic_templama_changes", release=made.name).to_pylist():
         found.setdefault(row["subject_id"], {})[row["window_start"], NAMES[row["object_id"]]] = (
@@ -500,7 +501,7 @@ def what_breaks(store, query):
 def built(tmp_path, monkeypatch):
     terms = [*ITALY[:1], ("B", "2021-02-14", ""), ("C", "2021-02-20", ""), ("D", "2018-01-01", "2021-02-10")]
     store = read_home(tmp_path, monkeypatch, {DAY: [*people(), town("Q1", *terms)]})
-    made = release(store, windows=STUDY, dump_id=DUMP)
+    made = release_without_prompts(store, windows=STUDY, dump_id=DUMP)
     assert rows(store, made) == {
         ("2021-Q1", "B"): ("updated", "arriving", "A"),
         ("2021-Q1", "C"): ("updated", "arriving", "D"),

@@ -11,7 +11,15 @@ from tempkb.benchmarks.fact_queries.releases import Release
 from tempkb.benchmarks.fact_queries.templates import Template
 from tempkb.errors import DesignError
 from tempkb.windows import Granularity
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, DUMP, TEMPLAMA, answers, players, quiet, release
+from tempkb_tests.benchmarks.fact_queries.worlds import (
+    DAY,
+    DUMP,
+    TEMPLAMA,
+    answers,
+    players,
+    quiet,
+    release_without_prompts,
+)
 from tempkb_tests.wikidata.items import item, read_home, said, time
 
 PLAYS = "{} plays for _X_."
@@ -36,7 +44,7 @@ def test_answers_are_all_that_hold_in_a_window_by_when_they_began(home):
     store = home(
         players(Ada=[("Q102", "2018", "2019-05-10"), ("Q101", "2019-05-10", "2019-12-31"), ("Q103", "2020-07", "")])
     )
-    release(store)
+    release_without_prompts(store)
     assert of(store, "Ada") == {
         "2019-Q1": ["Salt"],
         "2019-Q2": ["Salt", "Reed"],
@@ -54,7 +62,7 @@ def test_every_granularity_asks_of_its_own_windows(home):
         ("month", "2020-02-01..2020-05-01"),
         ("week", "2020-02-24..2020-03-16"),
     ):
-        release(store, windows=windows, granularity=granularity)
+        release_without_prompts(store, windows=windows, granularity=granularity)
     found = of(store, "Ada")
     assert {when: found[when] for when in sorted(found)} == {
         "2019": ["Reed"],
@@ -88,7 +96,7 @@ def test_a_gap_is_kept_and_a_spell_inside_another_cuts_nothing_short(home):
             ],
         )
     )
-    release(store)
+    release_without_prompts(store)
     spells = [
         (
             row["subject_id"],
@@ -120,13 +128,13 @@ def test_an_open_end_is_closed_by_death(home):
     )
     entities[-1]["claims"]["P570"] = [said("Q1$d", time("2019-08"))]
     store = home(entities)
-    release(store, windows="2018-01-01..2021-01-01")
+    release_without_prompts(store, windows="2018-01-01..2021-01-01")
     # She may have died on any day of August 2019; what begins after that cannot be true.
     assert list(of(store, "Eva").items())[-3:] == [("2019-Q1", ["Reed"]), ("2019-Q2", ["Reed"]), ("2019-Q3", ["Reed"])]
     found = left_out(store, "fact_spells")
     assert found["kept: its open end is closed by its subject's own end"] == 1
     assert found["begins after its subject ended"] == 1
-    release(store, windows="2018-01-01..2021-01-01", close_at_death="false")
+    release_without_prompts(store, windows="2018-01-01..2021-01-01", close_at_death="false")
     assert len(answers(store)) == 7 + 12 - 7
 
 
@@ -144,7 +152,7 @@ def test_templates_in_another_language_need_no_more_than_that_language(home, tmp
     store = home(german_players(), languages="en,de")
     file = tmp_path / "de.csv"
     file.write_text(GERMAN, "utf-8")
-    release(store, templates=[str(file)], language="de", windows="2019-01-01..2020-01-01")
+    release_without_prompts(store, templates=[str(file)], language="de", windows="2019-01-01..2020-01-01")
     assert answers(store) == {
         ("Ada spielt für _X_.", "2019-Q1"): ["Ried"],
         ("Ada spielt für _X_.", "2019-Q2"): ["Ried"],
@@ -152,7 +160,9 @@ def test_templates_in_another_language_need_no_more_than_that_language(home, tmp
         ("Ada spielt für _X_.", "2019-Q4"): ["Salz"],
     }
     # Beside a set of ours, which is in English, only the German wordings are asked; the others are named.
-    made = release(store, templates=["templama", str(file)], language="de", windows="2019-01-01..2020-01-01")
+    made = release_without_prompts(
+        store, templates=["templama", str(file)], language="de", windows="2019-01-01..2020-01-01"
+    )
     assert {query for query, _ in answers(store, release=made.name)} == {"Ada spielt für _X_."}
     unworded = store.read(
         "exclusions",
@@ -168,11 +178,11 @@ def test_a_language_that_is_not_there_is_named(home, tmp_path):
     file.write_text(GERMAN, "utf-8")
     store = home(german_players())
     with pytest.raises(DesignError, match="no template is in 'en', they are in de; .*--set language=de"):
-        release(store, templates=[str(file)])
+        release_without_prompts(store, templates=[str(file)])
     with pytest.raises(DesignError, match="no template is in 'de', they are in en"):
-        release(store, language="de")
+        release_without_prompts(store, language="de")
     with pytest.raises(DesignError, match="the home has names in en only; .* TEMPKB_LANGUAGES=en,de tempkb build"):
-        release(store, templates=[str(file)], language="de")
+        release_without_prompts(store, templates=[str(file)], language="de")
 
 
 def test_relations_that_no_statement_has_are_named(home, tmp_path):
@@ -184,13 +194,13 @@ def test_relations_that_no_statement_has_are_named(home, tmp_path):
         "P101,en,<subject> does <object>.",
     ]
     file.write_text("\n".join(["relation,language,wording", *lines]), "utf-8")
-    made = release(store, templates=[str(file)], windows="2019-01-01..2020-01-01")
+    made = release_without_prompts(store, templates=[str(file)], windows="2019-01-01..2020-01-01")
     assert {query for query, _ in answers(store)} == {PLAYS.format("Ada")}
     missing = store.read("exclusions", partition=made.name, reason="relation that no dated statement has").to_pylist()
     assert [(row["table_name"], row["n"], row["example"]) for row in missing] == [("fact_subjects", 2, "P101, P9998")]
     file.write_text("\n".join(["relation,language,wording", *lines[1:]]), "utf-8")
     with pytest.raises(DesignError, match=f"no statement of P101, P9998 in {DUMP} has a date and an item as value"):
-        release(store, templates=[str(file)])
+        release_without_prompts(store, templates=[str(file)])
 
 
 def ages(store, name, **equal):
@@ -212,7 +222,7 @@ def test_answers_tell_how_old_they_are(home):
             Ben=[("Q101", "2019", "2019-04-01"), ("Q101", "2019-06-01", ""), ("Q102", "2019-04-02", "2019-04-03")],
         )
     )
-    release(store, windows="2019-01-01..2019-10-01")
+    release_without_prompts(store, windows="2019-01-01..2019-10-01")
     assert ages(store, "Ada") == {
         "2019-Q1": {"Reed": 30, "Moss": None},
         "2019-Q2": {"Reed": 120, "Moss": None, "Salt": 0},
@@ -223,7 +233,7 @@ def test_answers_tell_how_old_they_are(home):
 
 def test_by_the_released_rules_a_start_that_was_filled_in_tells_no_age(home):
     store = home(players(Ada=[("Q101", "", "2019-06-30"), ("Q102", "2018-07-01", "")]))
-    release(store, preset="paper", windows="2019-01-01..2019-07-01")
+    release_without_prompts(store, preset="paper", windows="2019-01-01..2019-07-01")
     assert ages(store, "Ada") == {"2019-Q1": {"Reed": None, "Salt": 184}, "2019-Q2": {"Reed": None, "Salt": 274}}
 
 
@@ -237,7 +247,7 @@ def open_for_long():
 
 def test_an_open_statement_counts_for_so_many_years(home):
     store = home(open_for_long())
-    release(store, windows="2019-01-01..2019-07-01", max_open_years="20", min_objects="1")
+    release_without_prompts(store, windows="2019-01-01..2019-07-01", max_open_years="20", min_objects="1")
     # On the very day of twenty years it is not more than twenty; who has an end is not asked.
     assert of(store, "Ada") == {"2019-Q1": ["Salt", "Reed", "Moss"], "2019-Q2": ["Salt", "Moss"]}
     assert of(store, "Ben") == {"2019-Q1": ["Salt"], "2019-Q2": ["Moss"]}
@@ -271,31 +281,31 @@ def test_how_long_open_statements_count_may_depend_on_the_relation(home):
         ("P54:67,P39:80", shorter),
         ("P54:69", everything),
     ):
-        made = release(store, windows="2019-01-01..2019-07-01", max_open_years=asked)
+        made = release_without_prompts(store, windows="2019-01-01..2019-07-01", max_open_years=asked)
         assert of(store, "Ben", release=made.name) == expected, asked
     # By default nobody plays for one team for more than 30 years.
-    made = release(store, windows="2019-01-01..2019-07-01")
+    made = release_without_prompts(store, windows="2019-01-01..2019-07-01")
     assert of(store, "Ben", release=made.name) == shorter
     assert of(store, "Ada", release=made.name)["2019-Q1"] == ["Salt", "Reed", "Moss"]
 
 
 def test_said_to_have_no_end_is_not_open(home):
     store = home(players(Ada=[("Q101", "1951", "novalue"), ("Q102", "1951", "somevalue"), ("Q103", "2019-02-01", "")]))
-    release(store, windows="2019-01-01..2019-07-01", max_open_years="20")
+    release_without_prompts(store, windows="2019-01-01..2019-07-01", max_open_years="20")
     assert of(store, "Ada") == {"2019-Q1": ["Reed", "Moss"], "2019-Q2": ["Reed", "Moss"]}
 
 
 @pytest.mark.parametrize("text", ["P54", "P54:x", "P54:10,P54:20", "-1", "", "P54=10", "10,20"])
 def test_a_limit_that_cannot_be_read_is_refused(home, text):
     with pytest.raises(DesignError, match="expected none, a number of years such as 80, or numbers by relation"):
-        release(home(players(Ada=[("Q101", "2019", "")])), max_open_years=text)
+        release_without_prompts(home(players(Ada=[("Q101", "2019", "")])), max_open_years=text)
 
 
 def test_what_certainly_holds_by_choice(home):
     store = home(
         players(Ada=[("Q101", "2018", "2019"), ("Q102", "2019-05-01", "2020-12-31"), ("Q103", "2020-01-01", "")])
     )
-    release(store, answers="certain", min_objects="1")
+    release_without_prompts(store, answers="certain", min_objects="1")
     # It ended on some day of 2019, so on its first day at the earliest; an open end may have come long ago.
     assert of(store, "Ada") == {
         "2019-Q1": ["Reed"],
@@ -311,7 +321,7 @@ def test_objects_are_counted_as_answers_are(home):
             Ben=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "2020-06-30")],
         )
     )
-    made = release(store, answers="certain")
+    made = release_without_prompts(store, answers="certain")
     assert store.read("fact_subjects", release=made.name)["label"].to_pylist() == ["Ben"]
     assert set(of(store, "Ben")) == {f"{year}-Q{n}" for year in (2019, 2020) for n in (1, 2, 3, 4)} - {
         "2020-Q3",
@@ -334,7 +344,7 @@ def test_ranks_and_points_in_time_by_choice(home):
         "best": {"ranks": "best", "min_objects": "1"},
         "points": {"points_in_time": "true"},
     }.items():
-        made = release(store, **changes)
+        made = release_without_prompts(store, **changes)
         found[name] = [when for when, clubs in of(store, "Ada", release=made.name).items() if "Moss" in clubs]
     assert found == {
         "default": ["2020-Q1"],
@@ -351,7 +361,7 @@ def test_several_objects_are_counted_in_the_study_and_not_before(home):
             Within=[("Q101", "2010", "2019-05"), ("Q102", "2019-06", "")],
         )
     )
-    release(store)
+    release_without_prompts(store)
     assert store.read("fact_subjects")["label"].to_pylist() == ["Within"]
     assert left_out(store, "fact_subjects")["has fewer objects in the study than asked for"] == 1
 
@@ -362,10 +372,10 @@ def test_the_most_popular_are_asked_about_and_ties_go_by_number(home):
     entities[3 + 10]["claims"]["P856"] = [said("x", {"snaktype": "novalue"})]
     entities[3 + 11]["sitelinks"]["ywiki"] = {"title": "P12"}
     store = home(entities)
-    release(store, max_subjects="3")
+    release_without_prompts(store, max_subjects="3")
     # Q11 has a statement more; then Q1 and Q2, by their numbers and not as words, by which Q10 would come before Q2.
     assert set(store.read("fact_subjects")["subject_id"].to_pylist()) == {"Q11", "Q1", "Q2"}
-    made = release(store, max_subjects="1", popularity="site_links")
+    made = release_without_prompts(store, max_subjects="1", popularity="site_links")
     assert store.read("fact_subjects", release=made.name)["subject_id"].to_pylist() == ["Q12"]
 
 
@@ -376,7 +386,7 @@ def test_subjects_of_one_name_are_told_apart(home):
     store = home(entities)
     asked = {}
     for choice in ("qualify", "drop", "keep"):
-        made = release(store, ambiguous=choice)
+        made = release_without_prompts(store, ambiguous=choice)
         asked[choice] = store.read("fact_subjects", release=made.name)["asked_as"].to_pylist()
     assert asked == {
         "qualify": ["Ada (player)", "Ben (player)", "Cem"],
@@ -391,7 +401,9 @@ def test_several_wordings_and_wordings_of_ones_own(home, tmp_path):
         'relation,language,wording\nP54,en,"<object> counts <subject> among its players."\nP54,de,<subject> spielt für <object>.\n'
     )
     store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
-    made = release(store, templates=["dynamic", str(mine)], windows="2019-01-01..2021-01-01", granularity="year")
+    made = release_without_prompts(
+        store, templates=["dynamic", str(mine)], windows="2019-01-01..2021-01-01", granularity="year"
+    )
     rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
     assert [(row["query_id"], row["query"]) for row in rows] == [
         ("Q1_P54_2019", "Ada plays for _X_."),
@@ -406,13 +418,13 @@ def test_no_study_reaches_beyond_the_dump(home):
     with pytest.raises(
         DesignError, match=r"the study ends on 2021-04-01, after the day of wikidatawiki-20210101 \(2021-01-01\)"
     ):
-        release(store, windows="2020-01-01..2021-04-01")
+        release_without_prompts(store, windows="2020-01-01..2021-04-01")
 
 
 def test_a_release_with_nobody_to_ask_about_says_why(home):
     store = home(players(Ada=[("Q101", "2019", "")]))
     with pytest.raises(DesignError, match="1 x has fewer objects in the study than asked for"):
-        release(store)
+        release_without_prompts(store)
 
 
 def test_names_of_another_language_must_have_been_read(home):
@@ -425,7 +437,7 @@ def test_names_of_another_language_must_have_been_read(home):
 
 def test_windows_are_provisional_until_ninety_days_after(home):
     store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
-    release(store)
+    release_without_prompts(store)
     rows = store.read("dynamic_templama_queries").to_pylist()
     # The dump is of 1 January 2021: 92 days after the end of the third quarter, and none after that of the fourth.
     assert {row["date"]: row["is_provisional"] for row in rows if row["date"] >= "2020-Q3"} == {
@@ -441,8 +453,8 @@ def test_a_subject_has_one_split_in_all_relations_and_releases(home):
         claims = {p: [said(f"Q{n}${p}{at}", f"Q{900 + at}", str(2019 + at)) for at in (0, 1)] for p in ("P54", "P102")}
         people.append(item(f"Q{n}", f"Person {n}", f"Person {n}", **claims))
     store = home([*clubs, *people])
-    release(store, TEMPLAMA, granularity="year")
-    release(store)
+    release_without_prompts(store, TEMPLAMA, granularity="year")
+    release_without_prompts(store)
     by_subject: dict[str, set[str]] = {}
     for row in store.read("fact_subjects").to_pylist():
         by_subject.setdefault(row["subject_id"], set()).add(row["split"])
@@ -471,7 +483,7 @@ def test_random_facts_against_an_oracle_that_counts_days(home):
         for n in range(1, 100)
     }
     store = home(players(**given))
-    release(store, min_objects="1", max_subjects="1000")
+    release_without_prompts(store, min_objects="1", max_subjects="1000")
     found = answers(store)
 
     def days(text, *, is_end):
@@ -511,7 +523,7 @@ def test_the_most_mentioned_by_choice(home):
     spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
     store = home(players(Ada=spells, Ben=spells, Cem=spells))
     with pytest.raises(DesignError, match="inlinks need entity_popularity, which is not built"):
-        release(store, popularity="inlinks")
+        release_without_prompts(store, popularity="inlinks")
     for key, inlinks in (("2020-07-01", (90, 1, 1)), ("2020-10-01", (3, 5, 4))):
         for table, columns in (
             (ENTITY_POPULARITY, {"page_id": [1, 2, 3], "n_inlinks": list(inlinks)}),
@@ -527,7 +539,7 @@ def test_the_most_mentioned_by_choice(home):
             rows = [{name: values[at] for name, values in columns.items()} for at in range(3)]
             given = [{name: row.get(name, FILLER.get(name)) for name in table.column_names()} for row in rows]
             store.write(table, key, [pa.Table.from_pylist(given, table.schema)], Provenance())
-    made = release(store, popularity="inlinks")
+    made = release_without_prompts(store, popularity="inlinks")
     found = [
         (row["label"], row["popularity"], row["popularity_rank"])
         for row in store.read("fact_subjects", release=made.name).to_pylist()
@@ -551,4 +563,4 @@ def test_tables_of_two_readings_are_not_mixed(home):
     other = Provenance({"wikidata-20210101-all.json": "0" * 64}, {"wiki": "xwiki", "languages": ["de", "mul"]})
     store.write(store.declaration("facts"), DUMP, rows, other)
     with pytest.raises(ContractError, match="were read from different files or with different settings"):
-        release(store)
+        release_without_prompts(store)

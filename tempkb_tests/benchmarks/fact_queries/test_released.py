@@ -11,7 +11,7 @@ import pytest
 from tempkb.benchmarks.fact_queries.records import most_answers
 from tempkb.benchmarks.fact_queries.released import Fact, chosen_facts, days_of, resolve_objects, years_of
 from tempkb.windows import Granularity, windows_between
-from tempkb_tests.benchmarks.fact_queries.worlds import DYNAMIC, TEMPLAMA, release
+from tempkb_tests.benchmarks.fact_queries.worlds import DYNAMIC, TEMPLAMA, release_without_prompts
 from tempkb_tests.wikidata.items import item, read_home, said
 
 PEER = Path(__file__).parents[2] / "peer" / "templama"
@@ -116,7 +116,7 @@ def test_the_paper_preset_gives_the_released_records_from_a_dump(tmp_path, monke
     dump = list(as_json(PEER / "facts.csv", PEER / "entities.csv"))
     store = read_home(tmp_path, monkeypatch, {"2023-01-01": dump})
     common = {"dump_id": "wikidatawiki-20230101", "preset": "paper", "max_subjects": "1000"}
-    made = release(store, DYNAMIC, "2019-01-01..2022-07-01", "quarter", **common)
+    made = release_without_prompts(store, DYNAMIC, "2019-01-01..2022-07-01", "quarter", **common)
     rows = store.read("dynamic_templama_queries", release=made.name).to_pylist()
     ours = {row["query_id"]: (row["query"], [one["entity_id"] for one in row["answers"]]) for row in rows}
     told = {
@@ -126,7 +126,7 @@ def test_the_paper_preset_gives_the_released_records_from_a_dump(tmp_path, monke
     }
     assert {name: ours.get(name) for name in told} == told
     assert len(told) > 600
-    made = release(store, TEMPLAMA, "2010-01-01..2021-01-01", "year", **common)
+    made = release_without_prompts(store, TEMPLAMA, "2010-01-01..2021-01-01", "year", **common)
     rows = store.read("templama_queries", release=made.name).to_pylist()
     ours = {row["query_id"]: (row["query"], {one["entity_id"] for one in row["answers"]}) for row in rows}
     for one in records("templama_records.jsonl"):

@@ -10,7 +10,7 @@ from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_CHANGES, 
 from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.promises import broken
 from tempkb.store.drafts import Provenance
-from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
+from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release_without_prompts
 from tempkb_tests.wikidata.items import read_home
 
 WINDOWS = ("2019-04-01", "2019-07-01", "2019-10-01")
@@ -29,7 +29,7 @@ def built(tmp_path, monkeypatch, request):
         for number, month in enumerate((3, 4, 6, 7, 9, 10))
     }
     store = read_home(tmp_path, monkeypatch, {DAY: players(**told)})
-    return store, release(store, windows="2019-01-01..2020-01-01", changes=request.param).name
+    return store, release_without_prompts(store, windows="2019-01-01..2020-01-01", changes=request.param).name
 
 
 OF_QUERIES = promises_of_queries(DYNAMIC_TEMPLAMA_QUERIES)
