@@ -1,4 +1,4 @@
-"""Runs `tempkb`, or a module, for tests: each time in a process of its own, with its own environment and folder.
+"""Runs `tempkb`, a module or a script for tests: each time in a process of its own, with its own environment and folder.
 
 The process is forked from one that has imported all libraries already, which takes
 longer than most commands do. What depends on the settings of a home (`tempkb.definitions`)
@@ -30,6 +30,7 @@ _LATE = ("tempkb.definitions",)
 _LIBRARIES = (
     "_strptime",
     "ahocorasick_rs",
+    "bm25s",
     "dagster._core.definitions.antlr_asset_selection.antlr_asset_selection",
     "dagster._core.definitions.external_asset",
     "dagster._core.definitions.repository_definition.repository_data_builder",
@@ -43,16 +44,27 @@ _LIBRARIES = (
     "dagster._core.storage.migration.utils",
     "dagster._core.storage.root",
     "dagster._core.system_config.composite_descent",
+    "faiss",
     "pyarrow.dataset",
     "sentencex",
     "spacy",
     "spacy_legacy",
     "spacy_loggers",
+    "statsmodels.regression.linear_model",
+    "statsmodels.stats.proportion",
+    "statsmodels.stats.sandwich_covariance",
+    "transformers.models.auto.modeling_auto",
+    "transformers.models.bart.modeling_bart",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.gpt2.modeling_gpt2",
+    "transformers.models.gpt_neox.modeling_gpt_neox",
+    "transformers.models.roberta.modeling_roberta",
+    "transformers.models.t5.modeling_t5",
     "upath",
 )
 
 
-def run_command(arguments, environment, cwd, module="tempkb.cli"):
+def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=None):
     """Run the command and return what it printed and how it ended, as `subprocess.run` does.
 
     Args:
@@ -60,11 +72,13 @@ def run_command(arguments, environment, cwd, module="tempkb.cli"):
         environment: its variables, all of them.
         cwd: its folder; None: the one of this process.
         module: another one to run, as `python -m` does.
+        script: Python to run instead, as `python -c` does.
     """
     server = _server()
     with tempfile.TemporaryDirectory() as folder:
         order = {
             "module": module,
+            "script": script,
             "arguments": arguments,
             "environment": environment,
             "cwd": str(cwd or Path.cwd()),
@@ -106,7 +120,7 @@ def _do(order):
     child = os.fork()
     if not child:
         _become(order)
-        _run(order["module"])
+        _run(order["module"], order["script"])
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 
@@ -124,13 +138,16 @@ def _become(order):
     sys.argv = ["tempkb", *order["arguments"]]
 
 
-def _run(module):
-    """Run a module and end the process, as a command of tempkb ends."""
-    if module == "tempkb.cli":
+def _run(module, script):
+    """Run a script or a module and end the process, as a command of tempkb ends."""
+    if module == "tempkb.cli" and not script:
         run()
     code = 1
     try:
-        runpy.run_module(module, run_name="__main__")
+        if script:
+            exec(compile(script, "<script>", "exec"), {"__name__": "__main__"})
+        else:
+            runpy.run_module(module, run_name="__main__")
         code = 0
     except SystemExit as end:
         code = end.code

@@ -59,6 +59,13 @@ def run_module(module: str, *arguments: str, **variables: str):
     return done
 
 
+def run_script(script: str, *arguments: str, code: int = 0):
+    """Run Python as `python -c` does, in the environment of the test, forked as commands are; it must end with `code`."""
+    done = run_command(list(arguments), dict(os.environ), script=script)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
 def _environment(**variables: str):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("TEMPKB_", "DAGSTER_"))}
     return {**clean, "PYTHONPATH": str(Path(__file__).parents[1]), **variables}

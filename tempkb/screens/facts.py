@@ -38,9 +38,9 @@ def _write_picture(fact: Fact, path: Path) -> None:
     series = fact.series()
     if not series:
         raise SettingsError(
-            f"--picture {path}: of no model with scores of this fact it is known until when it knows, and none has "
-            "scores of its dated queries, so there is no day at which to draw them; name the day: tempkb model add "
-            "MODEL CHECKPOINT --knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
+            f"--picture {path}: no model with scores of this fact has a knowledge date, and none has scores of its "
+            "dated queries, so there is no day at which to draw them; name the date: tempkb model add MODEL CHECKPOINT "
+            "--knows-until DATE, or score those queries: tempkb score MODEL --variant dated"
         )
     with fact_figure(f"{fact.subject}, {fact.relation}: {fact.query}", series, fact.spells) as figure:
         write_picture(path, figure)

@@ -1,13 +1,11 @@
 """Runs of a linker as the UI starts them: all steps of the job, with a configuration or without one."""
 
 import json
-import subprocess
-import sys
 
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import linker_request
 from tempkb.linking.tables import LINKING_SCORES
-from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.conftest import run_script, run_tempkb
 from tempkb_tests.linking.small_home import small_home
 from tempkb_tests.linking.tiny import save_encoder
 
@@ -37,9 +35,7 @@ def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch
     save_encoder(tmp_path / "encoder", "bert", markers=False, max_tokens=32)
     add_linker(store, linker_request("own", {"checkpoint": str(tmp_path / "encoder")}), lambda _: None)
     runs = [("prior", {}), ("own", {"link": {"cuts": "2022-01-01"}}), ("own", {"link": {"pools": "odd"}}), ("new", {})]
-    done = subprocess.run(
-        [sys.executable, "-c", IN_THE_UI, json.dumps(runs)], capture_output=True, text=True, check=True
-    )
+    done = run_script(IN_THE_UI, json.dumps(runs))
     prior, own, odd, new = json.loads(done.stdout.splitlines()[-1])
     assert prior == [True, [], ["linkers", "linking_scores"]]
     assert own == [True, [], ["linkers", "entity_vectors", "linking_scores"]]

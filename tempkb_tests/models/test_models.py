@@ -23,7 +23,7 @@ from tempkb.models.tables import MODELS
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
-from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.conftest import run_script, run_tempkb
 from tempkb_tests.models.test_checkpoints import Bomb, config_with, sha256
 from tempkb_tests.models.tiny import CONTEXT, KINDS, random_model, tokenizer_of
 
@@ -311,8 +311,7 @@ main(sys.argv[1:])
 
 def test_a_kill_between_row_and_publication_is_made_good_by_the_same_command(home_folder, saved):
     arguments = ["model", "add", "tiny", str(saved("roberta"))]
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
-    assert done.returncode == 9
+    run_script(KILLED, *arguments, code=9)
     before = version_of(home_folder, "tiny")
     assert not (home_folder / "tempkb.duckdb").exists()
     run_tempkb(home_folder, *arguments)
@@ -410,9 +409,7 @@ print(json.dumps(told))
 def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, saved):
     named = {"checkpoint": str(saved("roberta")), "knows_until": "2020-01-01"}
     runs = [("tiny", named), ("tiny", {}), ("nobody", {}), ("tiny", {"checkpoint": str(saved("gpt2"))})]
-    done = subprocess.run(
-        [sys.executable, "-c", IN_THE_UI, json.dumps(runs)], capture_output=True, text=True, check=True
-    )
+    done = run_script(IN_THE_UI, json.dumps(runs))
     first, again, nameless, other = json.loads(done.stdout.splitlines()[-1])
     # The check of its files, and those of scores, of which there are none yet.
     assert first == [True, [], [True] * 4]

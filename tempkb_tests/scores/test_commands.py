@@ -2,12 +2,10 @@
 
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
-from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.conftest import run_script, run_tempkb
 from tempkb_tests.models.test_checkpoints import config_with
 
 
@@ -101,9 +99,7 @@ with dagster_at(load_home()) as instance:
 
 def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, saved, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(home))
-    done = subprocess.run(
-        [sys.executable, "-c", IN_THE_UI, str(saved("bert_cased"))], capture_output=True, text=True, check=True
-    )
+    done = run_script(IN_THE_UI, str(saved("bert_cased")))
     success, made, checks = json.loads(done.stdout.splitlines()[-1])
     assert success
     assert made.keys() == {"models", "prompt_scores"}

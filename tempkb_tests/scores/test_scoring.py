@@ -1,8 +1,6 @@
 """Scores of a home's prompts: each once, as the definitions say, kept through kills, and never of other files."""
 
 import shutil
-import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
@@ -22,6 +20,7 @@ from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
+from tempkb_tests.conftest import run_script
 from tempkb_tests.models.test_parity import expected
 from tempkb_tests.scores.dying import DEATHS
 
@@ -179,7 +178,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(stor
 def die(moment, name):
     """Score in a process of its own, which dies at a moment."""
     script = "import sys; from tempkb_tests.scores.dying import score_and_die; score_and_die(*sys.argv[1:])"
-    assert subprocess.run([sys.executable, "-c", script, moment, name], check=False).returncode == 9
+    run_script(script, moment, name, code=9)
 
 
 def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(store, monkeypatch, add):

@@ -1,14 +1,20 @@
 """The truth table of membership, each cell written by hand, asked of DuckDB as the tables hold facts."""
 
+import re
+from pathlib import Path
+
 import duckdb
 import pyarrow as pa
 import pytest
 
+import tempkb.wikidata
 from tempkb.wikidata.membership import known_by, true_on, true_within
 from tempkb_tests.wikidata.items import item, read_home, said
 
 Q1, Q2 = "2019-01-01", "2019-04-01"
 DUMP = "2020-01-01"
+
+README = Path(tempkb.wikidata.__file__).with_name("README.md")
 
 # start, end -> windows 2018-Q4, 2019-Q1, 2019-Q2, 2019-Q4: C certain, P possible only, - neither.
 TABLE = [
@@ -61,19 +67,32 @@ def holds(facts: pa.Table, condition: str) -> list[str]:
         ]
 
 
+def declared(start: str, end: str) -> list[str]:
+    return [true_within(start, end), true_within(start, end, certainly=True)]
+
+
+def of_the_readme(start: str, end: str) -> list[str]:
+    """The conditions that the room's README shows, for a window [a, b)."""
+    (text,) = re.findall(r"on a row of `facts`:\n\n((?:    .*\n)+)", README.read_text("utf-8"))
+    possible, certain, rest = re.split(r"-- (?:possible|certain)\n", text)
+    assert not rest
+    return [re.sub(r"\b[ab]\b", lambda one: {"a": start, "b": end}[one[0]], said) for said in (possible, certain)]
+
+
+@pytest.mark.parametrize("conditions", [declared, of_the_readme])
 @pytest.mark.parametrize("at", range(len(WINDOWS)), ids=lambda at: WINDOWS[at][0])
-def test_the_truth_table(facts, at):
+def test_the_truth_table(facts, at, conditions):
     start, end = (f"DATE '{day}'" for day in WINDOWS[at])
-    possible = holds(facts, true_within(start, end))
-    certain = holds(facts, true_within(start, end, certainly=True))
+    possible, certain = (holds(facts, one) for one in conditions(start, end))
     expected = [row[2][at] for row in TABLE]
     found = ["C" if f"Q1${n:04}" in certain else "P" if f"Q1${n:04}" in possible else "-" for n in range(len(TABLE))]
     assert dict(zip(map(str, TABLE), found, strict=True)) == dict(zip(map(str, TABLE), expected, strict=True))
     assert set(certain) <= set(possible)
 
 
-def test_no_window_lies_beyond_the_dump(facts):
-    assert holds(facts, true_within("DATE '2020-01-01'", "DATE '2020-04-01'")) == []
+@pytest.mark.parametrize("conditions", [declared, of_the_readme])
+def test_no_window_lies_beyond_the_dump(facts, conditions):
+    assert [holds(facts, one) for one in conditions("DATE '2020-01-01'", "DATE '2020-04-01'")] == [[], []]
 
 
 def test_true_on_a_day(facts):

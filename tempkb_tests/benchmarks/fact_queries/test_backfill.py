@@ -1,11 +1,10 @@
 """Through Dagster: several releases of one benchmark, and several dumps, each in one run."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 from tempkb_tests.benchmarks.fact_queries.worlds import players
+from tempkb_tests.conftest import run_script
 from tempkb_tests.wikidata.items import write_lines
 
 RUN = """
@@ -64,8 +63,7 @@ def test_one_run_makes_several_partitions_or_of_new_releases_none(home_folder, t
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2019-01-01")
     world = players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")])
     paths = [write_lines(tmp_path / f"wikidata-{day}-all.json", world) for day in ("20210101", "20210401")]
-    done = subprocess.run([sys.executable, "-c", RUN, *map(str, paths)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_script(RUN, *map(str, paths))
     told = json.loads(done.stdout.splitlines()[-1])
     assert {key for name, key in told["read_wikidata"] if name == "facts"} == {
         "wikidatawiki-20210101",
