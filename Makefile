@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check audit docs ui bench real gpu soak clean
+.PHONY: help demo dev test slow check audit docs ui bench real gpu soak clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -30,8 +30,14 @@ demo: $(READY) ## write the demo world's dumps, build everything, and score tiny
 
 dev: $(READY_DEV) ## install what tests and checks need as well; make test does so by itself
 
-test: check ## ruff, mypy, then all tests; three at once on two cores, since some wait for daemons
-	$(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
+# Three at once on two cores, since some tests wait for daemons.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
+
+test: check ## ruff, mypy, then all tests but the slow ones
+	$(PYTEST) -m "not slow"
+
+slow: $(READY_DEV) ## the slow tests: kills, damage, trainings, daemons, clusters, brute force; CI runs them after make test
+	$(PYTEST) -m slow
 
 check: $(READY_DEV) ## ruff and mypy
 	$(BIN)/ruff check tempkb tempkb_tests

@@ -98,6 +98,7 @@ def tick(automation, instance, store):
     return automation.new_dumps(dg.build_sensor_context(instance=instance), store)
 
 
+@pytest.mark.slow
 def test_a_dump_that_arrives_is_registered_once_and_its_windows_follow(arrived, automation, instance):
     home, store = arrived
     first = tick(automation, instance, store)

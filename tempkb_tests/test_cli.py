@@ -169,6 +169,7 @@ def test_publish_and_gc(demo_home, tmp_path):
     assert run_tempkb(home, "gc").stdout == "0 folders removed.\n"
 
 
+@pytest.mark.slow
 def test_a_bad_window_is_named_and_keeps_its_old_version_while_good_ones_go_on(demo_home, tmp_path, monkeypatch):
     """The second dump is torn: its window fails in strict mode, and what the first dump serves is built again."""
     from tempkb.demo.export import write_dump
@@ -211,6 +212,7 @@ def test_a_cut_that_is_not_built_names_the_nearest_in_every_table(read):
     assert read("rebuild_changes", cut="2021-04-01").num_rows == 0, "the window stands, and was never rebuilt"
 
 
+@pytest.mark.slow
 def test_damage_is_told_at_the_end_of_a_build(tmp_path, history):
     history.write_bytes(history.read_bytes()[:-30])
     done = run_tempkb(

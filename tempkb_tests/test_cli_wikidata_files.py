@@ -43,6 +43,7 @@ def refused(home, *arguments, **variables):
     return said
 
 
+@pytest.mark.slow
 def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     file = write_lines(tmp_path / "some.json", changed_on("2020-11-10", "2020-11-13", "2020-11-11"))
     named = ("build", "--dump", str(file), "--day")
@@ -75,6 +76,7 @@ def test_files_that_tell_of_no_change_may_be_of_any_day(tmp_path, home):
     assert {day for _, day in days()} == {"2021-01-01"}
 
 
+@pytest.mark.slow
 def test_a_dated_file_may_hold_changes_of_the_days_that_it_took_to_write(tmp_path, home):
     file = write_lines(tmp_path / "wikidata-20201110-all.json", changed_on("2020-11-10", "2020-11-13"))
     run_tempkb(home, "build", "--dump", str(file), **WIKI)
@@ -88,6 +90,7 @@ def test_a_dated_file_may_hold_changes_of_the_days_that_it_took_to_write(tmp_pat
     assert days() == {("wikidatawiki-20201110", "2020-11-10")}
 
 
+@pytest.mark.slow
 def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
     first = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
     later = write_lines(tmp_path / "wikidata-20200701-all.json", WORLD)
@@ -142,6 +145,7 @@ PAGES = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version=
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["history first", "Wikidata first"])
 def test_history_and_wikidata_are_named_one_after_the_other(tmp_path, home, order):
     history, items = tmp_path / "history.xml.bz2", write_lines(tmp_path / "items.json", WORLD)

@@ -90,6 +90,7 @@ def cut_off(path):
     path.write_bytes(path.read_bytes()[:-10])
 
 
+@pytest.mark.slow
 def test_a_deleted_pointer_of_each_table_is_named_and_written_again(home):
     before, pointers = state(), {}
     for path in sorted(home.glob("lake/[a-z]*/*/CURRENT")):
@@ -111,6 +112,7 @@ def test_a_deleted_pointer_of_each_table_is_named_and_written_again(home):
     assert typed("verify").output.startswith("All is well (")
 
 
+@pytest.mark.slow
 def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_again(home):
     before, store = state(), open_store()
     shutil.rmtree(home / "lake" / "revision_log")
@@ -140,6 +142,7 @@ def test_thirty_hits_are_noticed_each_and_mended(home):
     assert hit_and_mend(hits, 60) == []
 
 
+@pytest.mark.slow
 def test_a_build_reads_lost_texts_again_and_mends_what_it_meets_while_it_reads(home):
     before = state()
     for table in ("page_wikitexts", "page_links"):

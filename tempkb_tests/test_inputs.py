@@ -63,6 +63,7 @@ def partitions_of(home):
         return sorted(instance.get_dynamic_partitions("dumps"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -141,6 +142,7 @@ def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tm
     assert "4 of 4 windows are built." in done.stdout
 
 
+@pytest.mark.slow
 def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
     home = tmp_path / "home"
     path = folder_dump(home, bz2.compress(GOOD))

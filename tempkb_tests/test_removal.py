@@ -25,6 +25,7 @@ def partitions(home, table):
     return sorted(path.parent.name for path in (home / "lake" / table).glob("*/CURRENT"))
 
 
+@pytest.mark.slow
 def test_a_window_goes_from_lake_and_duckdb_and_comes_back_with_the_same_bytes(home):
     window = "window_start = '2021-10-01'"
     before = {
@@ -64,6 +65,7 @@ def test_a_release_goes_and_others_stay(home):
     assert "--release demo-quarters: no such release; there: demo-cloze" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_dump_goes_with_its_own_tables_but_not_what_was_built_from_it(home):
     snapshots = count(home, "stable_snapshots")
     run_tempkb(home, "rm", "--window", "2023-10-01", "--yes")

@@ -45,6 +45,7 @@ def without_prompts(name, table, kept=()):
     store.publish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "table", "kept"),
     [
@@ -68,6 +69,7 @@ def test_a_release_from_before_there_were_prompts_gets_them(home, name, table, k
     assert "has no prompts" not in run_tempkb(home, "verify").stdout
 
 
+@pytest.mark.slow
 def test_prompts_come_and_go_with_their_release_and_are_not_exported(home, tmp_path):
     run_tempkb(home, "release", "templama", "2021-01-01..2023-01-01", "--name", "years")
     expected = {"years.2021-01-01", "years.2022-01-01", "years.future"}

@@ -65,6 +65,7 @@ def tempkb(tree, home, *arguments):
     return run(tree, home, "-m", "tempkb.cli", *arguments)
 
 
+@pytest.mark.slow
 def test_dagster_has_its_asset_job_partitions_check_and_configuration(tree, home):
     done = run(tree, home, "-c", DEFINED)
     assert done.returncode == 0, done.stderr
@@ -103,6 +104,7 @@ def test_its_releases_live_as_those_of_all_benchmarks(tree, home, tmp_path):
     assert not (home / "releases/mine.json").exists()
 
 
+@pytest.mark.slow
 def test_the_documentation_fails_until_it_is_written_anew(tree, home):
     told = run(
         tree,

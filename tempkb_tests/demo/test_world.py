@@ -173,6 +173,7 @@ def test_a_world_too_small_for_its_traps_is_refused():
         make_world(pages=10)
 
 
+@pytest.mark.slow
 def test_a_second_dump_adds_its_window_and_leaves_the_earlier_ones_alone(demo_home, tmp_path, world, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)

@@ -196,6 +196,7 @@ def weights(folders):
     return {name: (folder / WEIGHTS).read_bytes() for name, folder in folders.items()}
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again_and_in_other_processes_and_nothing_is_trained_twice(home, store, monkeypatch):
     folders = made(store)
     assert list(folders) == [f"demo-{family}-{cut}" for family in FAMILIES for cut in CUTS]
@@ -285,6 +286,7 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
     before = {path.name for path in (home / "models").glob("*")}

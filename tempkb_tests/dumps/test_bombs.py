@@ -109,6 +109,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS * 2)
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_bounded_in_memory_and_time(tmp_path, bomb):

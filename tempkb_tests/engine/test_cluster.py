@@ -107,6 +107,7 @@ def by_item(outcomes):
     return {outcome.item: outcome.result or outcome.failure for outcome in outcomes}
 
 
+@pytest.mark.slow
 def test_results_and_failures_are_named_and_the_rest_goes_on(nodes, tmp_path):
     reports = []
     told = by_item(map_items(work, ["a", "fails", "b", "breaks", "c"], tmp_path, 2, reports.append))
@@ -121,6 +122,7 @@ def test_results_and_failures_are_named_and_the_rest_goes_on(nodes, tmp_path):
     assert len(list(tmp_path.glob("fails-*"))) == 1, "what fails by itself is not tried again"
 
 
+@pytest.mark.slow
 def test_an_item_whose_worker_is_killed_is_tried_again_and_given_up_in_the_end(nodes, tmp_path):
     told = by_item(map_items(work, ["dies 1", "a", "b"], tmp_path / "once", 2))
     assert told == {
@@ -147,6 +149,7 @@ def test_closing_ends_what_runs_and_no_more_is_handed_out_than_asked_for(nodes, 
     wait_for(lambda: not any(is_alive(int(trace.name.partition("-")[2])) for trace in begun))
 
 
+@pytest.mark.slow
 def test_the_lake_has_the_same_bytes_as_with_local_workers(nodes, home_folder, tmp_path, world, monkeypatch):
     day = world.dump_days[0]
     pages = list(world.pages_at(day))
@@ -237,6 +240,7 @@ def test_a_worker_that_cannot_load_the_work_is_explained(nodes, tmp_path, monkey
     assert f"is tempkb=={tempkb.__version__} installed on every node?" in outcome.failure
 
 
+@pytest.mark.slow
 def test_items_of_a_lost_node_are_done_on_another(nodes, tmp_path):
     # The last of those that share nodes: for ten seconds Ray does not know that the node is gone.
     doomed = nodes.add_node(num_cpus=1, object_store_memory=100 << 20)
@@ -260,7 +264,9 @@ def test_items_of_a_lost_node_are_done_on_another(nodes, tmp_path):
 def test_without_ray_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(
-        SettingsError, match=r'^engine: "ray" needs the package ray; install it: pip install "tempkb\[ray\]"$'
+        SettingsError,
+        match=r'^engine: "ray" needs the package ray; install the extra ray in the clone of tempkb: '
+        r'python -m pip install -e ".\[ray\]"$',
     ):
         list(map_items(work, ["a"], tmp_path, 1))
 
@@ -302,6 +308,7 @@ for outcome in map_items(work, ["a", "sleeps"], folder, 2):
 """
 
 
+@pytest.mark.slow
 def test_ray_of_our_own_is_begun_and_ended_and_leaves_nothing(tmp_path):
     (tmp_path / "home").mkdir()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}

@@ -263,7 +263,7 @@ def test_a_base_that_is_not_there_is_refused(store, monkeypatch):
 def test_without_the_extra_training_says_how_it_is_installed(store, monkeypatch):
     monkeypatch.setattr(linkers, "find_spec", lambda name: None if name == "datasets" else name)
     with pytest.raises(
-        SettingsError, match=r'training needs datasets, which is not .* pip install "tempkb\[linking\]"'
+        SettingsError, match=r'training needs datasets, which is not .* python -m pip install -e "\.\[linking\]"'
     ):
         train(store)
 
@@ -333,6 +333,7 @@ def typed(command):
     return replace(request, linker=name)
 
 
+@pytest.mark.slow
 def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught, tmp_path):
     base = save_base(tmp_path / "a base", "bert", max_tokens=64, markers=False)
     small = "batch_size=2,epochs=1,max_tokens=24"

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import linker_request
 from tempkb.linking.tables import LINKING_SCORES
@@ -30,6 +32,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch):
     store = small_home(tmp_path / "home", monkeypatch)
     save_encoder(tmp_path / "encoder", "bert", markers=False, max_tokens=32)

@@ -279,6 +279,7 @@ def lake_files(store):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dies_at", range(1, 12))
 def test_a_run_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch, dies_at):
     monkeypatch.setattr(vectors, "N_TEXTS", 2)

@@ -120,6 +120,7 @@ def test_plans_are_refused_by_nobody_but_the_lock(store, monkeypatch):
         encode_missing(store, row, [of_release(store, "r", A)], LinkRequest(), print)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("towers", [1, 2])
 def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path, monkeypatch, towers):
     save_encoder(tmp_path / "encoder", "bert", towers=towers)

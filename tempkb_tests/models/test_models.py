@@ -309,6 +309,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_a_kill_between_row_and_publication_is_made_good_by_the_same_command(home_folder, saved):
     arguments = ["model", "add", "tiny", str(saved("roberta"))]
     run_script(KILLED, *arguments, code=9)
@@ -406,6 +407,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, saved):
     named = {"checkpoint": str(saved("roberta")), "knows_until": "2020-01-01"}
     runs = [("tiny", named), ("tiny", {}), ("nobody", {}), ("tiny", {"checkpoint": str(saved("gpt2"))})]

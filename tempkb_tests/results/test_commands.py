@@ -296,6 +296,7 @@ def test_a_weekly_release_in_which_nothing_changes_has_a_last_window(tmp_path, m
     )
 
 
+@pytest.mark.slow
 def test_results_are_a_table_that_grows_stale_with_new_scores(home, scored_home):
     assert "knowledge" in run_tempkb(home, "results").stdout
     rows = query(home, "SELECT model, aggregate, verdict FROM knowledge ORDER BY ALL")

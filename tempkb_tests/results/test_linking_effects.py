@@ -108,6 +108,7 @@ def test_two_groups_are_compared_by_their_means():
     assert (none.verdict, none.estimate, none.note) == ("no claim", None, "found no mentions; these")
 
 
+@pytest.mark.slow
 def test_differences_between_groups_have_honest_intervals():
     """The truth is zero; seeds move the two groups each in its own way, so that they do not cancel."""
     chance, n, held = np.random.default_rng(5), 200, 0

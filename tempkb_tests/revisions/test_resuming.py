@@ -136,6 +136,7 @@ build_files(*map(Path, sys.argv[2:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [20])
 def test_forty_windows_killed_while_they_are_written(after, home_folder, tmp_path, monkeypatch, calls):
     """Windows that stand are whole, the rest is as before; the next build writes them without reading the dump again."""
@@ -188,6 +189,7 @@ def test_a_damaged_file_of_rows_is_no_receipt(home_folder, tmp_path, calls, harm
     assert [name.split(".")[0][-8:] for name in seen] == ["history1", "history4"]
 
 
+@pytest.mark.slow
 def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_path, monkeypatch, calls):
     paths = parts(tmp_path / "dump", n=1)
     build_files(*paths)

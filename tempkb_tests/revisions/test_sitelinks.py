@@ -204,6 +204,7 @@ def test_page_props_without_a_page_table_tell_the_items_of_headers(world):
     assert unlinked_windows(store) == []
 
 
+@pytest.mark.slow
 def test_the_command_gives_windows_that_stand_their_items_and_their_mentions_too(world, tmp_path):
     """A home of named files: the history first, Wikidata in a later command, and a named page_props is used."""
     home = tmp_path / "command"

@@ -97,6 +97,7 @@ with dagster_at(load_home()) as instance:
 """
 
 
+@pytest.mark.slow
 def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, saved, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(home))
     done = run_script(IN_THE_UI, str(saved("bert_cased")))
@@ -134,6 +135,7 @@ def test_a_checkpoint_may_be_asked_by_a_scorer_of_its_own_family(home, saved):
     assert "masked.original-1.f32" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_model_that_could_not_be_loaded_is_named_with_its_reason(home, saved, tmp_path):
     config_with(shutil.copytree(saved("t5"), tmp_path / "odd"), model_type="abacus")
     run_tempkb(home, "model", "add", "odd", str(tmp_path / "odd"), check=False)

@@ -157,6 +157,7 @@ def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
     assert {row["log_prob_nats"] for row in rows(store).values()} == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", DEATHS)
 def test_a_killed_run_goes_on_and_ends_with_the_bytes_of_an_undisturbed_one(store, tmp_path, monkeypatch, add, moment):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
@@ -181,6 +182,7 @@ def die(moment, name):
     run_script(script, moment, name, code=9)
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(store, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
     name = add(store, "t5")
@@ -190,6 +192,7 @@ def test_what_a_killed_run_has_finished_is_kept_though_the_next_asks_for_others(
     assert len(rows(store).keys() - prompts(store, {"dated"}).keys()) == 3 * 4
 
 
+@pytest.mark.slow
 def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(store, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
     name = add(store, "gpt2")
@@ -213,6 +216,7 @@ def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, 
     assert rows(store).keys() == prompts(store, {"dated"}).keys()
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_finished_is_never_given_to_other_files(store, monkeypatch, add, saved):
     """The row of a model was lost, and its name given to other files before anything was in the table."""
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
@@ -225,6 +229,7 @@ def test_what_a_killed_run_has_finished_is_never_given_to_other_files(store, mon
     assert not list((store.home.path / "lake" / "_staging").iterdir())
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(store, monkeypatch, add):
     name = add(store, "t5")
     score(store, name, limit="5")

@@ -90,7 +90,7 @@ def jobs(slot: Path, server: str) -> list[Job]:
     ]
 
 
-# One of each kind: what `make test` kills.
+# One of each kind: what `make slow` kills.
 TESTED = (
     "build",
     "wikidata",

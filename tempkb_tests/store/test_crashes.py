@@ -35,6 +35,7 @@ def is_whole(people):
     return len(people) == ROWS and len(set(people)) == 1
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(store, writer, monkeypatch):
     store.write(TOWNS, "south", [towns("south", 5)], Provenance())
     store.write(TOWNS, "north", [towns("north", ROWS, people=0)], Provenance())
@@ -83,6 +84,7 @@ def test_killed_at_each_critical_point(store, writer, point):
     assert [people for (people,) in rows] == old_or_new
 
 
+@pytest.mark.slow
 def test_four_writers_of_different_partitions_while_a_reader_polls(store, writer):
     store.write(TOWNS, "south", [towns("south", 5)], Provenance())
     store.publish()

@@ -89,6 +89,7 @@ def test_a_damaged_line_is_counted_with_its_number(tmp_path):
     assert "claims" in tally.damaged[0][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
 def test_a_cut_file_keeps_what_is_whole_and_says_where_it_breaks(tmp_path, pack, share):

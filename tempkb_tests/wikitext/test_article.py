@@ -119,6 +119,7 @@ def test_words_are_the_same_whether_a_template_leaves_a_hole_or_is_silent(wikite
     assert not silent.holes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_input_is_read_to_the_end(piece):
     """A step whose time grew with the square would not end here; `make bench` measures how it grows."""

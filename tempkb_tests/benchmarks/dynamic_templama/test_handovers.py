@@ -450,6 +450,7 @@ def generated(tmp_path_factory):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["quarter", "year", "month", "week"])
 def test_all_rows_of_500_towns_are_those_of_a_brute_force(generated, granularity):
     store, towns = generated

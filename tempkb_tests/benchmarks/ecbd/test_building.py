@@ -236,6 +236,7 @@ class _Shouting:
             yield []
 
 
+@pytest.mark.slow
 def test_presets_differ_where_they_should(store):
     make(store, "either", "paper_2021")
     either = store.read("ecbd_cloze", release="either").to_pylist()

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tempkb_tests.benchmarks.fact_queries.worlds import players
 from tempkb_tests.conftest import run_script
 from tempkb_tests.wikidata.items import write_lines
@@ -58,6 +60,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_one_run_makes_several_partitions_or_of_new_releases_none(home_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_WIKI", "xwiki")
     monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2019-01-01")

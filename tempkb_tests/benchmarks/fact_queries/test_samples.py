@@ -50,6 +50,7 @@ def of(promise_name):
     return found
 
 
+@pytest.mark.slow
 def test_whatever_is_cut_out_of_a_sound_release_is_sound(built, monkeypatch):
     store, name = built
     assert all(one.sample_of(store, name) is None for one in (*OF_QUERIES, *OF_CHANGES))

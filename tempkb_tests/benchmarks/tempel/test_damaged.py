@@ -63,6 +63,7 @@ def cut_off(store, table, partition):
     path.write_bytes(path.read_bytes()[:-10])
 
 
+@pytest.mark.slow
 def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dagster):
     store, _, _ = make_release(name="r", max_shortfall="0.5")
     plan = store.lake.current("tempel_plans", f"r.{CUTS[1]}").version
@@ -76,6 +77,7 @@ def test_an_extension_that_meets_damage_is_built_all_the_same(home, without_dags
     assert store.lake.current("tempel_mentions", f"r.{LATER}") is not None
 
 
+@pytest.mark.slow
 def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, without_dagster):
     store, _ = released
     flip(store, "mention_priors", "2021-10-01")

@@ -117,6 +117,7 @@ def test_the_promises_can_be_broken(released):
     assert breaks(store, 1) == [("r", CUTS[0], second)]
 
 
+@pytest.mark.slow
 def test_a_release_from_before_gets_digests_when_it_is_finished(home):
     store, _, _ = make_release()
     before = versions(store)
@@ -135,6 +136,7 @@ def test_a_release_from_before_gets_digests_when_it_is_finished(home):
     assert not [key for key in versions(store) if key.startswith("r.")]
 
 
+@pytest.mark.slow
 def test_added_snapshots_and_balanced_releases_have_digests_and_earlier_ones_keep_their_bytes(home):
     store, _, _ = make_release(max_shortfall="0.5")
     before = versions(store)

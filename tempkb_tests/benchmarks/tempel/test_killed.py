@@ -51,6 +51,7 @@ def rows_of(store, release):
     }
 
 
+@pytest.mark.slow
 def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(home):
     store, release, _ = make_release(name="whole")
     build_and_kill("write_release", lambda: make_release(name="killed"))
@@ -64,6 +65,7 @@ def test_a_release_killed_when_its_cuts_stand_tells_all_figures_in_the_end(home)
     assert "figure_6" in figures
 
 
+@pytest.mark.slow
 def test_a_cut_whose_counts_were_not_written_is_built_again(home):
     store, _, _ = make_release(name="whole")
     write = building._Builder._write
@@ -80,6 +82,7 @@ def test_a_cut_whose_counts_were_not_written_is_built_again(home):
     assert rows_of(store, "killed") == rows_of(store, "whole")
 
 
+@pytest.mark.slow
 def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_added_cut(home):
     changes = {"max_shortfall": "0.5"}
     store, release, _ = make_release(name="r", **changes)
@@ -98,6 +101,7 @@ def test_an_extension_killed_before_its_statistics_tells_the_filters_of_the_adde
     assert {row["series"] for row in told} >= {"all, offered", "all, kept"}
 
 
+@pytest.mark.slow
 def test_an_extended_release_of_an_earlier_version_is_not_balanced_but_told(home):
     store, release, _ = make_release(name="r", max_shortfall="0.5")
     grown = extended(load(store.home, TEMPEL, "r"), [LATER])

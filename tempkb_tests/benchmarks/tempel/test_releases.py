@@ -388,6 +388,7 @@ def test_the_checks_can_fail(released, spoil, caught):
     assert found == caught
 
 
+@pytest.mark.slow
 def test_the_papers_rules_keep_what_the_released_code_keeps(home):
     changes = {
         "nr_ct_ents_per_cut": "40",
@@ -426,6 +427,7 @@ def test_the_papers_rules_keep_what_the_released_code_keeps(home):
     )
 
 
+@pytest.mark.slow
 def test_chance_depends_on_the_seed_and_on_nothing_else(home, tmp_path):
     arguments = ("release", "tempel", "2022-01-01,2023-01-01", "--preset", "small", "--name")
     run_tempkb(home, *arguments, "a", PYTHONHASHSEED="1", TEMPKB_WORKERS="1")

@@ -199,6 +199,7 @@ def words_of(text):
     return whole / np.linalg.norm(whole)
 
 
+@pytest.mark.slow
 def test_mteb_evaluates_its_task_without_tempkb_and_without_a_network(exported):
     _, _, folder = exported
     variables = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder.parent), "MTEB_CACHE": str(folder.parent)}
