@@ -347,7 +347,7 @@ class Home:
             )
 
     def hold(self, values: Mapping[str, Any]) -> "Home":
-        """Add the settings of Wikidata to the record, if they are not there yet, and return the home with them.
+        """Add the settings of Wikidata that the record does not have yet, and return the home with the record's.
 
         Args:
             values: all three of `OF_WIKIDATA`.
@@ -355,8 +355,7 @@ class Home:
         Raises:
             SettingsError: the home's Wikidata was read with other values than the settings give.
         """
-        if not all(key in read_record(self.path) for key in OF_WIKIDATA):
-            add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
+        add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
         return Home(self.path, _with_record(self.path, self.settings), self.chosen_wiki)
 
 

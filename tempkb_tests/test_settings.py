@@ -5,8 +5,9 @@ from datetime import date
 
 import pytest
 
+from tempkb import settings
 from tempkb.errors import SettingsError
-from tempkb.record import IDENTITY, read_record, write_record
+from tempkb.record import IDENTITY, copy_record, read_record, write_record
 from tempkb.settings import load_home
 from tempkb.windows import Granularity
 
@@ -223,3 +224,32 @@ def test_of_two_first_writers_of_a_home_the_second_holds_what_the_first_wrote(ho
     with pytest.raises(SettingsError, match="granularity: home .* was made with quarter, but the settings have month"):
         third.claim("onewiki")
     assert second.claim("onewiki").contributor_salt == first.claim("onewiki").contributor_salt
+
+
+def test_of_two_first_readings_of_wikidata_the_second_holds_what_the_first_wrote(home_folder, monkeypatch):
+    """Both have seen that the record has no settings of Wikidata; one writes them down in the other's way."""
+    load_home().claim("simplewiki")
+    first = {"languages": ("en",), "wikidata_items": "linked", "classes": ("Q5",)}
+    second = {"languages": ("de",), "wikidata_items": "all", "classes": ("Q5",)}
+    add = settings.add_to_record
+
+    def after_another(path, values):
+        monkeypatch.setattr(settings, "add_to_record", add)
+        load_home().hold(first)
+        add(path, values)
+
+    monkeypatch.setattr(settings, "add_to_record", after_another)
+    held = load_home().hold(second).settings
+    assert {name: getattr(held, name) for name in first} == first
+    assert (home_folder / "home.toml").read_text().count("languages") == 1
+    assert load_home(languages="en").settings.languages == ("en",)
+
+
+def test_a_broken_record_is_not_copied_over_the_good_one(home_folder):
+    load_home().claim("simplewiki")
+    record, copy = home_folder / "home.toml", home_folder / "lake" / "home.toml"
+    good = record.read_bytes()
+    record.write_bytes(good.replace(b"first_window", b"granularity", 1))
+    with pytest.raises(SettingsError, match="home.toml: found invalid TOML .* The lake has a copy: cp "):
+        copy_record(home_folder)
+    assert copy.read_bytes() == good
