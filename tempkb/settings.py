@@ -73,7 +73,7 @@ class Settings:
 
     wiki: str | None = _setting(
         None,
-        values.matching(r"[a-z][a-z0-9_]*"),
+        values.wiki,
         "a database name, such as simplewiki",
         "The wiki that the home holds.",
         "from the dump",
@@ -320,9 +320,14 @@ class Home:
             wiki: database name of the dump that is read.
 
         Raises:
-            SettingsError: the home already holds another wiki.
+            SettingsError: the home already holds another wiki, or no home can hold one of that name.
         """
         self.refuse_other(wiki)
+        try:
+            # A record with a name that is not allowed could never be read again.
+            Settings(wiki=wiki)
+        except InvalidSettingsError as error:
+            raise SettingsError(_in_words(error)) from None
         settings = self.settings.model_copy(update={"wiki": wiki})
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)

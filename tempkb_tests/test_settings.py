@@ -112,6 +112,13 @@ def test_a_home_holds_one_wiki(home_folder):
     assert offered(home, "frwiki") == [str(home_folder.with_name("frwiki"))]
 
 
+def test_a_home_is_not_made_with_a_wiki_that_it_could_not_be_read_with(home_folder):
+    with pytest.raises(SettingsError, match="wiki: found 'MyWiki'; allowed: a database name, such as simplewiki"):
+        load_home().claim("MyWiki")
+    assert not home_folder.exists()
+    assert load_home().claim("mywiki").wiki == "mywiki"
+
+
 def offered(home, wiki):
     """The home, as a shell reads it, that is offered for another wiki."""
     with pytest.raises(SettingsError, match=f"holds 'simplewiki', but the dump is of '{wiki}'") as refused:

@@ -18,6 +18,7 @@ from typing import Any
 
 from tempkb.dumps.mirrors import FolderMirror, Mirror
 from tempkb.errors import SourceError
+from tempkb.values import is_wiki_name
 
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d\w*\.xml(\.\w+)?")
@@ -179,7 +180,7 @@ def near_wikis(mirror: Mirror, wiki: str) -> list[str]:
         except SourceError:
             # A server's root need not have an index page, and may be forbidden.
             continue
-    known = sorted(name for name in there - _NO_WIKIS if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+    known = sorted(name for name in there - _NO_WIKIS if is_wiki_name(name))
     alike = difflib.get_close_matches(wiki, known, n=5, cutoff=0.5)
     return alike or known[:5]
 
@@ -227,7 +228,7 @@ def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str
 def wikis_in(mirror: FolderMirror) -> list[str]:
     """Return the names of the wikis of which a folder has dumps."""
     named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - _NO_WIKIS
-    return sorted(name for name in named if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+    return sorted(name for name in named if is_wiki_name(name))
 
 
 def read_sums(data: bytes, where: str) -> dict[str, str]:

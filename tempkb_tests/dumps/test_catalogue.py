@@ -130,6 +130,22 @@ def test_what_cannot_be_named_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("inside", "name"),
+    [("MyWiki", "mywiki"), ("my-wiki", "my_wiki"), ("3dwiki", "dwiki"), ("../../evil", "evil"), ("Вики", "mywiki")],
+)
+def test_a_name_that_no_home_can_have_is_refused_with_one_that_it_can(inside, name, tmp_path):
+    path = history(tmp_path, "history.xml", "2020-01-01T00:00:00Z")
+    path.write_bytes(path.read_bytes().replace(b"testwiki", inside.encode()))
+    with pytest.raises(SettingsError) as refused:
+        name_dump([path])
+    assert str(refused.value) == (
+        f"--dump: history.xml names its wiki {inside!r}; expected a database name of lower-case letters, digits and _ "
+        f"that begins with a letter; give it one: TEMPKB_WIKI={name}"
+    )
+    assert name_dump([path], name).wiki == name
+
+
+@pytest.mark.parametrize(
     ("names", "groups"),
     [
         pytest.param(["a-p10p19.bz2", "a-p1p9.bz2"], [["a-p1p9.bz2"], ["a-p10p19.bz2"]], id="ranges apart"),
