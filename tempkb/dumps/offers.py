@@ -26,6 +26,7 @@ _ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
 _SQL = re.compile(r"(page_props|page|redirect)\.sql(\.gz)?")
 _DUMP_OF = re.compile(r"([a-z][a-z0-9_]*-\d{8})-")
+_DAY = re.compile(r"\d{8}")
 _SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
 _SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
 # If a part exists in several compressions, the one that is cheapest to read is chosen.
@@ -452,6 +453,13 @@ def _together(one: Offer, other: Offer) -> Offer:
         is_listed=one.is_listed and other.is_listed,
         lacks=[*one.lacks, *other.lacks],
     )
+
+
+def wiki_and_day(dump_id: str) -> tuple[str, date] | None:
+    """Return the wiki and the day in the id of a dump; None if it has a hash for a day, be it of digits alone."""
+    wiki, _, last = dump_id.rpartition("-")
+    day = _day(last, "%Y%m%d") if _DAY.fullmatch(last) else None
+    return (wiki, day) if day and is_wiki_name(wiki) else None
 
 
 def legacy_kind(name: str, offer: Offer) -> str | None:
