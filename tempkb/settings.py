@@ -468,7 +468,7 @@ def load_home(**overrides: Any) -> Home:
         settings = Settings(**_of_file(path / "tempkb.toml") | _of_variables() | overrides)
     except InvalidSettingsError as error:
         raise SettingsError(_in_words(error)) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
     chosen = settings.wiki if "wiki" in settings.model_fields_set else None
     return Home(path, _with_record(path, settings), chosen)

@@ -84,6 +84,9 @@ def test_an_unknown_line_or_broken_toml_is_refused(home_folder):
     toml.write_text("granularity =\n")
     with pytest.raises(SettingsError, match="tempkb.toml: not valid TOML"):
         load_home()
+    toml.write_bytes('contact = "Zoë"\n'.encode("latin-1"))
+    with pytest.raises(SettingsError, match="tempkb.toml: not valid TOML .*can't decode byte 0xeb in position 13"):
+        load_home()
 
 
 def test_a_home_that_is_a_file_is_refused(home_folder):
