@@ -192,8 +192,8 @@ class Settings:
     )
     wikidata_days: int = _setting(
         90,
-        values.whole(0),
-        "days after which a newer dump of Wikidata is read; 0 for never",
+        values.whole(0, 36600),
+        "a number of days from 0 to 36600, after which a newer dump of Wikidata is read; 0 for never",
         "How many days newer a Wikidata dump must be than the last one that was read.",
     )
     automation: bool = _setting(
