@@ -64,7 +64,11 @@ def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypat
         ),
         ("TEMPKB_WORKERS", "many", "workers: found 'many'; allowed: 1 to 1024"),
         ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; allowed: a number of rows"),
-        ("TEMPKB_WIKIDATA_DAYS", "9999999", "wikidata_days: found '9999999'; allowed: a number of days from 0 to 36600"),
+        (
+            "TEMPKB_WIKIDATA_DAYS",
+            "9999999",
+            "wikidata_days: found '9999999'; allowed: a number of days from 0 to 36600",
+        ),
         ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; allowed: true or false"),
         ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; allowed: a database name"),
         ("TEMPKB_GRANULARTY", "year", "TEMPKB_GRANULARTY: no such setting; did you mean TEMPKB_GRANULARITY"),

@@ -253,17 +253,29 @@ def distinct_files(paths: Sequence[Path]) -> list[Path]:
     A symbolic link keeps its own name, since the name gives the wiki and the day.
 
     Raises:
-        SourceError: two different files have the same name, which no table could tell apart.
+        SourceError: two different files have the same name, which no table could tell apart, or a name is not UTF-8.
     """
     absolute: dict[Path, Path] = {}
     for path in paths:
         absolute.setdefault(path.expanduser().resolve(), path.expanduser().absolute())
     by_name: dict[str, Path] = {}
     for path in absolute.values():
+        if not _is_utf8(path.name):
+            raise SourceError(
+                f"--dump: the name {path.name!a} is not UTF-8, and no table can hold it; rename or link the file"
+            )
         if path.name in by_name:
             raise SourceError(f"--dump: {by_name[path.name]} and {path} have the same name; rename or link one of them")
         by_name[path.name] = path
     return list(by_name.values())
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def remember(root: Path, dump: Dump) -> None:

@@ -1,5 +1,7 @@
 """Which files make a dump, which dump serves a window, and which files share pages."""
 
+import hashlib
+import os
 from datetime import date
 from pathlib import Path
 
@@ -87,6 +89,27 @@ def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
     remember(tmp_path, dump)
     (again,) = find_dumps(tmp_path)
     assert (again.dump_id, again.horizon, again.wiki) == (dump.dump_id, dump.horizon, "testwiki")
+
+
+def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, monkeypatch):
+    folder = tmp_path / os.fsdecode("Zoë".encode("latin-1"))
+    folder.mkdir()
+    path = history(folder, "history.xml", "2021-05-01T00:00:00Z")
+    remember(tmp_path, name_dump([path]))
+    (found,) = find_dumps(tmp_path)
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found.files[0].sha256 == expected
+    monkeypatch.setattr("tempkb.dumps.sums._pieces", lambda _path: pytest.fail("read again"))
+    (again,) = find_dumps(tmp_path)
+    assert again.files[0].sha256 == expected
+
+
+def test_a_file_whose_own_name_is_not_utf_8_is_refused_as_no_table_can_hold_it(tmp_path):
+    path = history(tmp_path, os.fsdecode("Zoë.xml".encode("latin-1")), "2021-05-01T00:00:00Z")
+    with pytest.raises(
+        SourceError, match=r"--dump: the name 'Zo\\udceb.xml' is not UTF-8, .*; rename or link the file"
+    ):
+        name_dump([path])
 
 
 def test_two_builds_that_name_the_same_files_at_once_both_remember_them(tmp_path, monkeypatch):
