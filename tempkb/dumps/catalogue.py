@@ -332,7 +332,8 @@ def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
             groups.append([])
         groups[-1].append(file)
         last = max(last, end)
-    return [tuple(file for file in files if file in group) for group in groups]
+    position = {file: at for at, file in enumerate(files)}
+    return [tuple(sorted(group, key=position.__getitem__)) for group in groups]
 
 
 def last_revision(files: Iterable[DumpFile]) -> int:

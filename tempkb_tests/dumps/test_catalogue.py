@@ -190,6 +190,27 @@ def test_files_that_may_share_pages_are_one_item(names, groups):
     assert [[file.path.name for file in group] for group in found] == groups
 
 
+class CountedFile(DumpFile):
+    """A file that counts how often it is compared with another."""
+
+    n_compared = 0
+
+    def __eq__(self, other):
+        CountedFile.n_compared += 1
+        return self.path == other.path
+
+    def __hash__(self):
+        return hash(self.path)
+
+
+def test_parts_are_grouped_without_comparing_each_with_every_other():
+    parts = [CountedFile(Path(f"a-p{n * 10 + 1}p{n * 10 + 10}.bz2"), "history") for n in range(200)]
+    CountedFile.n_compared = 0
+    groups = group_items(parts[::-1])
+    assert CountedFile.n_compared < len(parts)
+    assert [len(group) for group in groups] == [1] * 200
+
+
 def test_the_same_part_plain_and_packed_is_one_file(tmp_path):
     put(
         tmp_path,
