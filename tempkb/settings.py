@@ -36,6 +36,8 @@ from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA", "TEMPKB_REAL_ENCODER"}
+# How the names of files in a home begin; drafts, locks and DuckDB's log have the rest of a name for their own.
+_OWN_FILES = ("home.toml", "tempkb.toml", "tempkb.duckdb", "dagster.lock")
 # DuckDB reads * and ? as patterns (and ? in the name of a database as the start of options), \ as /, and a folder
 # `a=b` as a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
@@ -296,6 +298,18 @@ class Home:
     def dagster(self) -> Path:
         """Folder of Dagster's storage."""
         return self.path / "dagster"
+
+    def owns(self, path: Path) -> bool:
+        """Is a path, which need not exist, one of the files that tempkb keeps in this home, or of its settings?"""
+        folders = [self.lake, self.dumps, self.dagster, self.checkpoints, self.linkers]
+        folders += [self.path / "page_lists", self.path / "releases"]
+        # A link is seen both as itself and as what it leads to.
+        for place in (path.resolve(), path.parent.resolve() / path.name):
+            if place.parent == self.path and place.name.startswith(_OWN_FILES):
+                return True
+            if place == self.database.resolve() or any(place.is_relative_to(one.resolve()) for one in folders):
+                return True
+        return False
 
     @cached_property
     def _record(self) -> dict[str, Any]:
