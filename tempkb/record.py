@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import SettingsError
+from tempkb.store.locks import locked
 
 # What distinguishes one home from another; everything else may change from run to run.
 IDENTITY = (
@@ -86,18 +87,32 @@ def write_record(path: Path, values: Mapping[str, Any]) -> None:
 
 
 def add_to_record(path: Path, values: Mapping[str, Any]) -> None:
-    """Add lines to the existing record of a home and update its copy."""
-    written = _SUM.sub(b"", (path / _NAME).read_bytes()).decode()
-    _replace(path / _NAME, _summed(written + "\n".join(_lines(values)) + "\n"))
-    copy_record(path)
+    """Add the values that the existing record of a home does not have yet, and update its copy."""
+    record = path / _NAME
+    # Of two processes that add the same lines at once, the second would give the record each of them twice.
+    with locked(path / f"{_NAME}.lock"):
+        held = read_record(path)
+        new = {key: value for key, value in values.items() if key not in held}
+        if new:
+            _replace(record, _summed(_without_sum(record.read_bytes()) + "\n".join(_lines(new)) + "\n"))
+            copy_record(path)
 
 
 def copy_record(path: Path) -> None:
-    """Copy a record that was read without error to the lake, always with a checksum."""
-    written, copy = _summed(_SUM.sub(b"", (path / _NAME).read_bytes()).decode()), _copy_of(path)
-    if not copy.exists() or copy.read_bytes() != written:
+    """Copy the record to the lake, always with a checksum.
+
+    Raises:
+        SettingsError: the record was changed since it was written; the copy stays as it is.
+    """
+    written, copy = (path / _NAME).read_bytes(), _copy_of(path)
+    try:
+        _parsed(written)
+    except _OddError as error:
+        raise _refused(path, str(error), _read_copy(path)) from None
+    summed = _summed(_without_sum(written))
+    if not copy.exists() or copy.read_bytes() != summed:
         copy.parent.mkdir(exist_ok=True)
-        _replace(copy, written)
+        _replace(copy, summed)
 
 
 def damaged_record(path: Path, found: str) -> SettingsError:
@@ -130,6 +145,11 @@ def _read(file: Path) -> dict[str, Any] | None:
         written = file.read_bytes()
     except FileNotFoundError:
         return None
+    return _parsed(written)
+
+
+def _parsed(written: bytes) -> dict[str, Any]:
+    """Return the values in the bytes of a record or its copy."""
     if not written.strip():
         raise _OddError("an empty file")
     try:
@@ -137,7 +157,7 @@ def _read(file: Path) -> dict[str, Any] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _OddError(f"invalid TOML ({error})") from None
     if "sum" in record or written.startswith(_HEAD.encode()):
-        if _SUM.search(written) is None or _summed(_SUM.sub(b"", written).decode()) != written:
+        if _SUM.search(written) is None or _summed(_without_sum(written)) != written:
             raise _OddError("lines that do not match their checksum")
         del record["sum"]
         return record
@@ -164,6 +184,10 @@ def _refused(path: Path, found: str, copy: Mapping[str, Any] | None) -> Settings
 
 def _lines(values: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {toml(value)}" for key, value in values.items()]
+
+
+def _without_sum(written: bytes) -> str:
+    return _SUM.sub(b"", written).decode()
 
 
 def _summed(written: str) -> bytes:

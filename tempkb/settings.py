@@ -36,6 +36,8 @@ from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA", "TEMPKB_REAL_ENCODER"}
+# How the names of files in a home begin; drafts, locks and DuckDB's log have the rest of a name for their own.
+_OWN_FILES = ("home.toml", "tempkb.toml", "tempkb.duckdb", "dagster.lock")
 # DuckDB reads * and ? as patterns (and ? in the name of a database as the start of options), \ as /, and a folder
 # `a=b` as a column of the files below it. A `[` can be quoted: store/quoting.py.
 _UNREADABLE = re.compile(r"[*?\\=\x00-\x1f\x7f]")
@@ -73,7 +75,7 @@ class Settings:
 
     wiki: str | None = _setting(
         None,
-        values.matching(r"[a-z][a-z0-9_]*"),
+        values.wiki,
         "a database name, such as simplewiki",
         "The wiki that the home holds.",
         "from the dump",
@@ -192,8 +194,8 @@ class Settings:
     )
     wikidata_days: int = _setting(
         90,
-        values.whole(0),
-        "days after which a newer dump of Wikidata is read; 0 for never",
+        values.whole(0, 36600),
+        "a number of days from 0 to 36600, after which a newer dump of Wikidata is read; 0 for never",
         "How many days newer a Wikidata dump must be than the last one that was read.",
     )
     automation: bool = _setting(
@@ -297,6 +299,18 @@ class Home:
         """Folder of Dagster's storage."""
         return self.path / "dagster"
 
+    def owns(self, path: Path) -> bool:
+        """Is a path, which need not exist, one of the files that tempkb keeps in this home, or of its settings?"""
+        folders = [self.lake, self.dumps, self.dagster, self.checkpoints, self.linkers]
+        folders += [self.path / "page_lists", self.path / "releases"]
+        # A link is seen both as itself and as what it leads to.
+        for place in (path.resolve(), path.parent.resolve() / path.name):
+            if place.parent == self.path and place.name.startswith(_OWN_FILES):
+                return True
+            if place == self.database.resolve() or any(place.is_relative_to(one.resolve()) for one in folders):
+                return True
+        return False
+
     @cached_property
     def _record(self) -> dict[str, Any]:
         return read_record(self.path)
@@ -320,9 +334,14 @@ class Home:
             wiki: database name of the dump that is read.
 
         Raises:
-            SettingsError: the home already holds another wiki.
+            SettingsError: the home already holds another wiki, or no home can hold one of that name.
         """
         self.refuse_other(wiki)
+        try:
+            # A record with a name that is not allowed could never be read again.
+            Settings(wiki=wiki)
+        except InvalidSettingsError as error:
+            raise SettingsError(_in_words(error)) from None
         settings = self.settings.model_copy(update={"wiki": wiki})
         if not (self.path / "home.toml").exists():
             self.path.mkdir(parents=True, exist_ok=True)
@@ -347,7 +366,7 @@ class Home:
             )
 
     def hold(self, values: Mapping[str, Any]) -> "Home":
-        """Add the settings of Wikidata to the record, if they are not there yet, and return the home with them.
+        """Add the settings of Wikidata that the record does not have yet, and return the home with the record's.
 
         Args:
             values: all three of `OF_WIKIDATA`.
@@ -355,8 +374,7 @@ class Home:
         Raises:
             SettingsError: the home's Wikidata was read with other values than the settings give.
         """
-        if not all(key in read_record(self.path) for key in OF_WIKIDATA):
-            add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
+        add_to_record(self.path, {key: values[key] for key in OF_WIKIDATA})
         return Home(self.path, _with_record(self.path, self.settings), self.chosen_wiki)
 
 
@@ -464,7 +482,7 @@ def load_home(**overrides: Any) -> Home:
         settings = Settings(**_of_file(path / "tempkb.toml") | _of_variables() | overrides)
     except InvalidSettingsError as error:
         raise SettingsError(_in_words(error)) from None
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path / 'tempkb.toml'}: not valid TOML ({error})") from None
     chosen = settings.wiki if "wiki" in settings.model_fields_set else None
     return Home(path, _with_record(path, settings), chosen)

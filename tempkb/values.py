@@ -16,6 +16,7 @@ _TRUTHS = {
     **dict.fromkeys(("0", "false", "f", "no", "n", "off"), False),
 }
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WIKI = re.compile(r"[a-z][a-z0-9_]*")
 
 
 MODEL_LINES: Mapping[str, str] = {
@@ -106,6 +107,18 @@ def matching(pattern: str) -> Callable[[Any], str]:
         return text(value)
 
     return read
+
+
+def is_wiki_name(name: str) -> bool:
+    """Can a home hold a wiki with this database name? It becomes part of names of files and partitions."""
+    return _WIKI.fullmatch(name) is not None
+
+
+def wiki(value: Any) -> str:
+    """Read the database name of a wiki."""
+    if not is_wiki_name(text(value)):
+        raise ValueError
+    return text(value)
 
 
 def one_of(*allowed: str) -> Callable[[Any], str]:

@@ -16,6 +16,7 @@ ROOT = PACKAGE.parent
 # a rank of its own may be imported by fewer than its room, and the rest of its room never imports it.
 RANKS = {
     "errors": 0,
+    "store.locks": 0.3,
     "record": 0.5,
     "prompts": 0.5,
     "pictures": 0.5,

@@ -4,11 +4,15 @@ import json
 import shutil
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tempkb.api import open_store
+from tempkb.dumps.fetching import present_dump
+from tempkb.errors import MissingDumpError
 from tempkb.planning.due import look_out
+from tempkb.planning.untaken import newest_held
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
@@ -96,6 +100,15 @@ def test_what_is_no_newer_than_what_is_held_is_passed_over_in_silence(server, ho
     assert seen(from_mirror=False)[1] == [
         "testwiki-20260701: lies here, but file testwiki-20260701-pages-meta-history.xml.bz2 is missing"
     ]
+
+
+def test_an_undated_dump_whose_hash_has_only_digits_is_not_taken_for_a_dated_one(server):
+    read = ["testwiki-20260320", "testwiki-98765432", "otherwiki-20260701"]
+    store = open_store()
+    store.lake = SimpleNamespace(partitions=lambda _table: read)
+    assert newest_held(store, []) == date(2026, 3, 20)
+    with pytest.raises(MissingDumpError, match="dump 'testwiki-98765432': not below .*, and no longer in the mirror"):
+        present_dump(store.home, "testwiki-98765432", print)
 
 
 def test_lists_that_are_missing_or_of_another_wiki_are_named(server):

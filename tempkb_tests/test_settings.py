@@ -5,8 +5,9 @@ from datetime import date
 
 import pytest
 
+from tempkb import settings
 from tempkb.errors import SettingsError
-from tempkb.record import IDENTITY, read_record, write_record
+from tempkb.record import IDENTITY, copy_record, read_record, write_record
 from tempkb.settings import load_home
 from tempkb.windows import Granularity
 
@@ -63,6 +64,11 @@ def test_the_homes_toml_is_read_and_variables_win_over_it(home_folder, monkeypat
         ),
         ("TEMPKB_WORKERS", "many", "workers: found 'many'; allowed: 1 to 1024"),
         ("TEMPKB_DUCKDB_MAX_ROWS", "-1", "duckdb_max_rows: found '-1'; allowed: a number of rows"),
+        (
+            "TEMPKB_WIKIDATA_DAYS",
+            "9999999",
+            "wikidata_days: found '9999999'; allowed: a number of days from 0 to 36600",
+        ),
         ("TEMPKB_STRICT", "perhaps", "strict: found 'perhaps'; allowed: true or false"),
         ("TEMPKB_WIKI", "Simple Wiki", "wiki: found 'Simple Wiki'; allowed: a database name"),
         ("TEMPKB_GRANULARTY", "year", "TEMPKB_GRANULARTY: no such setting; did you mean TEMPKB_GRANULARITY"),
@@ -82,6 +88,9 @@ def test_an_unknown_line_or_broken_toml_is_refused(home_folder):
         load_home()
     toml.write_text("granularity =\n")
     with pytest.raises(SettingsError, match="tempkb.toml: not valid TOML"):
+        load_home()
+    toml.write_bytes('contact = "Zoë"\n'.encode("latin-1"))
+    with pytest.raises(SettingsError, match="tempkb.toml: not valid TOML .*can't decode byte 0xeb in position 13"):
         load_home()
 
 
@@ -109,6 +118,13 @@ def test_a_home_holds_one_wiki(home_folder):
     home = load_home().claim("simplewiki")
     assert load_home().claim("simplewiki").wiki == "simplewiki"
     assert offered(home, "frwiki") == [str(home_folder.with_name("frwiki"))]
+
+
+def test_a_home_is_not_made_with_a_wiki_that_it_could_not_be_read_with(home_folder):
+    with pytest.raises(SettingsError, match="wiki: found 'MyWiki'; allowed: a database name, such as simplewiki"):
+        load_home().claim("MyWiki")
+    assert not home_folder.exists()
+    assert load_home().claim("mywiki").wiki == "mywiki"
 
 
 def offered(home, wiki):
@@ -223,3 +239,32 @@ def test_of_two_first_writers_of_a_home_the_second_holds_what_the_first_wrote(ho
     with pytest.raises(SettingsError, match="granularity: home .* was made with quarter, but the settings have month"):
         third.claim("onewiki")
     assert second.claim("onewiki").contributor_salt == first.claim("onewiki").contributor_salt
+
+
+def test_of_two_first_readings_of_wikidata_the_second_holds_what_the_first_wrote(home_folder, monkeypatch):
+    """Both have seen that the record has no settings of Wikidata; one writes them down in the other's way."""
+    load_home().claim("simplewiki")
+    first = {"languages": ("en",), "wikidata_items": "linked", "classes": ("Q5",)}
+    second = {"languages": ("de",), "wikidata_items": "all", "classes": ("Q5",)}
+    add = settings.add_to_record
+
+    def after_another(path, values):
+        monkeypatch.setattr(settings, "add_to_record", add)
+        load_home().hold(first)
+        add(path, values)
+
+    monkeypatch.setattr(settings, "add_to_record", after_another)
+    held = load_home().hold(second).settings
+    assert {name: getattr(held, name) for name in first} == first
+    assert (home_folder / "home.toml").read_text().count("languages") == 1
+    assert load_home(languages="en").settings.languages == ("en",)
+
+
+def test_a_broken_record_is_not_copied_over_the_good_one(home_folder):
+    load_home().claim("simplewiki")
+    record, copy = home_folder / "home.toml", home_folder / "lake" / "home.toml"
+    good = record.read_bytes()
+    record.write_bytes(good.replace(b"first_window", b"granularity", 1))
+    with pytest.raises(SettingsError, match="home.toml: found invalid TOML .* The lake has a copy: cp "):
+        copy_record(home_folder)
+    assert copy.read_bytes() == good

@@ -19,6 +19,7 @@ from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, offers_of, wikis_in
 from tempkb.dumps.sums import NOTES, hash_of_all, known_sums, verify
 from tempkb.errors import SettingsError, SourceError
+from tempkb.values import is_wiki_name
 from tempkb.windows import Window, epoch_seconds, instant
 
 # Readers of dumps are imported by those who open one: `tempkb status` only lists them.
@@ -168,7 +169,7 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
 
     Raises:
         SourceError: a file is missing, or nothing can be read from it.
-        SettingsError: no file names the wiki, or the files name several.
+        SettingsError: no file names the wiki, the files name several, or the name is not one that a home can have.
     """
     files, wikis, days = [], [], []
     for path in distinct_files(paths):
@@ -190,6 +191,8 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         raise SettingsError(
             f"--dump: none of the files ({files[0].path.name}, ...) names its wiki; set it: TEMPKB_WIKI=simplewiki"
         )
+    if wiki is None and not is_wiki_name(known):
+        raise _odd_wiki(files[wikis.index(known)].path, known)
     history = [file for file in files if file.kind == HISTORY]
     if not history:
         raise SourceError("--dump: none of the files holds pages; expected at least one XML export")
@@ -202,6 +205,15 @@ def name_dump(paths: Sequence[Path], wiki: str | None = None) -> Dump:
         return Dump(f"{known}-{newest:%Y%m%d}", known, newest, ordered, epoch_seconds(newest), is_named=True)
     digest = files[0].sha256 if len(files) == 1 else hash_of_all(file.sha256 for file in files)
     return Dump(f"{known}-{digest[:8]}", known, None, ordered, last_revision(history) + 1, is_named=True)
+
+
+def _odd_wiki(path: Path, found: str) -> SettingsError:
+    """Return the error for a wiki's name that no home can have, with the nearest one that it can."""
+    near = re.sub(r"[^a-z0-9]+", "_", found.lower()).strip("_").lstrip("_0123456789") or "mywiki"
+    return SettingsError(
+        f"--dump: {path.name} names its wiki {found!r}; expected a database name of lower-case letters, digits and _ "
+        f"that begins with a letter; give it one: TEMPKB_WIKI={near}"
+    )
 
 
 def no_dump_file(path: Path, takes: str) -> SourceError:
@@ -241,17 +253,29 @@ def distinct_files(paths: Sequence[Path]) -> list[Path]:
     A symbolic link keeps its own name, since the name gives the wiki and the day.
 
     Raises:
-        SourceError: two different files have the same name, which no table could tell apart.
+        SourceError: two different files have the same name, which no table could tell apart, or a name is not UTF-8.
     """
     absolute: dict[Path, Path] = {}
     for path in paths:
         absolute.setdefault(path.expanduser().resolve(), path.expanduser().absolute())
     by_name: dict[str, Path] = {}
     for path in absolute.values():
+        if not _is_utf8(path.name):
+            raise SourceError(
+                f"--dump: the name {path.name!a} is not UTF-8, and no table can hold it; rename or link the file"
+            )
         if path.name in by_name:
             raise SourceError(f"--dump: {by_name[path.name]} and {path} have the same name; rename or link one of them")
         by_name[path.name] = path
     return list(by_name.values())
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def remember(root: Path, dump: Dump) -> None:
@@ -308,7 +332,8 @@ def group_items(files: Sequence[DumpFile]) -> list[tuple[DumpFile, ...]]:
             groups.append([])
         groups[-1].append(file)
         last = max(last, end)
-    return [tuple(file for file in files if file in group) for group in groups]
+    position = {file: at for at, file in enumerate(files)}
+    return [tuple(sorted(group, key=position.__getitem__)) for group in groups]
 
 
 def last_revision(files: Iterable[DumpFile]) -> int:

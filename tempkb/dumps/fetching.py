@@ -1,21 +1,18 @@
 """The home's mirror, and fetching a dump from it."""
 
-import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.download import Download
 from tempkb.dumps.http import HURRIED, Brake, HttpMirror, Manners
 from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import WIKIDATA, Offer, offers_of
+from tempkb.dumps.offers import WIKIDATA, Offer, offers_of, wiki_and_day
 from tempkb.engine.progress import Meter
 from tempkb.errors import MissingDumpError, SettingsError, SourceError
 from tempkb.settings import Home
 
 _MEGABYTE = 1e6
-_DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})")
 
 
 def mirror_of(
@@ -86,11 +83,10 @@ def _offered(home: Home, dump_id: str, log: Callable[[str], None]) -> tuple[Http
     Raises:
         MissingDumpError: the mirror has it, but it is not complete.
     """
-    match, mirror = _DATED.fullmatch(dump_id), mirror_of(home, log)
-    if match is None or mirror is None:
+    dated, mirror = wiki_and_day(dump_id), mirror_of(home, log)
+    if dated is None or mirror is None:
         return None
-    day = datetime.strptime(match["date"], "%Y%m%d").replace(tzinfo=UTC).date()
-    wiki = match["wiki"]
+    wiki, day = dated
     offers = offers_of(mirror, wiki, since=day, entities_only=wiki == WIKIDATA != home.wiki)
     offer = next((one for one in offers if one.dump_id == dump_id and one.is_listed), None)
     if offer is not None and offer.flaws:

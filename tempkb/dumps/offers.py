@@ -18,6 +18,7 @@ from typing import Any
 
 from tempkb.dumps.mirrors import FolderMirror, Mirror
 from tempkb.errors import SourceError
+from tempkb.values import is_wiki_name
 
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d\w*\.xml(\.\w+)?")
@@ -25,6 +26,7 @@ _ENTITIES = re.compile(r"wikidata-(?P<date>\d{8})-all\.json(\.\w+)?")
 _HISTORY = re.compile(r"pages-meta-history\d*\.xml(-p\d+p\d+)?(\.\w+)?")
 _SQL = re.compile(r"(page_props|page|redirect)\.sql(\.gz)?")
 _DUMP_OF = re.compile(r"([a-z][a-z0-9_]*-\d{8})-")
+_DAY = re.compile(r"\d{8}")
 _SUM = re.compile(r"([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}) [ *](\S+)")
 _SUM_KINDS = {32: "md5", 40: "sha1", 64: "sha256"}
 # If a part exists in several compressions, the one that is cheapest to read is chosen.
@@ -179,7 +181,7 @@ def near_wikis(mirror: Mirror, wiki: str) -> list[str]:
         except SourceError:
             # A server's root need not have an index page, and may be forbidden.
             continue
-    known = sorted(name for name in there - _NO_WIKIS if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+    known = sorted(name for name in there - _NO_WIKIS if is_wiki_name(name))
     alike = difflib.get_close_matches(wiki, known, n=5, cutoff=0.5)
     return alike or known[:5]
 
@@ -227,7 +229,7 @@ def _leading_out(mirror: FolderMirror, files: Sequence[OfferedFile]) -> list[str
 def wikis_in(mirror: FolderMirror) -> list[str]:
     """Return the names of the wikis of which a folder has dumps."""
     named = {*mirror.folders(""), *mirror.folders(CONTENT_HISTORY)} - _NO_WIKIS
-    return sorted(name for name in named if re.fullmatch(r"[a-z][a-z0-9_]*", name))
+    return sorted(name for name in named if is_wiki_name(name))
 
 
 def read_sums(data: bytes, where: str) -> dict[str, str]:
@@ -451,6 +453,13 @@ def _together(one: Offer, other: Offer) -> Offer:
         is_listed=one.is_listed and other.is_listed,
         lacks=[*one.lacks, *other.lacks],
     )
+
+
+def wiki_and_day(dump_id: str) -> tuple[str, date] | None:
+    """Return the wiki and the day in the id of a dump; None if it has a hash for a day, be it of digits alone."""
+    wiki, _, last = dump_id.rpartition("-")
+    day = _day(last, "%Y%m%d") if _DAY.fullmatch(last) else None
+    return (wiki, day) if day and is_wiki_name(wiki) else None
 
 
 def legacy_kind(name: str, offer: Offer) -> str | None:

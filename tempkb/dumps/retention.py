@@ -17,7 +17,7 @@ def superfluous(dumps: Sequence[Dump], keep: int, needed: Collection[str]) -> li
     """Return the dumps that may be removed, oldest first.
 
     Args:
-        dumps: those of the home's folder; named and incomplete ones are always kept.
+        dumps: those of the home's wiki and of Wikidata; named and incomplete ones are always kept.
         keep: how many of the newest are kept, counted separately for the wiki's pages and for Wikidata's entities;
             0 keeps all.
         needed: ids of dumps that are kept whatever their age: a window or the assets of Wikidata are still to be

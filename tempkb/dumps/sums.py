@@ -117,7 +117,7 @@ def verify(path: Path, checksum: str, notes: Path | None) -> None:
 
 
 def _note_name(path: Path) -> str:
-    return f"{path.name}.{hashlib.sha256(str(path).encode()).hexdigest()[:8]}.json"
+    return f"{path.name}.{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.json"
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

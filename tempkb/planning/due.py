@@ -138,11 +138,16 @@ def unregistered(store: Store) -> list[Dump]:
 
 
 def retirable(store: Store, today: date | None = None) -> list[Dump]:
-    """Return the dumps that nobody needs any more, as the setting `keep_dumps` says, oldest first."""
+    """Return the dumps that nobody needs any more, as the setting `keep_dumps` says, oldest first.
+
+    Pages of other wikis stay, as do those of all wikis as long as the home's wiki is not known.
+    """
     home = store.home
     due = due_dumps(store, today, from_mirror=False, only_listed=False)
     needed = {one.dump.dump_id for one in due} | {dump.dump_id for dump in unregistered(store)}
-    return superfluous(find_dumps(home.dumps), home.settings.keep_dumps, needed)
+    # The folder may be a mirror that homes of other wikis share.
+    own = [dump for dump in find_dumps(home.dumps) if dump.wiki == home.wiki or not dump.holds_pages]
+    return superfluous(own, home.settings.keep_dumps, needed)
 
 
 def _refuse_several_wikis(home: Home, local: Sequence[Dump]) -> None:

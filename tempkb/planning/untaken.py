@@ -1,20 +1,18 @@
 """Why newer dumps are not taken, in words."""
 
-import re
 from collections.abc import Container, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 
 from tempkb.dumps.catalogue import Dump
 from tempkb.dumps.http import HttpMirror
 from tempkb.dumps.mirrors import FolderMirror
-from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, Shown, near_wikis
+from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, Shown, near_wikis, wiki_and_day
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
 _NO_HISTORY = "it has no history of pages"
-_DATED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<day>\d{8})")
 
 
 def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Container[str], held: date) -> list[str]:
@@ -49,13 +47,8 @@ def incomplete_here(here: Sequence[Dump], wiki: str | None, held: date, taken: C
 
 def newest_held(store: Store, own: Sequence[Dump]) -> date:
     """Return the day of the newest dump of the wiki that lies here or was read; without one, `date.min`."""
-    wiki = store.home.wiki
-    read = (_DATED.fullmatch(key) for key in store.lake.partitions(DUMP_FILES.name))
-    days = [
-        datetime.strptime(one["day"], "%Y%m%d").replace(tzinfo=UTC).date()
-        for one in read
-        if one and one["wiki"] == wiki
-    ]
+    read = (wiki_and_day(key) for key in store.lake.partitions(DUMP_FILES.name))
+    days = [day for wiki, day in filter(None, read) if wiki == store.home.wiki]
     return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
 
 

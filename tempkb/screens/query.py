@@ -172,10 +172,10 @@ def _check_target(store: Store, target: Path) -> None:
         raise SettingsError(
             f"--parquet {target}: there is no folder {folder}; make it: mkdir -p {shlex.quote(str(folder))}"
         )
-    home, place = store.home, target.resolve()
-    own = (home.lake, home.dumps, home.dagster)
-    if place == home.database.resolve() or any(place.is_relative_to(one.resolve()) for one in own):
-        raise SettingsError(f"--parquet {target}: is among the home's own files in {home.path}; name a file elsewhere")
+    if store.home.owns(target):
+        raise SettingsError(
+            f"--parquet {target}: is among the home's own files in {store.home.path}; name a file elsewhere"
+        )
 
 
 def _write_parquet(rows: "pa.RecordBatchReader", target: Path) -> None:

@@ -1,5 +1,7 @@
 """Which files make a dump, which dump serves a window, and which files share pages."""
 
+import hashlib
+import os
 from datetime import date
 from pathlib import Path
 
@@ -89,6 +91,27 @@ def test_a_named_file_without_a_date_reaches_to_its_last_revision(tmp_path):
     assert (again.dump_id, again.horizon, again.wiki) == (dump.dump_id, dump.horizon, "testwiki")
 
 
+def test_the_sum_of_a_file_whose_path_is_not_utf_8_is_noted_and_found(tmp_path, monkeypatch):
+    folder = tmp_path / os.fsdecode("Zoë".encode("latin-1"))
+    folder.mkdir()
+    path = history(folder, "history.xml", "2021-05-01T00:00:00Z")
+    remember(tmp_path, name_dump([path]))
+    (found,) = find_dumps(tmp_path)
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found.files[0].sha256 == expected
+    monkeypatch.setattr("tempkb.dumps.sums._pieces", lambda _path: pytest.fail("read again"))
+    (again,) = find_dumps(tmp_path)
+    assert again.files[0].sha256 == expected
+
+
+def test_a_file_whose_own_name_is_not_utf_8_is_refused_as_no_table_can_hold_it(tmp_path):
+    path = history(tmp_path, os.fsdecode("Zoë.xml".encode("latin-1")), "2021-05-01T00:00:00Z")
+    with pytest.raises(
+        SourceError, match=r"--dump: the name 'Zo\\udceb.xml' is not UTF-8, .*; rename or link the file"
+    ):
+        name_dump([path])
+
+
 def test_two_builds_that_name_the_same_files_at_once_both_remember_them(tmp_path, monkeypatch):
     dump = name_dump([history(tmp_path, "testwiki-20220101-pages-articles.xml", "2021-05-01T00:00:00Z")])
     replace = Path.replace
@@ -130,6 +153,22 @@ def test_what_cannot_be_named_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("inside", "name"),
+    [("MyWiki", "mywiki"), ("my-wiki", "my_wiki"), ("3dwiki", "dwiki"), ("../../evil", "evil"), ("Вики", "mywiki")],
+)
+def test_a_name_that_no_home_can_have_is_refused_with_one_that_it_can(inside, name, tmp_path):
+    path = history(tmp_path, "history.xml", "2020-01-01T00:00:00Z")
+    path.write_bytes(path.read_bytes().replace(b"testwiki", inside.encode()))
+    with pytest.raises(SettingsError) as refused:
+        name_dump([path])
+    assert str(refused.value) == (
+        f"--dump: history.xml names its wiki {inside!r}; expected a database name of lower-case letters, digits and _ "
+        f"that begins with a letter; give it one: TEMPKB_WIKI={name}"
+    )
+    assert name_dump([path], name).wiki == name
+
+
+@pytest.mark.parametrize(
     ("names", "groups"),
     [
         pytest.param(["a-p10p19.bz2", "a-p1p9.bz2"], [["a-p1p9.bz2"], ["a-p10p19.bz2"]], id="ranges apart"),
@@ -149,6 +188,27 @@ def test_what_cannot_be_named_says_why(tmp_path):
 def test_files_that_may_share_pages_are_one_item(names, groups):
     found = group_items([DumpFile(Path(name), "history") for name in names])
     assert [[file.path.name for file in group] for group in found] == groups
+
+
+class CountedFile(DumpFile):
+    """A file that counts how often it is compared with another."""
+
+    n_compared = 0
+
+    def __eq__(self, other):
+        CountedFile.n_compared += 1
+        return self.path == other.path
+
+    def __hash__(self):
+        return hash(self.path)
+
+
+def test_parts_are_grouped_without_comparing_each_with_every_other():
+    parts = [CountedFile(Path(f"a-p{n * 10 + 1}p{n * 10 + 10}.bz2"), "history") for n in range(200)]
+    CountedFile.n_compared = 0
+    groups = group_items(parts[::-1])
+    assert CountedFile.n_compared < len(parts)
+    assert [len(group) for group in groups] == [1] * 200
 
 
 def test_the_same_part_plain_and_packed_is_one_file(tmp_path):

@@ -1,11 +1,15 @@
 """Which dumps may go, and that a removal leaves nothing that counts."""
 
+from datetime import date
+
 import pytest
 from click.testing import CliRunner
 
+from tempkb.api import open_store
 from tempkb.cli import main
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump, superfluous
+from tempkb.planning.due import retirable
 from tempkb_tests.dumps.server import serving
 from tempkb_tests.dumps.test_lists import TABLES, laid_out
 
@@ -38,6 +42,31 @@ def root(tmp_path):
 )
 def test_the_newest_stay_and_those_that_are_waited_for(keep, needed, gone, root):
     assert [dump.dump_id for dump in superfluous(find_dumps(root), keep, needed)] == gone
+
+
+@pytest.mark.parametrize(
+    ("wiki", "gone"),
+    [
+        ("simplewiki", ["simplewiki-20260201", "wikidatawiki-20260105"]),
+        # Whose the dumps are is not known before the first build.
+        ("", ["wikidatawiki-20260105"]),
+    ],
+)
+def test_dumps_of_other_wikis_in_a_shared_folder_stay(wiki, gone, home_folder, monkeypatch):
+    others = ["dewiki/20260301", "dewiki/20260501", "wikidatawiki/20260102"] if wiki else []
+    for place in ["simplewiki/20260201", "simplewiki/20260401", *others]:
+        folder = home_folder / "dumps" / place
+        folder.mkdir(parents=True)
+        (folder / f"{place.replace('/', '-')}-pages-meta-history.xml").touch()
+    for day in ("20260105", "20260406"):
+        folder = home_folder / "dumps" / "wikidatawiki" / "entities" / day
+        folder.mkdir(parents=True)
+        (folder / f"wikidata-{day}-all.json.gz").touch()
+    named = {"WIKI": wiki} if wiki else {}
+    settings = {"KEEP_DUMPS": "1", "FIRST_WINDOW": "2026-04-01", "WIKIDATA_DAYS": "0", **named}
+    for name, value in settings.items():
+        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    assert [dump.dump_id for dump in retirable(open_store(), date(2026, 5, 15))] == gone
 
 
 def test_all_of_a_dump_goes_and_only_that(root):

@@ -15,6 +15,9 @@ from click.testing import CliRunner
 
 from tempkb.api import open_store
 from tempkb.cli import main
+from tempkb.errors import SettingsError
+from tempkb.screens.query import run_query
+from tempkb.settings import load_home
 
 
 @pytest.fixture
@@ -196,6 +199,22 @@ def test_a_parquet_file_is_written_whole_or_not_at_all(sql, demo_home, tmp_path)
     code, _, error = sql("SELECT 1 AS a, 2 AS a", "--parquet", target)
     assert (code, "several columns are named 'a'" in error) == (1, True)
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_a_result_is_written_over_none_of_the_homes_own_files(home_folder, tmp_path):
+    load_home().claim("simplewiki")
+    elsewhere = tmp_path / "shared.toml"
+    elsewhere.touch()
+    (home_folder / "tempkb.toml").symlink_to(elsewhere)
+    own = ["home.toml", "tempkb.toml", "tempkb.duckdb", "tempkb.duckdb.wal"]
+    own += [f"{folder}/x" for folder in ("lake", "dumps", "dagster", "models", "linkers", "page_lists", "releases")]
+    for name in own:
+        target = home_folder / name
+        target.parent.mkdir(exist_ok=True)
+        with pytest.raises(SettingsError, match=f"--parquet .*{name}: is among the home's own files in .*/home; name"):
+            run_query("SELECT 1", None, target)
+    assert not load_home().owns(home_folder / "rows.parquet")
+    assert not load_home().owns(elsewhere)
 
 
 def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
