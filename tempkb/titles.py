@@ -66,6 +66,8 @@ class Target:
 # What no title may contain, and the longest title, in bytes.
 _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
+# Unicode pairs the letters of modern Georgian with capitals that begin no word, and Wikimedia leaves them as they are.
+_FIRST_MKHEDRULI, _LAST_MKHEDRULI = "\u10d0", "\u10ff"
 
 
 def may_be_title(text: str) -> bool:
@@ -152,7 +154,10 @@ class Site:
     def _first_letter(self, title: str, namespace: int) -> str:
         if namespace in self.case_sensitive or not title:
             return title
-        upper = title[0].upper()
+        first = title[0]
+        if _FIRST_MKHEDRULI <= first <= _LAST_MKHEDRULI:
+            return title
+        upper = first.upper()
         return upper + title[1:] if len(upper) == 1 else title
 
 

@@ -18,6 +18,8 @@ WIKTIONARY = Site("enwiktionary", {0: "", 1: "Talk", 14: "Category"}, frozenset(
         (Site(), "2001: A Space Odyssey", 0, "2001: A Space Odyssey"),
         (Site(), "ßtraße", 0, "ßtraße"),
         (Site(), "élan", 0, "Élan"),
+        (Site(), "საათი", 0, "საათი"),
+        (Site(), "template:ჰარი", 10, "ჰარი"),
         (GERMAN, "Kategorie:fluss", 14, "Fluss"),
         (GERMAN, "Category:fluss", 14, "Fluss"),
         (GERMAN, "Diskussion:Regen", 1, "Regen"),

@@ -7,6 +7,7 @@ compressed file it is, and distinguishes a truncated file from a whole one.
 import bz2
 import codecs
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
@@ -134,7 +135,7 @@ def _decompressor_for(path: Path, magic: bytes) -> Callable[[], Decompressor] | 
         return bz2.BZ2Decompressor
     if magic.startswith(b"\x1f\x8b"):
         return _Gzip
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+    if magic.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPED_FRAME.match(magic):
         return _Zstd
     if magic.startswith(b"\xfd7zXZ"):
         return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_LZMA_MEMORY)
@@ -146,12 +147,14 @@ def _decompressor_for(path: Path, magic: bytes) -> Callable[[], Decompressor] | 
 
 
 _LZMA_MEMORY = 1 << 28
+# How a frame of zstd begins that readers skip; pzstd puts one before each frame of data.
+_SKIPPED_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 _FAULTS = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 
 
 def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress: Progress) -> Iterator[bytes]:
     """Decompress stream after stream; multistream and multi-member files are sequences of streams."""
-    stream, begun = make(), False
+    stream, begun, is_first = make(), False, True
     data = b""
     block = 0
     while True:
@@ -160,6 +163,12 @@ def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress
             data = handle.read(_READ)
             if not data:
                 break
+        if not begun and not is_first:
+            # Zero bytes after a stream are padding (tar, xz); anything else must be a further stream.
+            data = data.lstrip(b"\0")
+            if not data:
+                progress.done = handle.tell()
+                continue
         try:
             piece = stream.decompress(data, PIECE)
         except _FAULTS as error:
@@ -171,9 +180,8 @@ def _streams(path: Path, handle: Any, make: Callable[[], Decompressor], progress
         if piece:
             yield piece
         if stream.eof:
-            # Zero bytes after a stream are padding (tar, xz); anything else must be a further stream.
-            data = stream.unused_data.lstrip(b"\0") if stream.unused_data[:1] == b"\0" else stream.unused_data
-            stream, begun = make(), False
+            data = stream.unused_data
+            stream, begun, is_first = make(), False, False
     if begun:
         raise DamageError(path.name, handle.tell(), "compressed bytes", CUT)
 

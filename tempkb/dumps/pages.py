@@ -141,7 +141,7 @@ def _lists(path: Path) -> Iterator[list[_PageRow]]:
     rows: list[_PageRow] = []
     for page_id, namespace, title, is_redirect in read_rows(path, TABLE_COLUMNS["page"]):
         row = path.name, page_id
-        rows.append((_number(page_id, row), _number(namespace, row), _text(title, row), bool(is_redirect)))
+        rows.append((_number(page_id, row), _namespace(namespace, row), _text(title, row), bool(is_redirect)))
         if len(rows) == _ROWS:
             yield rows
             rows = []
@@ -187,7 +187,7 @@ def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
     for page_id, namespace, title, interwiki in read_rows(path, TABLE_COLUMNS["redirect"]):
         if not interwiki:
             row = path.name, page_id
-            targets[_number(page_id, row)] = (_number(namespace, row), _text(title, row))
+            targets[_number(page_id, row)] = (_namespace(namespace, row), _text(title, row))
     return targets
 
 
@@ -198,6 +198,13 @@ def _number(value: Value, row: _Row) -> int:
     if not isinstance(value, int) or not -(1 << 31) <= value < 1 << 63:
         raise _odd(value, row, "a number")
     return value
+
+
+def _namespace(value: Value, row: _Row) -> int:
+    number = _number(value, row)
+    if number >= 1 << 31:
+        raise _odd(value, row, "the number of a namespace")
+    return number
 
 
 def _text(value: Value, row: _Row) -> str:

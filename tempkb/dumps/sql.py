@@ -17,9 +17,9 @@ Value = bytes | int | float | None
 _INSERT = re.compile(rb"INSERT (?:IGNORE )?INTO `(\w+)`(?: \([^)]*\))? VALUES\s*")
 _CREATE = re.compile(rb"CREATE TABLE (?:IF NOT EXISTS )?`(\w+)` \(")
 _COLUMN = re.compile(rb"\s*`(\w+)` ")
-# One value: a quoted string with backslash escapes or doubled quotes, a hex literal, a number, or NULL.
+# One value: a quoted string with backslash escapes or doubled quotes, a hex literal of whole bytes, a number, or NULL.
 _VALUE = re.compile(
-    rb"\s*(?:(?:_binary\s+)?'([^'\\]*(?:(?:\\.|'')[^'\\]*)*)'|0[xX]([0-9A-Fa-f]+)|(-?\d{1,20})(?![\d.eE])|(-?\d*\.?\d+(?:[eE][-+]?\d+)?)|(NULL))\s*",
+    rb"\s*(?:(?:_binary\s+)?'([^'\\]*(?:(?:\\.|'')[^'\\]*)*)'|0[xX]((?:[0-9A-Fa-f]{2})+)|(-?\d{1,20})(?![\d.eE])|(-?\d*\.?\d+(?:[eE][-+]?\d+)?)|(NULL))\s*",
     re.DOTALL,
 )
 _ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"Z": b"\x1a", b"b": b"\b"}

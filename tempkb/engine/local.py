@@ -124,7 +124,7 @@ class _Pool(Generic[ItemT, ResultT]):
         number, item, process = self._running[ready]
         try:
             kind, value = ready.recv()
-        except EOFError:
+        except (EOFError, OSError):  # it ended before a message, or in the middle of one
             process.join()
             del self._running[ready]
             return Outcome(item, None, f"its worker died ({_exit_in_words(process.exitcode)})")

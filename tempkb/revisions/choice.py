@@ -2,15 +2,18 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
-from tempkb.titles import may_be_title
+from tempkb.titles import Site, may_be_title
 
 ALL_PAGES = "all"
+# Quotation marks around anything but digits belong to the title.
+_QUOTED_DIGITS = re.compile(r'"(\d+)"')
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,10 @@ class PageChoice:
     one_in: int = 1
     numbers: frozenset[int] = field(default=frozenset(), repr=False)
     titles: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def on(self, site: Site) -> "PageChoice":
+        """Return the choice with the titles of a list also in the form that a wiki gives to its titles."""
+        return replace(self, titles=self.titles | {site.within(title, 0) for title in self.titles})
 
     def takes(self, page_id: int, title: str) -> bool:
         """Does the home hold a page?
@@ -84,13 +91,13 @@ def read_list(file: Path) -> tuple[str, str]:
         SettingsError: there is no such file, it is not text, a line cannot be a title, or it names no page.
     """
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"--pages {file}: cannot be read ({error}); expected a text file with one page per line"
         ) from None
     for number, line in enumerate(lines, 1):
-        if line.strip() and not line.startswith("#") and not may_be_title(line.strip().strip('"')):
+        if line.strip() and not line.startswith("#") and not may_be_title(_unquoted(line.strip())):
             raise SettingsError(
                 f"--pages {file}, line {number}: found {line.strip()[:60]!r}, which cannot be the title of a page; "
                 "expected the number or title of one page per line"
@@ -117,8 +124,13 @@ def _read(name: str, lines: Iterable[str]) -> PageChoice:
         if line.isdecimal():
             numbers.add(int(line))
         else:
-            titles.add(line.strip('"').replace("_", " "))
+            titles.add(_unquoted(line).replace("_", " "))
     return PageChoice(name, numbers=frozenset(numbers), titles=frozenset(titles))
+
+
+def _unquoted(line: str) -> str:
+    digits = _QUOTED_DIGITS.fullmatch(line)
+    return digits[1] if digits else line
 
 
 def _list_path(home: Path, name: str) -> Path:

@@ -138,6 +138,9 @@ class PageHistory:
 
     def take_back(self, length: int) -> None:
         """Remove all revisions but the first `length`; the others came from a damaged part of a file."""
+        if length == len(self):
+            # The damaged file gave no revision, and the waiting text is that of a good one.
+            return
         for column in (
             self.ids,
             self.parents,

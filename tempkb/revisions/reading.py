@@ -168,6 +168,7 @@ class _Pass:
         more = (1, 86_400 + 1) if item.rule == "tempel" else (0, 0)
         self._seconds = Cuts([cut.second + more[0] for cut in self._cuts], self._lookback + more[1])
         self._who = Who(item.salt)
+        self._choice = item.choice
         self._texts = TextStore(folder)
         self.elements: Counter[str] = Counter()
         self.pages_read: Counter[str] = Counter()
@@ -193,6 +194,8 @@ class _Pass:
             for file, own in zip(self.item.files, progress, strict=True)
         ]
         self._check_streams(streams)
+        # All files of an item are of one wiki.
+        self._choice = self._choice.on(streams[0].site)
         heads = [stream.next_page() for stream in streams]
         while any(heads):
             page_id = min(head.page_id for head in heads if head is not None)
@@ -259,7 +262,7 @@ class _Pass:
     def _is_wanted(self, head: PageHead) -> bool:
         if self._only is not None:
             return head.page_id in self._only
-        return self.item.choice.takes(head.page_id, head.title)
+        return self._choice.takes(head.page_id, head.title)
 
     def _history(self, page_id: int, site: Site) -> PageHistory:
         if page_id in self._late:

@@ -498,9 +498,7 @@ class Lake:
     def staging(self, run: str | None = None) -> Iterator[Path]:
         """Give a folder for drafts that is deleted at the end, or by the garbage collector if we are killed."""
         folder = self.root / "_staging" / (run or uuid.uuid4().hex)
-        folder.mkdir(parents=True)
-        with (folder / ".alive").open("w") as alive:
-            _mark_alive(alive)
+        with _hold(folder):
             try:
                 yield folder
             finally:
@@ -794,11 +792,6 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _mark_alive(alive: TextIO) -> None:
-    if not try_lock(alive.fileno()):
-        raise ContractError(f"staging folder {alive.name} belongs to a run that is still active")
 
 
 def _is_alive(folder: Path) -> bool:

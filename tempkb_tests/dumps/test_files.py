@@ -24,6 +24,9 @@ def multi(compress):
     return compress(TEXT[:100_000]) + compress(TEXT[100_000:])
 
 
+# A frame of zstd that readers skip, as pzstd writes before each frame.
+NOTE = b"\x5f\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
+
 PACKED = {
     "plain.xml": TEXT,
     "one.xml.bz2": bz2.compress(TEXT),
@@ -32,9 +35,12 @@ PACKED = {
     "multi.xml.gz": multi(gzip.compress),
     "one.xml.xz": lzma.compress(TEXT),
     "padded.xml.xz": lzma.compress(TEXT) + bytes(8),
+    "padded-by-far.xml.gz": gzip.compress(TEXT) + bytes(600_000),
+    "padded-between.xml.bz2": bz2.compress(TEXT[:100_000]) + bytes(600_000) + bz2.compress(TEXT[100_000:]),
     "one.xml.lzma": lzma.compress(TEXT, lzma.FORMAT_ALONE),
     "one.xml.zst": zstandard.compress(TEXT),
     "multi.xml.zst": multi(zstandard.compress),
+    "noted.xml.zst": NOTE + zstandard.compress(TEXT[:100_000]) + NOTE + zstandard.compress(TEXT[100_000:]),
     "misnamed.xml": bz2.compress(TEXT),
     "utf8-mark.xml": b"\xef\xbb\xbf" + TEXT,
     "utf16.xml": TEXT.decode().encode("utf-16"),
@@ -85,9 +91,10 @@ def test_a_flipped_byte_in_the_middle_is_damage(tmp_path, name):
             pass
 
 
-def test_rubbish_after_a_stream_is_damage_not_silence(tmp_path):
+@pytest.mark.parametrize("n_zeros", [0, 600_000])
+def test_rubbish_after_a_stream_is_damage_not_silence(tmp_path, n_zeros):
     path = tmp_path / "x.xml.bz2"
-    path.write_bytes(bz2.compress(TEXT) + b"rubbish that is no stream")
+    path.write_bytes(bz2.compress(TEXT) + bytes(n_zeros) + b"rubbish that is no stream")
     with pytest.raises(DamageError):
         list(open_dump(path))
 

@@ -1,11 +1,16 @@
 """The table `pages` of the demo world, from its SQL tables, against what the world knows."""
 
+from datetime import date
+
+import pytest
+
 from tempkb.demo.export import write_dump
 from tempkb.demo.model import Page
 from tempkb.demo.world import make_world
 from tempkb.dumps import pages as pages_module
-from tempkb.dumps.catalogue import find_dumps
+from tempkb.dumps.catalogue import Dump, DumpFile, find_dumps
 from tempkb.dumps.pages import pages_from_sql
+from tempkb.errors import SourceError
 
 
 def rows(dump):
@@ -43,3 +48,36 @@ def test_without_page_props_items_are_unknown(tmp_path):
         path.unlink()
     found = rows(find_dumps(tmp_path)[0])
     assert {(row["entity_id"], row["is_disambiguation"]) for row in found.values()} == {(None, None)}
+
+
+NAMES = {
+    "page": ("page_id", "page_namespace", "page_title", "page_is_redirect"),
+    "redirect": ("rd_from", "rd_namespace", "rd_title", "rd_interwiki"),
+}
+
+
+def put_table(folder, name, row):
+    columns = "".join(f"  `{column}` int,\n" for column in NAMES[name])
+    path = folder / f"testwiki-20260401-{name}.sql"
+    path.write_text(f"CREATE TABLE `{name}` (\n{columns}) ENGINE=x;\nINSERT INTO `{name}` VALUES {row};\n")
+    return DumpFile(path, name)
+
+
+@pytest.mark.parametrize(
+    ("page", "redirect", "words"),
+    [
+        ("(1,2147483648,'A',0)", "(1,0,'B','')", "page.sql: the row of page 1 has 2147483648 where MediaWiki has the"),
+        ("(1,0,'A',1)", "(1,3000000000,'B','')", "redirect.sql: the row of page 1 has 3000000000 where MediaWiki has"),
+        ("(9223372036854775808,0,'A',0)", "(1,0,'B','')", "has 9223372036854775808 where MediaWiki has a number"),
+    ],
+)
+def test_numbers_that_are_too_large_are_named(tmp_path, page, redirect, words):
+    files = put_table(tmp_path, "page", page), put_table(tmp_path, "redirect", redirect)
+    with pytest.raises(SourceError, match=words):
+        rows(Dump("testwiki-20260401", "testwiki", date(2026, 4, 1), files, 0))
+
+
+def test_a_namespace_may_have_any_number_of_32_bits(tmp_path):
+    file = put_table(tmp_path, "page", "(1,2147483647,'A',0)")
+    found = rows(Dump("testwiki-20260401", "testwiki", date(2026, 4, 1), (file,), 0))
+    assert found[1]["namespace"] == 2147483647

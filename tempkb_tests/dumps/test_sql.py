@@ -127,6 +127,7 @@ def _null(value):
         ),
         (lambda sql: sql.replace("(1,'wiki", "(1 'wiki"), DamageError, "expected a comma"),
         (lambda sql: sql.replace("(1,'wiki", "(x,'wiki"), DamageError, "not a value"),
+        (lambda sql: sql.replace("'Q1'", "0x513"), DamageError, "expected a comma"),
         (lambda sql: sql.replace("(1,'wiki", "(1,2,'wiki"), DamageError, "a row of 5 values; the table has 4"),
         (
             lambda sql: sql.replace("`pp_value`", "`pp_vaule`"),

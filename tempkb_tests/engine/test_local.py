@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -29,6 +30,9 @@ def work(item, folder, report):
         os.kill(os.getpid(), signal.SIGKILL)
     if item == "exits":
         os._exit(3)
+    if item == "dies sending":
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return "more than a pipe holds" * 100_000
     if item == "sleeps":
         time.sleep(600)
     return item.upper()
@@ -55,6 +59,17 @@ def test_a_worker_that_dies_is_named_and_the_rest_goes_on(tmp_path):
         "dies": "its worker died (killed by SIGKILL, perhaps for memory)",
         "exits": "its worker died (exit code 3)",
     }
+
+
+def test_a_worker_that_dies_while_it_sends_its_result_is_named(tmp_path):
+    mark = tmp_path / "item-00000" / "mark"
+
+    def wait_for_death(done):
+        while not (mark.exists() and mark.read_text() and not is_alive(mark.read_text())):
+            time.sleep(0.01)
+
+    (outcome,) = map_items(work, ["dies sending"], tmp_path, 2, wait_for_death)
+    assert outcome.failure == "its worker died (killed by SIGKILL, perhaps for memory)"
 
 
 def children():

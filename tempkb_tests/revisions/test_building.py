@@ -246,6 +246,20 @@ def test_a_cut_bz2_keeps_the_pages_of_its_whole_blocks(home_folder, tmp_path):
     assert counts.agree
 
 
+def test_a_page_that_breaks_off_in_its_first_revision_keeps_what_an_older_file_has_of_it(home_folder, tmp_path):
+    old = tmp_path / "testwiki-20200801-pages-meta-history.xml"
+    new = tmp_path / "testwiki-20210101-pages-meta-history.xml"
+    told = revision(1, "2020-01-05T00:00:00Z", "one"), revision(2, "2020-05-05T00:00:00Z", "two")
+    old.write_bytes(export(page(1, revision(9, "2019-01-05T00:00:00Z")), page(5, *told)))
+    data = export(page(1, revision(9, "2019-01-05T00:00:00Z")), page(5, revision(3, "2020-09-05T00:00:00Z", "three")))
+    new.write_bytes(data[: data.index(b"three")])
+    store, report, _ = build_files(old, new, first_window="2020-01-01")
+    assert report.bad == {}
+    best = {str(cut): held for (number, cut), (held, _) in winners(store).items() if number == 5}
+    assert best == {"2020-04-01": 1, "2020-07-01": 2, "2020-10-01": 2, "2021-01-01": 2}
+    assert store.read("page_wikitexts", revision_id=2)["wikitext"].to_pylist() == ["two"]
+
+
 def test_namespaces_are_those_at_the_cut(home_folder, tmp_path):
     moved = [
         revision(10, "2020-01-05T00:00:00Z", "draft"),

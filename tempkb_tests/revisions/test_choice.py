@@ -51,6 +51,31 @@ def test_a_list_of_numbers_and_titles(home_folder, tmp_path, monkeypatch):
     assert choice_of(load_home()).titles == {"Page 5", "Page 8", "7"}, "the home has its list"
 
 
+def test_titles_are_written_as_people_write_them(home_folder, tmp_path, monkeypatch):
+    listed = tmp_path / "mine.txt"
+    listed.write_bytes('2\nharbour_Clock\n"Tide" (song)\nThe "Mill"\n"1984"\n'.encode("utf-8-sig"))
+    take(monkeypatch, home_folder, listed)
+    titles = ["Quay", "Anvil", "Harbour Clock", '"Tide" (song)', 'The "Mill"', "1984", "Tide (song)", 'Tide" (song)']
+    pages = [page(n, revision(n, "2021-05-01T00:00:00Z"), title=title) for n, title in enumerate(titles, 1)]
+    path = tmp_path / "testwiki-20220101-pages-meta-history.xml"
+    path.write_bytes(export(*pages))
+    store, report, _ = build_files(path)
+    assert pages_of(store) == [2, 3, 4, 5, 6]
+    assert report.warnings == []
+
+
+def test_a_wiki_may_tell_titles_apart_by_their_first_letter(home_folder, tmp_path, monkeypatch):
+    listed = tmp_path / "mine.txt"
+    listed.write_text("rain\n")
+    take(monkeypatch, home_folder, listed)
+    pages = [page(n, revision(n, "2021-05-01T00:00:00Z"), title=title) for n, title in enumerate(("rain", "Rain"), 1)]
+    path = tmp_path / "testwiki-20220101-pages-meta-history.xml"
+    sensitive = export(*pages).replace(b'<namespace key="0" />', b'<namespace key="0" case="case-sensitive" />')
+    path.write_bytes(sensitive)
+    store, _, _ = build_files(path)
+    assert pages_of(store) == [1]
+
+
 def test_a_home_keeps_to_its_part(home_folder, tmp_path, monkeypatch):
     path = put(tmp_path, 20)
     monkeypatch.setenv("TEMPKB_PAGES", "1/3")

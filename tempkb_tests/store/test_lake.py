@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.errors import ContractError, SettingsError, StoredDamageError
+from tempkb.store import lake
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import POINTER
 from tempkb.store.tables import Column
@@ -126,6 +127,22 @@ def test_garbage_is_old_versions_and_drafts_of_dead_runs(store):
     assert {path.name for path in removed} == {old.version, gone.version, "dead"}
     assert new.folder.exists()
     assert store.read("towns").num_rows == 3
+
+
+def test_drafts_that_are_collected_before_they_are_held_get_a_folder_again(store, monkeypatch):
+    real, removed = lake.try_lock, []
+
+    def collect_first(descriptor):
+        monkeypatch.setattr(lake, "try_lock", real)
+        removed.extend(store.collect_garbage())
+        return real(descriptor)
+
+    monkeypatch.setattr(lake, "try_lock", collect_first)
+    with store.lake.staging() as drafts:
+        assert removed == [drafts]
+        assert drafts.is_dir()
+        assert store.collect_garbage() == []
+    assert not drafts.exists()
 
 
 def test_exclusions_and_manifest_are_tables(store):
