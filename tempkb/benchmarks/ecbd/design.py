@@ -67,8 +67,9 @@ class Design:
         max_distance: the largest number of words from the mention to the first word of a span.
         after_mention: whether spans must be after the mention.
         n_random_spans: the largest number of random spans of a sentence.
-        strict_answers: whether answers are refused that have half a pair of quotation marks, consist of function words
-            or are cut out of a noun phrase, and sentences that mention the entity again in another form.
+        strict_answers: whether answers are refused that contain the mention or half a pair of quotation marks, consist
+            of function words or are cut out of a noun phrase, and sentences that mention the entity again in another
+            form.
         balance_kinds: whether each origin window and split has equal numbers of items with noun phrases and with random
             spans.
         max_spans_per_entity: the largest number of spans of an entity.

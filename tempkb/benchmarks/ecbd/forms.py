@@ -1,4 +1,4 @@
-"""Counts the forms of a mention that give it away: plural, possessive, other capitals. Pure."""
+"""Recognises the forms of a mention that give it away: plural, possessive, other capitals, other hyphens. Pure."""
 
 import re
 from functools import lru_cache
@@ -9,6 +9,9 @@ from tempkb.wikitext.counting import is_unspaced
 _POSSESSIVE = "(?:['\u2019]s?)?"
 _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 _VOWELS = frozenset("aeiou")
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
+# "US" is not "us": names of so few characters are compared with case.
+_SHORT = 3
 
 
 def count_forms(sentence: str, mention: str, language: str = "en") -> int:
@@ -23,6 +26,21 @@ def count_forms(sentence: str, mention: str, language: str = "en") -> int:
     4
     """
     return len(_pattern(mention, language).findall(sentence))
+
+
+def gives_away(answer: str, mention: str) -> bool:
+    """Return whether an answer contains a mention or its plural, whatever punctuation is between their words.
+
+    Args:
+        answer: the text that is masked.
+        mention: a name with a letter or digit.
+
+    >>> gives_away("a spider man legend", "Spider-Man"), gives_away("a manly legend", "Man")
+    (True, False)
+    """
+    answer, mention = (answer, mention) if len(mention) <= _SHORT else (answer.lower(), mention.lower())
+    words, name = (_BETWEEN_WORDS.sub(" ", one).strip() for one in (answer, mention))
+    return f" {name} " in f" {words} " or f" {name}s " in f" {words} "
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ import pytest
 from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.forms import count_forms
+from tempkb.benchmarks.ecbd.forms import count_forms, gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder
 from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
@@ -102,6 +102,44 @@ def test_no_random_answer_is_of_function_words_alone_or_half_a_quotation():
     assert {"was of the", 'of the "old', 'new" kind'} <= loose
     assert not any(says_nothing(one.split(), "en") or one.count('"') == 1 for one in strict)
     assert {"kind", "kind that is"} <= strict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "refused", "accepted"),
+    [
+        (
+            "The Spider-Man show is based on an old spider man legend.",
+            "Spider-Man",
+            {"spider man", "old spider man legend"},
+            {"old spider", "man legend"},
+        ),
+        ("In the 2021–22 cup it won its 2021-22 cup double.", "2021–22 cup", {"2021-22 cup"}, {"2021-22", "double"}),
+        ("Each Wi-Fi kit needs some wi fis.", "Wi-Fi", {"wi fis", "some wi fis"}, {"kit", "some wi"}),
+    ],
+)
+def test_no_answer_is_the_mention_in_other_punctuation(sentence, mention, refused, accepted):
+    at = sentence.index(mention)
+    reach = Reach(sentence, Place(at, at + len(mention)), Limits())
+    asked = {
+        sentence[one.start : one.end] for seed in range(300) for one in random_spans(reach, seed, sentence, mention)
+    }
+    assert accepted <= asked
+    assert not refused & asked
+    assert all(gives_away(one, mention) for one in refused)
+    assert not any(gives_away(one, mention) for one in asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "mention", "is_given_away"),
+    [
+        ("about us", "US", False),
+        ("about US", "US", True),
+        ("the ferrymen", "Ferry", False),
+        ("two ferrys", "Ferry", True),
+    ],
+)
+def test_an_answer_gives_a_name_away_as_a_whole_word(answer, mention, is_given_away):
+    assert gives_away(answer, mention) == is_given_away
 
 
 @pytest.mark.parametrize(

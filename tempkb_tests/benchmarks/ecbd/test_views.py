@@ -178,6 +178,7 @@ def broken(query, cloze=(ITEM,), sentences=(SENTENCE,), releases=(RELEASE,), ent
         connection.register("entities", table(ECBD_ENTITIES, entities))
         held = f"..\n{ITEM['sentence']}\n" if text is None else text
         connection.register("texts", pa.table({"page_id": [1], "revision_id": [7], "text": [held]}))
+        checking.define_rules(connection)
         return connection.execute(query).fetchall()
 
 
@@ -188,6 +189,7 @@ QUERIES = (
     "BEYOND_LIMITS",
     "IN_BOTH_SPLITS",
     "BEYOND_CAPS",
+    "GIVEN_AWAY",
     "OUT_OF_WINDOW",
     "SEVERAL_CHUNKERS",
     "BY_FALLBACK",
@@ -234,6 +236,7 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
         ("UNBALANCED", {"cloze": [ITEM, {**ITEM, "cloze_id": "2"}, {**ITEM, "cloze_id": "3", "span_kind": "random"}]}),
         ("GIVEN_AWAY", item(answer="the Idas Street")),
         ("GIVEN_AWAY", item(answer='the "Lamp Street')),
+        ("GIVEN_AWAY", item(answer="the lamp lit-Ida Street", mention="Lit Ida")),
         ("MENTIONED_OFTEN", sentence("Ida and Ida met.")),
         ("MENTIONED_OFTEN", sentence("Idaho and all.")),
         ("MENTIONED_OFTEN", sentence("Ida Ida met.")),
