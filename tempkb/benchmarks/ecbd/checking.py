@@ -7,6 +7,7 @@ code's own rules (`define_rules`): a rule that differs a little in SQL would ref
 import duckdb
 
 from tempkb.benchmarks.ecbd.forms import gives_away
+from tempkb.benchmarks.ecbd.quotes import holds_half_pair
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, ECBD_SENTENCES
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.prompt_steps import ids_of_texts
@@ -108,16 +109,12 @@ UNBALANCED = """
     JOIN releases AS r USING (release)
     WHERE r.design->>'balance_kinds' = 'true' AND n_np_of_release > 0 AND n <> 2 * n_np
 """
-# Answers with half a pair of double quotation marks (a low one has another partner), or with the mention.
 GIVEN_AWAY = """
     WITH strict AS (
         SELECT release, cloze_id, answer, mention FROM cloze JOIN releases AS r USING (release)
         WHERE r.design->>'strict_answers' = 'true' AND r.design->>'rules' = 'tempkb'
     )
-    SELECT release, cloze_id, answer FROM strict
-    WHERE (length(answer) - length(replace(answer, '"', ''))) % 2 = 1
-       OR (contains(answer, '\u201c') <> contains(answer, '\u201d') AND NOT contains(answer, '\u201e'))
-       OR gives_away(answer, mention)
+    SELECT release, cloze_id, answer FROM strict WHERE holds_half_pair(answer) OR gives_away(answer, mention)
 """
 _DEFINITION = _MARKED.format("lower(one.random_definition)")
 _HOLDS = f"contains({_DEFINITION}, {_MARKED.format('lower(one.{})')})"
@@ -141,6 +138,7 @@ BY_FALLBACK = "SELECT release, chunker FROM releases WHERE contains(chunker, '(f
 
 def define_rules(connection: duckdb.DuckDBPyConnection) -> None:
     """Define the functions of the queries above on a connection, from the code that makes the items."""
+    connection.create_function("holds_half_pair", holds_half_pair, ["VARCHAR"], "BOOLEAN")
     connection.create_function("gives_away", gives_away, ["VARCHAR", "VARCHAR"], "BOOLEAN")
 
 

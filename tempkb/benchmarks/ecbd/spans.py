@@ -12,7 +12,7 @@ from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
 from tempkb.benchmarks.ecbd.forms import gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
-from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
+from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
 from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
@@ -110,11 +110,12 @@ class Reach:
     def _is_refused(self, first: int, last: int) -> bool:
         words = self.words[first : last + 1]
         start, end = words[0].start, words[-1].end
-        if parts_quotation(self._quotations, start, end) or self.sentence.count('"', start, end) % 2:
+        answer = self.sentence[start:end]
+        if parts_quotation(self._quotations, start, end) or holds_half_pair(answer):
             return True
         if says_nothing((self.text(word) for word in words), self._language):
             return True
-        return gives_away(self.sentence[start:end], self._mention)
+        return gives_away(answer, self._mention)
 
     def text(self, word: Word) -> str:
         """Return a word's text."""

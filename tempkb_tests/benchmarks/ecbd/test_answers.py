@@ -8,7 +8,7 @@ from tempkb.benchmarks.ecbd.design import make_design
 from tempkb.benchmarks.ecbd.forms import count_forms, gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder
-from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
+from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
 from tempkb.benchmarks.ecbd.selection import _cap
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place
@@ -37,6 +37,39 @@ from tempkb.store.memory import in_memory
 def test_half_a_quotation_is_no_answer(sentence, answer, is_parted):
     start = sentence.index(answer)
     assert parts_quotation(quotations(sentence), start, start + len(answer)) == is_parted
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_half"),
+    [
+        ("6” shell", True),
+        ("the “old", True),
+        ("the “old” house", False),
+        ("”gamla” kyrkan", False),
+        ("”gamla” och ”lilla", True),
+        ("„alte“ Haus", False),
+        ('the "old" house', False),
+    ],
+)
+def test_a_text_by_itself_shows_half_a_pair(answer, is_half):
+    assert holds_half_pair(answer) == is_half
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "whole", "halves"),
+    [
+        ("With its 5” gun the Aurora had a 6” shell.", "Aurora", {"shell"}, {"6” shell", "a 6” shell"}),
+        ("Vid Nora kallas ofta ”Lilla huset” av alla.", "Nora", {"Lilla huset", "Lilla"}, {"huset” av", "ofta ”Lilla"}),
+        ("Vid Nora ”Lilla” är det en gammal kyrka.", "Nora", {"Lilla", "gammal kyrka"}, {"Lilla” är"}),
+    ],
+)
+def test_no_answer_has_half_a_pair_that_opens_as_it_closes(sentence, mention, whole, halves):
+    at = sentence.index(mention)
+    reach = Reach(sentence, Place(at, at + len(mention)), Limits(), "sv")
+    asked = {sentence[one.start : one.end] for seed in range(300) for one in random_spans(reach, seed, sentence)}
+    assert whole <= asked
+    assert not halves & asked
+    assert not any(holds_half_pair(one) for one in asked)
 
 
 @pytest.mark.parametrize(

@@ -236,6 +236,7 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
         ("UNBALANCED", {"cloze": [ITEM, {**ITEM, "cloze_id": "2"}, {**ITEM, "cloze_id": "3", "span_kind": "random"}]}),
         ("GIVEN_AWAY", item(answer="the Idas Street")),
         ("GIVEN_AWAY", item(answer='the "Lamp Street')),
+        ("GIVEN_AWAY", item(answer="the 6” Lamp Street")),
         ("GIVEN_AWAY", item(answer="the lamp lit-Ida Street", mention="Lit Ida")),
         ("MENTIONED_OFTEN", sentence("Ida and Ida met.")),
         ("MENTIONED_OFTEN", sentence("Idaho and all.")),
