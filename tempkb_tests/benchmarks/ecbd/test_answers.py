@@ -5,7 +5,7 @@ import pytest
 from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.forms import count_forms, gives_away
+from tempkb.benchmarks.ecbd.forms import count_forms, count_text, gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder
 from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
@@ -86,10 +86,27 @@ def test_no_answer_has_half_a_pair_that_opens_as_it_closes(sentence, mention, wh
         ("Boxes in a box.", "box", 2),
         ("The glass and glasses.", "glass", 2),
         ("東京は東京都にある。", "東京", 2),
+        ("在iPhone里，iphone-13。", "iPhone", 2),
+        ("在iPhones里，xiPhone。", "iPhone", 1),
     ],
 )
 def test_other_forms_of_a_mention_count(sentence, mention, n):
     assert count_forms(sentence, mention) == n
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "n"),
+    [
+        ("The Ferry-men of the Ferry, not ferry nor Ferryland.", "Ferry", 2),
+        ("C++ and C.", "C", 2),
+        ("苹果在2021年发布了iPhone 13手机。", "iPhone 13", 1),
+        ("日本はNATOの会議でNATOと。", "NATO", 2),
+        ("在iPhone 13和xiPhone 13。", "iPhone 13", 1),
+        ("在iPhone手机和xiPhone手机。", "iPhone手机", 1),
+    ],
+)
+def test_the_very_text_of_a_mention_counts_as_a_word(sentence, mention, n):
+    assert count_text(sentence, mention) == n
 
 
 def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_is_the_papers():
@@ -169,6 +186,7 @@ def test_no_answer_is_the_mention_in_other_punctuation(sentence, mention, refuse
         ("about US", "US", True),
         ("the ferrymen", "Ferry", False),
         ("two ferrys", "Ferry", True),
+        ("在iphone-13里", "iPhone 13", True),
     ],
 )
 def test_an_answer_gives_a_name_away_as_a_whole_word(answer, mention, is_given_away):

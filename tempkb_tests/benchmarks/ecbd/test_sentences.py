@@ -243,13 +243,14 @@ def test_sentences_know_where_they_stand():
 LEAD = "Ida is a storm of the summer of a year."
 
 
-def harvest(said: str, filters: Chain[Sighting], rules: str = "tempkb", holes=()):
+def harvest(said: str, filters: Chain[Sighting], rules: str = "tempkb", holes=(), language: str = "en"):
     """Harvest an article on the storm Ida with a paragraph behind its lead."""
     text = f"{LEAD}\n{said}"
     paragraphs = [("prose", 0, len(LEAD)), ("prose", len(LEAD) + 1, len(text))]
     names = {name.text: name for name in names_of("Ida", "Ida", [], [])}
     article = Article(1, "Ida", text, paragraphs, [], frozenset(("Ida",)), names, holes)
-    return Harvester(NameFinder(list(names)), sentencex_splitter("en"), filters, False, rules).harvest(article)
+    finder = NameFinder(list(names), language)
+    return Harvester(finder, sentencex_splitter(language), filters, False, rules).harvest(article)
 
 
 def test_a_sentence_with_a_hole_is_left_out_and_counted():
@@ -264,6 +265,19 @@ def test_a_sentence_with_a_hole_is_left_out_and_counted():
     assert [one.text for one in found.kept] == [kept]
     assert list(found.left_out.rows()) == [("a template, formula or picture was left out of it", 1, holed)]
     assert [one.text for one in harvest(said, released, "released", (note, hole)).kept] == [kept, holed]
+
+
+@pytest.mark.parametrize(
+    ("language", "kept", "twice"),
+    [
+        ("zh", "人们在2021年把Ida称为大风暴。", "人们把Ida和Ida的雨称为大风暴。"),
+        ("ja", "政府はIdaの会議に初めて参加した。", "政府はIdaとIdaの会議に参加した。"),
+    ],
+)
+def test_a_latin_name_among_letters_that_are_words_is_mentioned(language, kept, twice):
+    found = harvest(f"{kept}{twice}", filters_of(5, language, strict=True), language=language)
+    assert [one.text for one in found.kept] == [kept]
+    assert list(found.left_out.rows()) == [("mentions the entity more than once", 1, twice)]
 
 
 def test_a_new_filter_is_a_function_and_a_place_in_the_chain():

@@ -201,6 +201,10 @@ def test_a_sound_release_breaks_no_promise(name):
     assert broken(getattr(checking, name)) == []
 
 
+def test_a_latin_name_among_letters_that_are_words_is_sound():
+    assert broken(checking.MENTIONED_OFTEN, sentences=[{**SENTENCE, "sentence": "人们在2021年把Ida称为大风暴。"}]) == []
+
+
 def sentence(text):
     return {"sentences": [{**SENTENCE, "sentence": text}]}
 
