@@ -246,6 +246,7 @@ def test_kinds_take_turns_under_the_cap_of_an_entity():
         ("np np random random random random", {"max_spans_per_window": "1"}, [0, 2]),
         # A language without a chunker: there is nothing to balance.
         ("random random", {}, [0, 1]),
+        ("np np", {}, [0, 1]),
     ],
 )
 def test_windows_and_splits_have_as_many_of_both_kinds(rows, changes, kept):

@@ -277,6 +277,13 @@ def test_each_check_can_fail(name, changes):
     assert broken(getattr(checking, name), **changes) != []
 
 
+@pytest.mark.parametrize("kind", ["np", "random"])
+def test_a_release_of_one_kind_needs_no_balance(kind):
+    assert broken(checking.UNBALANCED, cloze=[{**ITEM, "span_kind": kind}]) == []
+    elsewhere = {**ITEM, "cloze_id": "2", "split": "test", "span_kind": "random" if kind == "np" else "np"}
+    assert len(broken(checking.UNBALANCED, cloze=[{**ITEM, "span_kind": kind}, elsewhere])) == 2
+
+
 def test_near_spans_before_the_mention_are_sound_where_they_may_be():
     near = {
         **FAR_BEFORE,
