@@ -23,7 +23,11 @@ _CHOICES = {
     "caps": ("together", "separate"),
     "rules": ("tempkb", "released"),
 }
-_MOST_YEARS = 1_000
+# Checks of the rows compare the limits of spans as 32-bit numbers.
+_MOST = {
+    "suspect_years": 1_000,
+    **dict.fromkeys(("max_span_words", "max_distance", "max_spans_per_entity", "max_spans_per_window"), 2**31 - 1),
+}
 _LEAST = {
     "max_span_words": 1,
     "max_distance": 1,
@@ -120,8 +124,9 @@ class Design:
             DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
         refuse_values(self, _CHOICES, _LEAST)
-        if self.suspect_years > _MOST_YEARS:
-            raise DesignError(f"suspect_years: found {self.suspect_years}; expected {_MOST_YEARS} or fewer")
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise DesignError(f"{name}: found {getattr(self, name)}; expected {most} or fewer")
         for name in ("risky_share", "dev_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")

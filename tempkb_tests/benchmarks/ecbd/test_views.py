@@ -284,6 +284,12 @@ def test_a_release_of_one_kind_needs_no_balance(kind):
     assert len(broken(checking.UNBALANCED, cloze=[{**ITEM, "span_kind": kind}, elsewhere])) == 2
 
 
+def test_the_largest_limits_of_a_design_can_be_checked():
+    most = dict.fromkeys(("max_span_words", "max_distance", "max_spans_per_entity", "max_spans_per_window"), 2**31 - 1)
+    releases = design(**most)
+    assert broken(checking.BEYOND_CAPS, releases=releases) == broken(checking.BEYOND_LIMITS, releases=releases) == []
+
+
 def test_near_spans_before_the_mention_are_sound_where_they_may_be():
     near = {
         **FAR_BEFORE,
