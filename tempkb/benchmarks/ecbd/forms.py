@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from tempkb.benchmarks.ecbd.function_words import function_words
+from tempkb.benchmarks.ecbd.matching import folded
 from tempkb.wikitext.counting import UNSPACED, has_unspaced, is_unspaced
 
 _POSSESSIVE = "(?:['\u2019]s?)?"
@@ -53,7 +54,7 @@ def gives_away(answer: str, mention: str) -> bool:
     >>> gives_away("a spider man legend", "Spider-Man"), gives_away("a manly legend", "Man")
     (True, False)
     """
-    answer, mention = (answer, mention) if len(mention) <= _SHORT else (answer.lower(), mention.lower())
+    answer, mention = (answer, mention) if len(mention) <= _SHORT else (folded(answer), folded(mention))
     words, name = (_BETWEEN_WORDS.sub(" ", one).strip() for one in (answer, mention))
     return any(count_text(words, one) for one in (name, f"{name}s"))
 

@@ -187,6 +187,7 @@ def test_no_answer_is_the_mention_in_other_punctuation(sentence, mention, refuse
         ("the ferrymen", "Ferry", False),
         ("two ferrys", "Ferry", True),
         ("在iphone-13里", "iPhone 13", True),
+        ("eski izmir", "İzmir", True),
     ],
 )
 def test_an_answer_gives_a_name_away_as_a_whole_word(answer, mention, is_given_away):

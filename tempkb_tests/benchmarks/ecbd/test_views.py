@@ -269,6 +269,7 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
         ("OUT_OF_WINDOW", {"entities": [ENTITIES[0], {**ENTITIES[1], "origin_window": "2022"}]}),
         ("OUT_OF_WINDOW", item(random_definition="It is THE LAMP STREET.")),
         ("OUT_OF_WINDOW", item(random_definition="It is Ida.")),
+        ("OUT_OF_WINDOW", item(random_definition="İKİ katlı bir yapıdır.", answer="iki")),
         ("SEVERAL_CHUNKERS", item(chunker="d")),
         ("BY_FALLBACK", {"releases": [{**RELEASE, "chunker": "textblob (fallback)"}]}),
     ],
