@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
-from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, sentencex_splitter, split_paragraph
+from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.words import covered, words_of
 from tempkb.filtering import Chain
 
@@ -206,6 +206,22 @@ def test_which_sentences_are_asked_about(sentence, reason):
 def test_a_small_mention_may_begin_a_sentence_and_go_before_a_name():
     assert why("iPhone users paid a lot.", "iPhone") == ""
     assert why("The first lamp Ada Holm lit was red.", "lamp") == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_complete"),
+    [
+        ("ამ დროს თბილისი გახდა დედაქალაქი.", True),
+        ("ამ დროს თბილისი გახდა", False),
+        ("Ამ დროს.", True),
+        ("ⴀⴋ ⴃⴐⴍⴑ.", False),
+        ("في ذلك الوقت.", True),
+        ("на горе.", False),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_where_its_letters_have_any(sentence, is_complete):
+    # The modern Georgian letters have capitals in Unicode, which no text uses at the beginning of a sentence.
+    assert is_whole(sentence, Place(3, 4)) == is_complete
 
 
 @pytest.mark.parametrize(
