@@ -23,7 +23,11 @@ _CHOICES = {
     "caps": ("together", "separate"),
     "rules": ("tempkb", "released"),
 }
-_MOST_YEARS = 1_000
+# Checks of the rows compare the limits of spans as 32-bit numbers.
+_MOST = {
+    "suspect_years": 1_000,
+    **dict.fromkeys(("max_span_words", "max_distance", "max_spans_per_entity", "max_spans_per_window"), 2**31 - 1),
+}
 _LEAST = {
     "max_span_words": 1,
     "max_distance": 1,
@@ -67,8 +71,9 @@ class Design:
         max_distance: the largest number of words from the mention to the first word of a span.
         after_mention: whether spans must be after the mention.
         n_random_spans: the largest number of random spans of a sentence.
-        strict_answers: whether answers are refused that have half a pair of quotation marks, consist of function words
-            or are cut out of a noun phrase, and sentences that mention the entity again in another form.
+        strict_answers: whether answers are refused that contain the mention or half a pair of quotation marks, consist
+            of function words or are cut out of a noun phrase, and sentences that mention the entity again in another
+            form.
         balance_kinds: whether each origin window and split has equal numbers of items with noun phrases and with random
             spans.
         max_spans_per_entity: the largest number of spans of an entity.
@@ -119,8 +124,9 @@ class Design:
             DesignError: a value is not allowed; the message names the hyperparameter, the value and what is expected.
         """
         refuse_values(self, _CHOICES, _LEAST)
-        if self.suspect_years > _MOST_YEARS:
-            raise DesignError(f"suspect_years: found {self.suspect_years}; expected {_MOST_YEARS} or fewer")
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise DesignError(f"{name}: found {getattr(self, name)}; expected {most} or fewer")
         for name in ("risky_share", "dev_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise DesignError(f"{name}: found {getattr(self, name)}; expected a share from 0 to 1")

@@ -122,7 +122,10 @@ def _name_classes(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
-    """Make `judged`: every item with an origin, the window that contains it, and why it is left out, or null."""
+    """Make `judged`: every item with an origin, the window that contains it, and why it is left out, or null.
+
+    An item with several articles is asked about by the first that is not left out for another reason.
+    """
     prefix = "origin" if design.origins == "ecbd" else "extended"
     connection.execute(
         f"""
@@ -135,10 +138,9 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
     _make_windows(connection, design)
     connection.execute(
         """
-        CREATE OR REPLACE TEMP TABLE judged AS
+        CREATE OR REPLACE TEMP TABLE judged_alone AS
         SELECT d.*, w.origin_window, w.origin_granularity, a.page_id,
                d.origin_from >= $first AND d.origin_to <= $end AS is_inside,
-               row_number() OVER (PARTITION BY d.entity_id ORDER BY a.page_id) AS number,
                -- Dates far from the study may be too large for an instant.
                CASE WHEN NOT is_inside THEN false
                     ELSE a.page_created_at < CAST(d.origin_from - to_years($suspect_years) AS TIMESTAMPTZ)
@@ -150,7 +152,6 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
                     WHEN d.origin_to <= $first OR d.origin_from >= $end THEN 'origin outside the study'
                     WHEN NOT is_inside THEN 'origin on an edge of the study'
                     WHEN w.origin_window IS NULL THEN 'origin in no one year'
-                    WHEN number > 1 THEN 'second article about the item'
                     WHEN suspect_old_entity AND $drop_suspects THEN 'page much older than its origin'
                     WHEN a.n_words < $min_words THEN 'fewer words than min_words' END AS reason
         FROM dated AS d LEFT JOIN articles AS a USING (entity_id) LEFT JOIN not_entities AS n USING (entity_id)
@@ -163,6 +164,17 @@ def _judge_origins(connection: duckdb.DuckDBPyConnection, design: Design) -> Non
             "drop_suspects": design.suspects == "drop",
             "min_words": design.min_words,
         },
+    )
+    connection.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE judged AS
+        SELECT * REPLACE (
+            CASE WHEN reason IS NULL
+                  AND row_number() OVER (PARTITION BY entity_id, reason IS NULL ORDER BY page_id) > 1
+                 THEN 'second article about the item' ELSE reason END AS reason
+        )
+        FROM judged_alone
+        """
     )
 
 

@@ -86,6 +86,15 @@ def _is_of_word(sign: str) -> bool:
     return sign.isalnum() or unicodedata.category(sign).startswith("M")
 
 
+def folded(text: str) -> str:
+    """Return a text in lower case; the dotted capital of Turkish becomes an i, not an i with a mark.
+
+    >>> folded("İKİ Katlı")
+    'iki katlı'
+    """
+    return text.lower().replace("i\u0307", "i")
+
+
 def holds(text: str, name: str) -> bool:
     """Return whether a text contains a name, alone or in a compound (GPT in GPT-2), but not in a word; with case."""
     start = text.find(name)

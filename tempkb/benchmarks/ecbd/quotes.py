@@ -25,6 +25,7 @@ class Quotation(NamedTuple):
 
 _PAIRS = {
     "\u201c": "\u201d",
+    "\u201d": "\u201d",
     "\u2018": "\u2019",
     "\u00ab": "\u00bb",
     "\u2039": "\u203a",
@@ -35,6 +36,9 @@ _PAIRS = {
     "\u300e": "\u300f",
 }
 _STRAIGHT = "\"'"
+# Some languages open with the mark with which others close: the guillemet, and the high mark of Swedish and Finnish.
+_ALSO_OPENING = frozenset("\u00bb\u201d")
+_BEFORE_OPENING = frozenset("([")
 _CLOSING_MARKS = frozenset('"\u201d\u00bb\u203a')
 _CLOSING = frozenset("".join(_PAIRS.values())) - frozenset(_PAIRS)
 
@@ -84,15 +88,29 @@ def parts_quotation(quoted: Sequence[Quotation], start: int, end: int) -> bool:
     )
 
 
+def holds_half_pair(text: str) -> bool:
+    """Return whether a text by itself shows half a pair of double quotation marks; a low one has another partner.
+
+    >>> holds_half_pair('the "old'), holds_half_pair("6\u201d shell"), holds_half_pair("\u201dgamla\u201d kyrkan")
+    (True, True, False)
+    """
+    if text.count('"') % 2:
+        return True
+    n_closing = text.count("\u201d")
+    # Without a mark that only opens, the closing ones are the pairs of Swedish and Finnish.
+    is_half = not n_closing if "\u201c" in text else n_closing % 2 == 1
+    return is_half and "\u201e" not in text
+
+
 def _opens(sentence: str, at: int) -> bool:
     sign = sentence[at]
-    if sign == "\u00bb":  # some languages open with the closing guillemet of others
-        return (not at or sentence[at - 1].isspace()) and sentence[at + 1 : at + 2].isalnum()
+    before, after = sentence[at - 1 : at] if at else "", sentence[at + 1 : at + 2]
+    if sign in _ALSO_OPENING:
+        return (not before or before.isspace() or before in _BEFORE_OPENING) and after.isalnum()
     if sign in _CLOSING:
         return False
     if sign in _PAIRS and sign != "\u2018":
         return True
-    before, after = sentence[at - 1 : at] if at else "", sentence[at + 1 : at + 2]
     if sign in _STRAIGHT and before in _CLOSING_MARKS:  # the possessive of a quoted name
         return False
     # '90s and rock 'n' roll: before a digit or a single letter, a single mark is an apostrophe.

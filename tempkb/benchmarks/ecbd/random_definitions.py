@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempkb.benchmarks.chance import Hashes, draw, rendezvous
-from tempkb.benchmarks.ecbd.matching import holds
+from tempkb.benchmarks.ecbd.matching import folded, holds
 
 _AT_A_TIME = 1 << 21  # scores, of 8 bytes each
 
@@ -45,23 +45,32 @@ def choose_definitions(items: Sequence[Item], pool: Sequence[tuple[int, str]], s
     if len(pool) < 2:
         return [None] * len(items)
     candidates = np.array([draw(seed, "definition", page) for page, _ in pool], np.uint64)
-    texts = [definition.lower() for _, definition in pool]
     chosen: list[int | None] = []
     step = max(1, _AT_A_TIME // len(pool))
     for at in range(0, len(items), step):
         some = items[at : at + step]
         hashes = np.array([draw(seed, "item", one.cloze_id) for one in some], np.uint64)
         scores = rendezvous(hashes, candidates)
-        chosen += [_first_fitting(item, row, pool, texts) for item, row in zip(some, scores, strict=True)]
+        chosen += [_first_fitting(item, row, pool) for item, row in zip(some, scores, strict=True)]
     return chosen
 
 
-def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]], texts: Sequence[str]) -> int | None:
+def tells(definition: str, answer: str, mention: str) -> bool:
+    """Return whether a definition contains an answer or a mention as words, in any case.
+
+    >>> tells("The Lamp is old.", "lamp", "Ida"), tells("Lamps are old.", "lamp", "Ida")
+    (True, False)
+    """
+    text = folded(definition)
+    return holds(text, folded(answer)) or holds(text, folded(mention))
+
+
+def _first_fitting(item: Item, scores: Hashes, pool: Sequence[tuple[int, str]]) -> int | None:
     """The definition with the lowest score that fits. The first nearly always does, so the rest is sorted rarely."""
-    answer, mention = item.answer.lower(), item.mention.lower()
 
     def fits(at: int) -> bool:
-        return pool[at][0] != item.page_id and not holds(texts[at], answer) and not holds(texts[at], mention)
+        page, definition = pool[at]
+        return page != item.page_id and not tells(definition, item.answer, item.mention)
 
     first = int(scores.argmin())
     if fits(first):

@@ -49,7 +49,8 @@ def _split(connection: duckdb.DuckDBPyConnection, design: Design) -> None:
 def _cap(connection: duckdb.DuckDBPyConnection, design: Design, note: Note) -> None:
     """Keep items of each kind up to the design's limit and, if kinds are balanced, up to the number of the other kind.
 
-    A release without noun phrases, because no chunker reads its language, is not balanced.
+    A release of one kind is not balanced: one without noun phrases, because no chunker reads its language, or without
+    random spans, because the design wants none.
     """
     connection.execute(
         """

@@ -8,12 +8,12 @@ filters are in `released_mentions.py`.
 import re
 
 from tempkb.benchmarks.ecbd.articles import Sighting
-from tempkb.benchmarks.ecbd.forms import count_forms
+from tempkb.benchmarks.ecbd.forms import count_forms, count_text
 from tempkb.benchmarks.ecbd.matching import longest
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
-from tempkb.benchmarks.ecbd.sentences import MASK, Place, is_whole
+from tempkb.benchmarks.ecbd.sentences import MASK, is_whole
 from tempkb.filtering import Chain, Filter
-from tempkb.wikitext.counting import count_words, is_unspaced
+from tempkb.wikitext.counting import count_words
 from tempkb.wikitext.holes import count_inside
 
 
@@ -42,7 +42,7 @@ def filters_of(min_words: int, language: str, *, strict: bool) -> Chain[Sighting
 
 def mentioned_more_than_once(sighting: Sighting) -> str:
     """The sentence must mention the entity once, and must not contain the mention's text elsewhere."""
-    is_once = len(sighting.mentions) == 1 and _times(sighting.sentence, sighting.mention) == 1
+    is_once = len(sighting.mentions) == 1 and count_text(sighting.sentence, sighting.surface) == 1
     return "" if is_once else "mentions the entity more than once"
 
 
@@ -113,11 +113,3 @@ def holds_hole(sighting: Sighting) -> str:
 def repeated(sighting: Sighting) -> str:
     """The sentence must not have been kept before in the same article."""
     return "stands more than once in the article" if sighting.sentence in sighting.kept else ""
-
-
-def _times(sentence: str, mention: Place) -> int:
-    """How often a sentence contains the mention's text as a word, also in compounds (GPT-2)."""
-    text = sentence[mention.start : mention.end]
-    before = "" if is_unspaced(text[0]) else r"(?<![^\W_])"
-    behind = "" if is_unspaced(text[-1]) else r"(?![^\W_])"
-    return len(re.findall(f"{before}{re.escape(text)}{behind}", sentence))

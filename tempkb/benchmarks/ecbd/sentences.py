@@ -18,6 +18,8 @@ _LEFTOVER = re.compile(
     r"[^\w]*(?:(?:or|also|and|pronounced|listen|lit|tr|romanized|pinyin|IPA|born|died)\b[^\w]*)*|[A-Z]\w+(?: \w+)?:",
     re.IGNORECASE,
 )
+# Modern Georgian has no capitals, although Unicode has some for headlines.
+_GEORGIAN = re.compile("[\u10d0-\u10ff]")
 # The second of two dates, whose first was removed.
 _HALF = re.compile(r"\s*[\u2013\u2014-]\s")
 
@@ -89,7 +91,7 @@ def is_whole(sentence: str, mention: Place) -> bool:
 
 
 def _has_case(sign: str) -> bool:
-    return sign.lower() != sign.upper()
+    return sign.lower() != sign.upper() and not _GEORGIAN.match(sign)
 
 
 def is_balanced(sentence: str) -> bool:

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.chunking import Chunk
+from tempkb.benchmarks.ecbd.forms import gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
-from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
+from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
 from tempkb.benchmarks.ecbd.sentences import Place, is_balanced
 from tempkb.benchmarks.ecbd.words import Word, covered, words_of
 
@@ -51,8 +52,8 @@ class Limits:
         max_distance: the largest number of words from the mention to the first word of a span.
         after: whether a span must be after the mention.
         n_random: the largest number of random spans of a sentence.
-        strict: whether answers are refused that have half a pair of quotation marks, consist of function words, or look
-            like a part that was cut out of a noun phrase.
+        strict: whether answers are refused that contain the mention or half a pair of quotation marks, consist of
+            function words, or look like a part that was cut out of a noun phrase.
     """
 
     max_words: int = 5
@@ -74,7 +75,7 @@ class Reach:
 
     def __init__(self, sentence: str, mention: Place, limits: Limits, language: str = "en") -> None:
         self.sentence, self.words, self.limits, self._language = sentence, words_of(sentence), limits, language
-        self._quotations = quotations(sentence)
+        self._quotations, self._mention = quotations(sentence), sentence[mention.start : mention.end]
         inside = [at for at, word in enumerate(self.words) if word.start < mention.end and word.end > mention.start]
         self._first, self._last = (inside[0], inside[-1]) if inside else (0, -1)
 
@@ -96,7 +97,7 @@ class Reach:
         """Return the distance of words [first, last] from the mention; None if they may not be masked.
 
         They may not if they are beyond the sentence, too far away, or contain half a pair of brackets. With strict
-        limits, also if they contain half a pair of quotation marks or consist of function words.
+        limits, also if they contain the mention or half a pair of quotation marks, or consist of function words.
         """
         distance = self.distance(first, last) if last < len(self.words) else None
         if distance is None:
@@ -109,9 +110,12 @@ class Reach:
     def _is_refused(self, first: int, last: int) -> bool:
         words = self.words[first : last + 1]
         start, end = words[0].start, words[-1].end
-        if parts_quotation(self._quotations, start, end) or self.sentence.count('"', start, end) % 2:
+        answer = self.sentence[start:end]
+        if parts_quotation(self._quotations, start, end) or holds_half_pair(answer):
             return True
-        return says_nothing((self.text(word) for word in words), self._language)
+        if says_nothing((self.text(word) for word in words), self._language):
+            return True
+        return gives_away(answer, self._mention)
 
     def text(self, word: Word) -> str:
         """Return a word's text."""

@@ -5,10 +5,10 @@ import pytest
 from tempkb.benchmarks.ecbd.articles import Article, Sighting
 from tempkb.benchmarks.ecbd.chunking import TextBlobChunker
 from tempkb.benchmarks.ecbd.design import make_design
-from tempkb.benchmarks.ecbd.forms import count_forms
+from tempkb.benchmarks.ecbd.forms import count_forms, count_text, gives_away
 from tempkb.benchmarks.ecbd.function_words import says_nothing
 from tempkb.benchmarks.ecbd.matching import Match, NameFinder
-from tempkb.benchmarks.ecbd.quotes import parts_quotation, quotations
+from tempkb.benchmarks.ecbd.quotes import holds_half_pair, parts_quotation, quotations
 from tempkb.benchmarks.ecbd.selection import _cap
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place
@@ -40,6 +40,39 @@ def test_half_a_quotation_is_no_answer(sentence, answer, is_parted):
 
 
 @pytest.mark.parametrize(
+    ("answer", "is_half"),
+    [
+        ("6” shell", True),
+        ("the “old", True),
+        ("the “old” house", False),
+        ("”gamla” kyrkan", False),
+        ("”gamla” och ”lilla", True),
+        ("„alte“ Haus", False),
+        ('the "old" house', False),
+    ],
+)
+def test_a_text_by_itself_shows_half_a_pair(answer, is_half):
+    assert holds_half_pair(answer) == is_half
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "whole", "halves"),
+    [
+        ("With its 5” gun the Aurora had a 6” shell.", "Aurora", {"shell"}, {"6” shell", "a 6” shell"}),
+        ("Vid Nora kallas ofta ”Lilla huset” av alla.", "Nora", {"Lilla huset", "Lilla"}, {"huset” av", "ofta ”Lilla"}),
+        ("Vid Nora ”Lilla” är det en gammal kyrka.", "Nora", {"Lilla", "gammal kyrka"}, {"Lilla” är"}),
+    ],
+)
+def test_no_answer_has_half_a_pair_that_opens_as_it_closes(sentence, mention, whole, halves):
+    at = sentence.index(mention)
+    reach = Reach(sentence, Place(at, at + len(mention)), Limits(), "sv")
+    asked = {sentence[one.start : one.end] for seed in range(300) for one in random_spans(reach, seed, sentence)}
+    assert whole <= asked
+    assert not halves & asked
+    assert not any(holds_half_pair(one) for one in asked)
+
+
+@pytest.mark.parametrize(
     ("sentence", "mention", "n"),
     [
         ("The ferry of all ferries.", "ferry", 2),
@@ -53,10 +86,27 @@ def test_half_a_quotation_is_no_answer(sentence, answer, is_parted):
         ("Boxes in a box.", "box", 2),
         ("The glass and glasses.", "glass", 2),
         ("東京は東京都にある。", "東京", 2),
+        ("在iPhone里，iphone-13。", "iPhone", 2),
+        ("在iPhones里，xiPhone。", "iPhone", 1),
     ],
 )
 def test_other_forms_of_a_mention_count(sentence, mention, n):
     assert count_forms(sentence, mention) == n
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "n"),
+    [
+        ("The Ferry-men of the Ferry, not ferry nor Ferryland.", "Ferry", 2),
+        ("C++ and C.", "C", 2),
+        ("苹果在2021年发布了iPhone 13手机。", "iPhone 13", 1),
+        ("日本はNATOの会議でNATOと。", "NATO", 2),
+        ("在iPhone 13和xiPhone 13。", "iPhone 13", 1),
+        ("在iPhone手机和xiPhone手机。", "iPhone手机", 1),
+    ],
+)
+def test_the_very_text_of_a_mention_counts_as_a_word(sentence, mention, n):
+    assert count_text(sentence, mention) == n
 
 
 def test_a_sentence_that_mentions_in_another_form_is_refused_unless_the_design_is_the_papers():
@@ -102,6 +152,46 @@ def test_no_random_answer_is_of_function_words_alone_or_half_a_quotation():
     assert {"was of the", 'of the "old', 'new" kind'} <= loose
     assert not any(says_nothing(one.split(), "en") or one.count('"') == 1 for one in strict)
     assert {"kind", "kind that is"} <= strict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "mention", "refused", "accepted"),
+    [
+        (
+            "The Spider-Man show is based on an old spider man legend.",
+            "Spider-Man",
+            {"spider man", "old spider man legend"},
+            {"old spider", "man legend"},
+        ),
+        ("In the 2021–22 cup it won its 2021-22 cup double.", "2021–22 cup", {"2021-22 cup"}, {"2021-22", "double"}),
+        ("Each Wi-Fi kit needs some wi fis.", "Wi-Fi", {"wi fis", "some wi fis"}, {"kit", "some wi"}),
+    ],
+)
+def test_no_answer_is_the_mention_in_other_punctuation(sentence, mention, refused, accepted):
+    at = sentence.index(mention)
+    reach = Reach(sentence, Place(at, at + len(mention)), Limits())
+    asked = {
+        sentence[one.start : one.end] for seed in range(300) for one in random_spans(reach, seed, sentence, mention)
+    }
+    assert accepted <= asked
+    assert not refused & asked
+    assert all(gives_away(one, mention) for one in refused)
+    assert not any(gives_away(one, mention) for one in asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "mention", "is_given_away"),
+    [
+        ("about us", "US", False),
+        ("about US", "US", True),
+        ("the ferrymen", "Ferry", False),
+        ("two ferrys", "Ferry", True),
+        ("在iphone-13里", "iPhone 13", True),
+        ("eski izmir", "İzmir", True),
+    ],
+)
+def test_an_answer_gives_a_name_away_as_a_whole_word(answer, mention, is_given_away):
+    assert gives_away(answer, mention) == is_given_away
 
 
 @pytest.mark.parametrize(
@@ -157,6 +247,7 @@ def test_kinds_take_turns_under_the_cap_of_an_entity():
         ("np np random random random random", {"max_spans_per_window": "1"}, [0, 2]),
         # A language without a chunker: there is nothing to balance.
         ("random random", {}, [0, 1]),
+        ("np np", {}, [0, 1]),
     ],
 )
 def test_windows_and_splits_have_as_many_of_both_kinds(rows, changes, kept):

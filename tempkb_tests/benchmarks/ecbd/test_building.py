@@ -259,7 +259,7 @@ def test_presets_differ_where_they_should(store):
     assert max(strata.values()) == 1
     tables = {"cloze": ECBD_CLOZE, "entities": ECBD_ENTITIES, "sentences": ECBD_SENTENCES, "releases": ECBD_RELEASES}
     for name in ("OUT_OF_WINDOW", "IN_BOTH_SPLITS", "BEYOND_CAPS", "BEYOND_LIMITS", "MENTIONED_OFTEN", "NOT_IN_PLACE"):
-        assert broken(store, getattr(checking, name), tables) == [], name
+        assert broken(store, getattr(checking, name), tables, prepare=checking.define_rules) == [], name
     bare = [
         row
         for row in store.read("ecbd_entities", release="capped").to_pylist()

@@ -63,6 +63,13 @@ def test_changes_are_read_by_kind():
         ({"rules": "released", "max_distance": "5"}, "rules: the released ones fix after_mention"),
         ({"redirect_names": "yes"}, "redirect_names: found 'yes'; expected a value like False"),
         ({"suspect_years": "99999"}, "suspect_years: found 99999; expected 1000 or fewer"),
+        (
+            {"max_spans_per_entity": "10000000000"},
+            "max_spans_per_entity: found 10000000000; expected 2147483647 or fewer",
+        ),
+        ({"max_spans_per_window": "2147483648"}, "max_spans_per_window: found 2147483648; expected 2147483647"),
+        ({"max_distance": "10000000000"}, "max_distance: found 10000000000; expected 2147483647 or fewer"),
+        ({"max_span_words": "10000000000"}, "max_span_words: found 10000000000; expected 2147483647 or fewer"),
         ({"origin_granularity": "day"}, "origin_granularity: found 'day'"),
     ],
 )

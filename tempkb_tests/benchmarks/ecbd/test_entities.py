@@ -295,6 +295,19 @@ def test_no_item_is_asked_about_by_its_origin_and_as_a_popular_one(connection):
     assert chosen(connection, popular=3)[0] == [(1, "odie", "2021-Q2"), (3, "popular", None)]
 
 
+@pytest.mark.parametrize(
+    ("first", "words", "reason"),
+    [
+        (page(5, "Q1", is_disambiguation=True), {}, "disambiguation"),
+        (page(5, "Q1"), {5: 9}, "fewer words than min_words"),
+    ],
+)
+def test_an_item_is_asked_about_by_its_first_page_that_may_be(connection, first, words, reason):
+    day = (date(2021, 5, 4), date(2021, 5, 5))
+    world(connection, [first, page(9, "Q1"), page(10, "Q1")], [born("Q1", *day)], words=words)
+    assert chosen(connection) == ([(9, "odie", "2021-Q2")], {reason: 1, "second article about the item": 1})
+
+
 def test_without_a_wikidata_dump_there_are_popular_articles_only(connection):
     wiki(connection, [page(1, None), page(2, "Q2", contributors=5)], {}, {})
     assert chosen(connection, dump_id="", popular=1)[0] == [(2, "popular", None)]

@@ -13,7 +13,7 @@ from tempkb.benchmarks.ecbd.names import RELEASED_KINDS, names_of
 from tempkb.benchmarks.ecbd.quotes import quoted_spans
 from tempkb.benchmarks.ecbd.released_mentions import released_filters, released_mentions
 from tempkb.benchmarks.ecbd.sentence_filters import filters_of
-from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, sentencex_splitter, split_paragraph
+from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.words import covered, words_of
 from tempkb.filtering import Chain
 
@@ -65,6 +65,10 @@ def test_a_stretch_that_cuts_a_word_covers_none():
         ("Er sagte »nein« und ging.", ["»nein«"]),
         ("»Nein«, sagte er.", ["»Nein«"]),
         ('The "Foo"\'s bar is old.', ['"Foo"']),
+        ("Den ”gamla” kyrkan kallas (”Lilla huset”) av alla.", ["”gamla”", "”Lilla huset”"]),
+        ("”Lilla huset” är gammalt.", ["”Lilla huset”"]),
+        ("Huset heter ”Stora huset", ["”Stora huset"]),
+        ("He said “no” at the big” house.", ["“no”"]),
         ("No quotes at all.", []),
     ],
 )
@@ -185,6 +189,8 @@ def why(sentence: str, mention: str = "Lamp", least: int = 5) -> str:
         ('She said "the Lamp is out" to them.', "mention in quotation marks"),
         ("She said «the Lamp is out» to them.", "mention in quotation marks"),
         ("The keeper of “Songs of ‘the Lamp’ men” slept.", "mention in quotation marks"),
+        ("Hall Lamp kallas ofta ”Stora huset” av alla.", ""),
+        ("Huset kallas ofta ”Stora Lamp” av alla.", "mention in quotation marks"),
         ("The Lamp stood on <extra_id_0> hill.", "holds the mask's own sign"),
         ("The Lamp has been shown in:", "no whole sentence"),
         ("stood near the Lamp on a hill.", "no whole sentence"),
@@ -200,6 +206,22 @@ def test_which_sentences_are_asked_about(sentence, reason):
 def test_a_small_mention_may_begin_a_sentence_and_go_before_a_name():
     assert why("iPhone users paid a lot.", "iPhone") == ""
     assert why("The first lamp Ada Holm lit was red.", "lamp") == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_complete"),
+    [
+        ("ამ დროს თბილისი გახდა დედაქალაქი.", True),
+        ("ამ დროს თბილისი გახდა", False),
+        ("Ამ დროს.", True),
+        ("ⴀⴋ ⴃⴐⴍⴑ.", False),
+        ("في ذلك الوقت.", True),
+        ("на горе.", False),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_where_its_letters_have_any(sentence, is_complete):
+    # The modern Georgian letters have capitals in Unicode, which no text uses at the beginning of a sentence.
+    assert is_whole(sentence, Place(3, 4)) == is_complete
 
 
 @pytest.mark.parametrize(
@@ -237,13 +259,14 @@ def test_sentences_know_where_they_stand():
 LEAD = "Ida is a storm of the summer of a year."
 
 
-def harvest(said: str, filters: Chain[Sighting], rules: str = "tempkb", holes=()):
+def harvest(said: str, filters: Chain[Sighting], rules: str = "tempkb", holes=(), language: str = "en"):
     """Harvest an article on the storm Ida with a paragraph behind its lead."""
     text = f"{LEAD}\n{said}"
     paragraphs = [("prose", 0, len(LEAD)), ("prose", len(LEAD) + 1, len(text))]
     names = {name.text: name for name in names_of("Ida", "Ida", [], [])}
     article = Article(1, "Ida", text, paragraphs, [], frozenset(("Ida",)), names, holes)
-    return Harvester(NameFinder(list(names)), sentencex_splitter("en"), filters, False, rules).harvest(article)
+    finder = NameFinder(list(names), language)
+    return Harvester(finder, sentencex_splitter(language), filters, False, rules).harvest(article)
 
 
 def test_a_sentence_with_a_hole_is_left_out_and_counted():
@@ -258,6 +281,19 @@ def test_a_sentence_with_a_hole_is_left_out_and_counted():
     assert [one.text for one in found.kept] == [kept]
     assert list(found.left_out.rows()) == [("a template, formula or picture was left out of it", 1, holed)]
     assert [one.text for one in harvest(said, released, "released", (note, hole)).kept] == [kept, holed]
+
+
+@pytest.mark.parametrize(
+    ("language", "kept", "twice"),
+    [
+        ("zh", "人们在2021年把Ida称为大风暴。", "人们把Ida和Ida的雨称为大风暴。"),
+        ("ja", "政府はIdaの会議に初めて参加した。", "政府はIdaとIdaの会議に参加した。"),
+    ],
+)
+def test_a_latin_name_among_letters_that_are_words_is_mentioned(language, kept, twice):
+    found = harvest(f"{kept}{twice}", filters_of(5, language, strict=True), language=language)
+    assert [one.text for one in found.kept] == [kept]
+    assert list(found.left_out.rows()) == [("mentions the entity more than once", 1, twice)]
 
 
 def test_a_new_filter_is_a_function_and_a_place_in_the_chain():

@@ -136,6 +136,9 @@ def test_a_definition_that_gives_something_away_is_passed_over():
     assert choose_definitions([Item("x", 4, "a roof", "Ida")], told, 1) == [3]
     assert choose_definitions([Item("x", 3, "a roof", "Ida")], told[:3], 1) == [None]
     assert choose_definitions([Item("x", 3, "a roof", "Ida")], told[2:3], 1) == [None]
+    turkish = [(1, "Bir yer."), (2, "İki katlı bir yapıdır."), (3, "Ikiz bir yapıdır.")]
+    assert choose_definitions([Item("x", 1, "iki", "Norhan")], turkish, 42) == [3]
+    assert choose_definitions([Item("x", 1, "iki", "Norhan")], turkish[:2], 42) == [None]
 
 
 def test_every_definition_is_drawn_about_as_often():

@@ -178,6 +178,7 @@ def broken(query, cloze=(ITEM,), sentences=(SENTENCE,), releases=(RELEASE,), ent
         connection.register("entities", table(ECBD_ENTITIES, entities))
         held = f"..\n{ITEM['sentence']}\n" if text is None else text
         connection.register("texts", pa.table({"page_id": [1], "revision_id": [7], "text": [held]}))
+        checking.define_rules(connection)
         return connection.execute(query).fetchall()
 
 
@@ -188,6 +189,7 @@ QUERIES = (
     "BEYOND_LIMITS",
     "IN_BOTH_SPLITS",
     "BEYOND_CAPS",
+    "GIVEN_AWAY",
     "OUT_OF_WINDOW",
     "SEVERAL_CHUNKERS",
     "BY_FALLBACK",
@@ -197,6 +199,10 @@ QUERIES = (
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_sound_release_breaks_no_promise(name):
     assert broken(getattr(checking, name)) == []
+
+
+def test_a_latin_name_among_letters_that_are_words_is_sound():
+    assert broken(checking.MENTIONED_OFTEN, sentences=[{**SENTENCE, "sentence": "人们在2021年把Ida称为大风暴。"}]) == []
 
 
 def sentence(text):
@@ -234,6 +240,8 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
         ("UNBALANCED", {"cloze": [ITEM, {**ITEM, "cloze_id": "2"}, {**ITEM, "cloze_id": "3", "span_kind": "random"}]}),
         ("GIVEN_AWAY", item(answer="the Idas Street")),
         ("GIVEN_AWAY", item(answer='the "Lamp Street')),
+        ("GIVEN_AWAY", item(answer="the 6” Lamp Street")),
+        ("GIVEN_AWAY", item(answer="the lamp lit-Ida Street", mention="Lit Ida")),
         ("MENTIONED_OFTEN", sentence("Ida and Ida met.")),
         ("MENTIONED_OFTEN", sentence("Idaho and all.")),
         ("MENTIONED_OFTEN", sentence("Ida Ida met.")),
@@ -261,12 +269,26 @@ FAR = "Ida hit one two three four five six seven eight nine ten oil."
         ("OUT_OF_WINDOW", {"entities": [ENTITIES[0], {**ENTITIES[1], "origin_window": "2022"}]}),
         ("OUT_OF_WINDOW", item(random_definition="It is THE LAMP STREET.")),
         ("OUT_OF_WINDOW", item(random_definition="It is Ida.")),
+        ("OUT_OF_WINDOW", item(random_definition="İKİ katlı bir yapıdır.", answer="iki")),
         ("SEVERAL_CHUNKERS", item(chunker="d")),
         ("BY_FALLBACK", {"releases": [{**RELEASE, "chunker": "textblob (fallback)"}]}),
     ],
 )
 def test_each_check_can_fail(name, changes):
     assert broken(getattr(checking, name), **changes) != []
+
+
+@pytest.mark.parametrize("kind", ["np", "random"])
+def test_a_release_of_one_kind_needs_no_balance(kind):
+    assert broken(checking.UNBALANCED, cloze=[{**ITEM, "span_kind": kind}]) == []
+    elsewhere = {**ITEM, "cloze_id": "2", "split": "test", "span_kind": "random" if kind == "np" else "np"}
+    assert len(broken(checking.UNBALANCED, cloze=[{**ITEM, "span_kind": kind}, elsewhere])) == 2
+
+
+def test_the_largest_limits_of_a_design_can_be_checked():
+    most = dict.fromkeys(("max_span_words", "max_distance", "max_spans_per_entity", "max_spans_per_window"), 2**31 - 1)
+    releases = design(**most)
+    assert broken(checking.BEYOND_CAPS, releases=releases) == broken(checking.BEYOND_LIMITS, releases=releases) == []
 
 
 def test_near_spans_before_the_mention_are_sound_where_they_may_be():
