@@ -20,6 +20,7 @@ _INTERVALS = {
     "yearly": Granularity.YEAR,
 }
 _DAY = 86_400
+_MIDNIGHT = "T00:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,11 @@ def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, st
 def read_snapshots(text: str) -> list[date]:
     """Return the days in `2013-01-01,2014-01-01` or `2013-01-01..2022-01-01/yearly`; seconds may name the interval.
 
-    Both ends of a span are snapshots (appendix A.4, options 1 and 2).
+    Both ends of a span are snapshots (appendix A.4, options 1 and 2). A day may end in `T00:00:00Z`, as in the exports.
+
+    Raises:
+        DesignError: the text is not of this form, or the days of the span cannot be counted out.
+        SettingsError: the span ends in a window whose end is no day of the calendar.
 
     >>> [f"{day:%Y}" for day in read_snapshots("2013-01-01..2015-01-01/yearly")]
     ['2013', '2014', '2015']
@@ -202,7 +207,7 @@ def read_snapshots(text: str) -> list[date]:
     span = re.fullmatch(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)/(\w+)", text.strip())
     try:
         if span is None:
-            return sorted({date.fromisoformat(part.strip()[:10]) for part in text.split(",")})
+            return sorted({date.fromisoformat(part.strip().removesuffix(_MIDNIGHT)) for part in text.split(",")})
         start, end = date.fromisoformat(span[1]), date.fromisoformat(span[2])
     except ValueError:
         raise DesignError(

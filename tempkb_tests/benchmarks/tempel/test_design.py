@@ -55,6 +55,13 @@ def test_snapshots_are_days_or_a_span(text, expected):
         ("2021-01-05..2022-01-01/yearly", "no year begins on 2021-01-05"),
         ("2022-01-01..2021-01-01/yearly", "2021-01-01 lies before 2022-01-01; expected the first day, then the last"),
         ("2021-01-01..2021-02-01/1000", "seconds that make whole days"),
+        # Spans that cannot be read; the first day alone would be another study.
+        ("2013-01-01..2022-01-01", "found '2013-01-01..2022-01-01'; expected days"),
+        ("2013-01-01..2022-01-01/half-yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01 .. 2022-01-01/yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01/yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01-2022", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01T12:00:00Z", "expected days, as 2013-01-01,2014-01-01"),
     ],
 )
 def test_odd_snapshots_are_refused_in_words(text, words):
