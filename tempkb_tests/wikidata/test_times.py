@@ -68,6 +68,9 @@ def test_years_of_the_julian_calendar_stay_years():
         ("+2019-13-01T00:00:00Z", 11, "is no date"),
         ("2019-01-01T00:00:00Z", 11, "is no time of Wikidata"),
         ("+2019", 9, "is no time of Wikidata"),
+        # More digits than Python reads as a number.
+        (f"+{'9' * 5_000}-01-01T00:00:00Z", 11, "is no time of Wikidata"),
+        (f"+2019-01-{'0' * 5_000}T00:00:00Z", 11, "is no time of Wikidata"),
         ("", 9, "is no time of Wikidata"),
         ("+２０19-01-01T00:00:00Z", 11, "is no time of Wikidata"),
     ],
