@@ -1,6 +1,7 @@
 """The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, timedelta
@@ -234,13 +235,14 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
 
 
 def _before(first: date, second: date) -> date:
-    """The day as long before `first` as `second` is after it; in whole years or months if month or day are equal."""
-    if (first.month, first.day) == (second.month, second.day):
-        return first.replace(year=first.year - (second.year - first.year))
+    """The day as long before `first` as `second` is after it; in whole months if they have the same day of the month.
+
+    If the month that is found is too short for that day, it is the month's last day.
+    """
     if first.day == second.day:
         months = (second.year - first.year) * 12 + second.month - first.month
-        number = first.year * 12 + first.month - 1 - months
-        return first.replace(year=number // 12, month=number % 12 + 1)
+        year, month = divmod(first.year * 12 + first.month - 1 - months, 12)
+        return date(year, month + 1, min(first.day, monthrange(year, month + 1)[1]))
     return first - (second - first)
 
 
