@@ -135,7 +135,8 @@ def _years(year: int, level: Precision) -> tuple[int, int]:
         later, earlier = _years(1 - year, level)
         return 1 - earlier, 1 - later
     if level is Precision.DECADE:
-        return year // 10 * 10, year // 10 * 10 + 9
+        # There is no year 0, so the first decade has nine years.
+        return max(1, year // 10 * 10), year // 10 * 10 + 9
     century = (year - 1) // 100
     return century * 100 + 1, century * 100 + 100
 
