@@ -118,6 +118,8 @@ class Site:
         Target(kind='section', namespace=0, title='New york City', section='Old & new')
         >>> Site().read_target("Rain#Caf%C3%A9_life").section
         'Café life'
+        >>> Site().read_target("Rain#").kind
+        'page'
         >>> Site().read_target(":fr:Paris", {"fr"}).kind
         'interwiki'
         """
@@ -135,8 +137,10 @@ class Site:
         title = self.normalize(page)
         if _NOT_IN_TITLES.search(title.title) or len(title.title.encode("utf-8", "replace")) > _LONGEST_TITLE:
             return Target("invalid", title.namespace, title.title)
-        if sharp:
-            return Target("section", title.namespace, title.title, _spaced(section))
+        section = _spaced(section)
+        # `[[Foo#]]` names no section, and leads to the page; `[[#]]` leads to the page that it stands on.
+        if section or (sharp and not title.title):
+            return Target("section", title.namespace, title.title, section)
         return Target("page" if title.title else "invalid", title.namespace, title.title)
 
     def namespace_number(self, prefix: str) -> int | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from tempkb.titles import Site, Title
+from tempkb.titles import Site, Target, Title
 
 GERMAN = Site("dewiki", {0: "", 1: "Diskussion", 10: "Vorlage", 14: "Kategorie"})
 WIKTIONARY = Site("enwiktionary", {0: "", 1: "Talk", 14: "Category"}, frozenset({0}))
@@ -34,3 +34,21 @@ def test_normal_form(site, text, namespace, title):
 def test_the_pages_own_namespace_number_wins_over_its_prefix():
     assert Site().within("Draft:Rain", 118) == "Draft:Rain"
     assert Site().within("Talk:rain", 1) == "Rain"
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        # Nothing behind the sign names no section, so the link names the page.
+        ("rain#", Target("page", 0, "Rain")),
+        ("rain#_", Target("page", 0, "Rain")),
+        ("rain#Life", Target("section", 0, "Rain", "Life")),
+        ("rain##", Target("section", 0, "Rain", "#")),
+        # Without a page it is the page itself, which is no target by its name.
+        ("#", Target("section", 0, "", "")),
+        ("#Life", Target("section", 0, "", "Life")),
+        ("", Target("invalid", 0, "")),
+    ],
+)
+def test_a_link_to_a_section_names_one(text, target):
+    assert Site().read_target(text) == target

@@ -5,8 +5,8 @@ from tempkb.store.tables import Column, Family, Rule, Table
 from tempkb.store.types import BOOL, DATE, FLOAT64, INSTANT, INT8, INT32, INT64, STRING, list_of, struct_of
 from tempkb.wikitext.template_tables import table_version
 
-# Raised when the cleaner gives other texts for the same wikitext.
-CLEANER_VERSION = 2
+# Raised when the cleaner gives other texts or links for the same wikitext.
+CLEANER_VERSION = 3
 _TEXTS_VERSION = f"{CLEANER_VERSION}.{table_version()}"
 
 _QUARTER = Column("quarter", DATE, "first day of the quarter in which the revision was saved")

@@ -1,9 +1,11 @@
 """Builds the room's tables from a Wikidata dump: one pass, then sorting. Does not use Dagster."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import pyarrow as pa
 
@@ -41,6 +43,7 @@ Log = Callable[[str], None]
 _REPORT_EVERY = 1 << 9
 _DOUBTFUL_DAYS = 90
 _EXAMPLES = 3
+_BLOCK_BYTES = 1 << 16
 # The tables that one pass stages; the others are made from them.
 OF_A_PASS: tuple[tuple[str, Table], ...] = (
     ("entities", WIKIDATA_ENTITIES),
@@ -202,20 +205,23 @@ def _pass(dump: Dump, scope: Scope, staging: Staging, rows: Rows, report: Report
 
 
 class _Seen:
-    """The items that were read already, one bit per item number."""
+    """The items that were read already, one bit per item number.
+
+    The bits are in blocks, each made with its first item, so that a damaged number far from all others takes one block.
+    """
 
     def __init__(self) -> None:
-        self._bits = bytearray(1 << 20)
+        self._blocks: defaultdict[int, bytearray] = defaultdict(partial(bytearray, _BLOCK_BYTES))
 
     def again(self, entity_id: str) -> bool:
         """Return whether an item was read before, and mark it as read."""
         if not is_item(entity_id):
             return False
-        at, bit = divmod(int(entity_id[1:]), 8)
-        if at >= len(self._bits):
-            self._bits.extend(bytes(max(at + 1 - len(self._bits), len(self._bits))))
-        before = self._bits[at]
-        self._bits[at] = before | 1 << bit
+        place, bit = divmod(int(entity_id[1:]), 8)
+        number, at = divmod(place, _BLOCK_BYTES)
+        block = self._blocks[number]
+        before = block[at]
+        block[at] = before | 1 << bit
         return bool(before >> bit & 1)
 
 

@@ -99,8 +99,9 @@ class Entity(Struct, frozen=True):
     modified: str = ""
 
 
-# Items, properties, lexemes and media files. Other collections of JSON lines have ids too, which must not be accepted.
-_ENTITY = re.compile(r"[QPLM]\d+", re.ASCII)
+# Items, properties, lexemes and media files, with numbers of at most ten digits, as Wikibase gives them. Other
+# collections of JSON lines have ids too, which must not be accepted.
+_ENTITY = re.compile(r"[QPLM]\d{1,10}", re.ASCII)
 _KIND = msgspec.json.Decoder(_Kind)
 _TIME = msgspec.json.Decoder(_Time)
 _ITEM = msgspec.json.Decoder(_Item)
@@ -179,10 +180,14 @@ def item_in(snak: Snak) -> str | None:
     except BAD_JSON:
         return None
     if value.id is not UNSET:
-        return value.id if is_item(value.id) else None
-    return f"Q{value.number}" if value.kind == "item" and value.number is not UNSET else None
+        name = value.id
+    elif value.kind == "item" and value.number is not UNSET:
+        name = f"Q{value.number}"
+    else:
+        return None
+    return name if is_item(name) else None
 
 
 def is_item(name: str) -> bool:
-    """Return whether an id is that of an item: a Q and digits."""
-    return name[:1] == "Q" and name[1:].isascii() and name[1:].isdigit()
+    """Return whether an id is that of an item: a Q and at most ten digits."""
+    return name[:1] == "Q" and _ENTITY.fullmatch(name) is not None

@@ -42,6 +42,7 @@ WIKIDATA_ENTITIES = Table(
     family=Family.ENTITIES,
     partitioned_by="dump",
     partition_columns=("dump_id",),
+    code_version="2",
 )
 
 FACTS = Table(
@@ -86,6 +87,7 @@ FACTS = Table(
         ),
         Rule("possible_is_wider", "what is certain is possible", "certain_from < valid_from OR certain_to > valid_to"),
     ),
+    code_version="2",
 )
 
 UNDATED_STATEMENTS = Table(

@@ -13,6 +13,8 @@ _EPOCH_GREGORIAN = 719_468
 _EPOCH_JULIAN = 719_470
 # Days of later years would not fit into a column of 32-bit days.
 _LARGEST_YEAR = 5_000_000
+# Wikibase's own limit for a year. Python refuses to read numbers of more than 4,300 digits.
+_MOST_DIGITS = 16
 
 JULIAN = "Q1985786"
 
@@ -100,7 +102,7 @@ def _parts(time: str) -> tuple[int, int, int]:
         sign not in ("+", "-")
         or not at
         or len(parts) != 3
-        or not all(part.isascii() and part.isdigit() for part in parts)
+        or not all(part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS for part in parts)
     ):
         raise TimeError(f"{time!r} is no time of Wikidata")
     year, month, day = (int(part) for part in parts)
@@ -133,7 +135,8 @@ def _years(year: int, level: Precision) -> tuple[int, int]:
         later, earlier = _years(1 - year, level)
         return 1 - earlier, 1 - later
     if level is Precision.DECADE:
-        return year // 10 * 10, year // 10 * 10 + 9
+        # There is no year 0, so the first decade has nine years.
+        return max(1, year // 10 * 10), year // 10 * 10 + 9
     century = (year - 1) // 100
     return century * 100 + 1, century * 100 + 100
 

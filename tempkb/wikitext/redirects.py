@@ -47,7 +47,7 @@ def read_redirect(wikitext: str, site: Site) -> Redirect | None:
     if link is None:
         return None
     target = site.read_target(link[1])
-    return Redirect(Title(target.namespace, target.title), target.section or None) if target.title else None
+    return Redirect(Title(target.namespace, target.title), target.section) if target.title else None
 
 
 def redirect_target(wikitext: str, site: Site) -> Title | None:

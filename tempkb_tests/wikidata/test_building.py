@@ -1,5 +1,6 @@
 """From a small Wikidata dump to the tables of the room, rows by hand."""
 
+import tracemalloc
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from tempkb.errors import SettingsError, SourceError
 from tempkb.wikidata import building
 from tempkb.wikidata.building import Report
 from tempkb.wikidata.reading import Tally
-from tempkb_tests.wikidata.items import item, read_home, said, time, write_lines
+from tempkb_tests.wikidata.items import item, item_value, read_home, said, time, write_lines
 
 DAY = "2020-01-01"
 
@@ -281,6 +282,7 @@ HOSTILE = {
     "lone surrogate": '{"id":"Q1","labels":{"en":{"value":"\\ud800"}},"xwiki":""}',
     "no object": '["xwiki"]',
     "no id": '{"xwiki":1}',
+    "number of no item": '{"id":"Q99999999999999","sitelinks":{"xwiki":{"title":"Far"}}}',
     "odd types": '{"id":"Q1","claims":{"P1":{"a":1}},"xwiki":""}',
 }
 
@@ -294,15 +296,31 @@ def test_hostile_lines_are_counted_and_the_others_kept(tmp_path, monkeypatch, li
     assert file["status"] == "damaged" or seen["has no page in the wiki, not decoded"] == 3
 
 
+def test_a_number_far_from_the_others_takes_no_memory_for_those_between(tmp_path, monkeypatch):
+    # The largest number that Wikibase gives. One bit for each number below it takes 256 MiB.
+    far = "Q2147483647"
+    tracemalloc.start()
+    try:
+        store = read_home(tmp_path, monkeypatch, {DAY: [*WORLD, item(far, "Far", "Far"), item(far, "Again", "Again")]})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (far, "Far") in rows(store, "wikidata_entities", "entity_id", "label")
+    assert (far, "Again") not in rows(store, "wikidata_entities", "entity_id", "label")
+    assert peak < 1 << 26
+
+
 def test_nonsense_in_a_value_is_no_value(tmp_path, monkeypatch):
     nonsense = {"snaktype": "value", "datavalue": {"type": "wikibase-entityid", "value": {"id": "Qx"}}}
     odd = {"snaktype": "value", "datavalue": {"type": 7}}
+    long = item_value("Q" + "9" * 20)
     statements = [said("Q1$a", nonsense, "2018"), said("Q1$b", odd, "2018"), said("Q1$c", "Q2", "2018")]
+    statements.append(said("Q1$d", long, "2018"))
     statements[2]["qualifiers"]["P582"] = [odd, {"snaktype": "value", "datavalue": {"type": "time", "value": "soon"}}]
     store = read_home(tmp_path, monkeypatch, {DAY: [item("Q1", "One", "One", P54=statements)]})
     assert rows(store, "facts", "fact_id", "end_kind") == [("Q1$c", "unreadable")]
     found = {row["reason"]: row["n"] for row in store.read("exclusions", recorded_in="facts").to_pylist()}
-    assert found == {"dated statement whose value is no item": 2, "time of a statement that cannot be read": 2}
+    assert found == {"dated statement whose value is no item": 3, "time of a statement that cannot be read": 2}
 
 
 def test_a_later_dump_changes_nothing_of_an_earlier_one(tmp_path, monkeypatch):

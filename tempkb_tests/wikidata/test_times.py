@@ -21,6 +21,9 @@ CASES = [
     # The 50s BCE are 59 to 50 BCE; the first century BCE 100 to 1 BCE.
     ("-0050-00-00T00:00:00Z", 8, "-0058-01-01", "-0048-01-01", "DECADE"),
     ("-0050-00-00T00:00:00Z", 7, "-0099-01-01", "0001-01-01", "CENTURY"),
+    # There is no year 0: the first decade of the common era is the years 1 to 9, and the last before it 9 to 1 BCE.
+    ("+0005-00-00T00:00:00Z", 8, "0001-01-01", "0010-01-01", "DECADE"),
+    ("-0005-00-00T00:00:00Z", 8, "-0008-01-01", "0001-01-01", "DECADE"),
     ("+2000-00-00T00:00:00Z", 7, "1901-01-01", "2001-01-01", "CENTURY"),
     ("+2001-00-00T00:00:00Z", 7, "2001-01-01", "2101-01-01", "CENTURY"),
     ("+2012-12-00T00:00:00Z", 10, "2012-12-01", "2013-01-01", "MONTH"),
@@ -68,6 +71,9 @@ def test_years_of_the_julian_calendar_stay_years():
         ("+2019-13-01T00:00:00Z", 11, "is no date"),
         ("2019-01-01T00:00:00Z", 11, "is no time of Wikidata"),
         ("+2019", 9, "is no time of Wikidata"),
+        # More digits than Python reads as a number.
+        (f"+{'9' * 5_000}-01-01T00:00:00Z", 11, "is no time of Wikidata"),
+        (f"+2019-01-{'0' * 5_000}T00:00:00Z", 11, "is no time of Wikidata"),
         ("", 9, "is no time of Wikidata"),
         ("+２０19-01-01T00:00:00Z", 11, "is no time of Wikidata"),
     ],

@@ -92,6 +92,9 @@ _NEVER, _EVER = "DATE '4000000-01-01 (BC)'", "DATE '5000000-01-01'"
 _SPAN = """CAST(date_trunc('month', {0}.day) {1} CASE {0}.precision
            WHEN 'month' THEN INTERVAL 1 MONTH WHEN 'year' THEN INTERVAL 1 YEAR
            WHEN 'decade' THEN INTERVAL 10 YEAR WHEN 'century' THEN INTERVAL 100 YEAR END AS DATE)"""
+# DuckDB cannot add months or years to dates beyond these. A date so far from every study counts as its own day,
+# because all days that it covers lie on the same side of the dates in the study.
+_CALENDAR = "{0}.day BETWEEN DATE '290000-01-01 (BC)' AND DATE '290000-01-01'"
 # Whether a precision is fine enough for a window; a quarter needs a month.
 _FINE = """({0} = 'day' OR ({0} = 'month' AND granularity <> 'week') OR ({0} = 'year' AND granularity = 'year'))"""
 
@@ -128,9 +131,11 @@ NOT_NEAREST = f"""
         GROUP BY release, granularity, study_from, study_to, subject_id, relation, object_id, stay_no
     ), dated AS (
         SELECT *, start.day AS start_from,
-               CASE WHEN start.precision IS NULL THEN {_EVER} WHEN start.precision = 'day' THEN start.day
+               CASE WHEN start.precision IS NULL THEN {_EVER}
+                    WHEN start.precision = 'day' OR NOT {_CALENDAR.format("start")} THEN start.day
                     ELSE {_SPAN.format("start", "+")} - 1 END AS start_to,
-               CASE WHEN finish.precision IS NULL OR finish.precision = 'day' THEN finish.day - 1
+               CASE WHEN finish.precision IS NULL OR finish.precision = 'day'
+                         OR NOT {_CALENDAR.format("finish")} THEN finish.day - 1
                     ELSE {_SPAN.format("finish", "-")} END AS end_from,
                finish.day - 1 AS end_to,
                coalesce({_FINE.format("start.precision")}, false) AND {_NUMBER.format("start.day")} = first AS may_come,

@@ -92,7 +92,8 @@ class Design:
         """
         refuse_values(self, _CHOICES, {"max_subjects": 1, "min_objects": 1})
         self.open_years()
-        if len(self.shares) != 2 or min(self.shares) < 0 or sum(self.shares) > 1:
+        # No comparison with NaN is true, so this asks what shares must be, and not what they must not be.
+        if len(self.shares) != 2 or not all(0 <= one <= 1 for one in self.shares) or sum(self.shares) > 1:
             raise DesignError(f"shares: found {self.shares}; expected two numbers from 0 to 1, as 0.2,0.1")
         if self.rules == "paper" and self.changes != "released":
             raise DesignError(

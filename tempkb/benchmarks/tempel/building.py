@@ -210,9 +210,7 @@ class _Builder:
         now = {partition for _, partition in self.written.versions}
         self._write_lost_filters()
         plan = self._frozen_plan(cuts)
-        lacking = (
-            max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts) if self.design.equal_snapshots else 0.0
-        )
+        lacking = max(shortfall_of(plan, plan, self.design, cut)[0] for cut in cuts)
         snapshots = [self._need(STABLE_SNAPSHOTS, cut) for cut in cuts]
         row = {
             "wiki": self.wiki,

@@ -1,6 +1,7 @@
 """The design of a TempEL release: the hyperparameters of the paper's table 3, by their names, and ours."""
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, timedelta
@@ -20,6 +21,7 @@ _INTERVALS = {
     "yearly": Granularity.YEAR,
 }
 _DAY = 86_400
+_MIDNIGHT = "T00:00:00Z"
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,11 @@ def make_design(preset: str, snapshots: Iterable[date], changes: Mapping[str, st
 def read_snapshots(text: str) -> list[date]:
     """Return the days in `2013-01-01,2014-01-01` or `2013-01-01..2022-01-01/yearly`; seconds may name the interval.
 
-    Both ends of a span are snapshots (appendix A.4, options 1 and 2).
+    Both ends of a span are snapshots (appendix A.4, options 1 and 2). A day may end in `T00:00:00Z`, as in the exports.
+
+    Raises:
+        DesignError: the text is not of this form, or the days of the span cannot be counted out.
+        SettingsError: the span ends in a window whose end is no day of the calendar.
 
     >>> [f"{day:%Y}" for day in read_snapshots("2013-01-01..2015-01-01/yearly")]
     ['2013', '2014', '2015']
@@ -202,7 +208,7 @@ def read_snapshots(text: str) -> list[date]:
     span = re.fullmatch(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)/(\w+)", text.strip())
     try:
         if span is None:
-            return sorted({date.fromisoformat(part.strip()[:10]) for part in text.split(",")})
+            return sorted({date.fromisoformat(part.strip().removesuffix(_MIDNIGHT)) for part in text.split(",")})
         start, end = date.fromisoformat(span[1]), date.fromisoformat(span[2])
     except ValueError:
         raise DesignError(
@@ -229,13 +235,14 @@ def _spaced(start: date, end: date, interval: str) -> list[date]:
 
 
 def _before(first: date, second: date) -> date:
-    """The day as long before `first` as `second` is after it; in whole years or months if month or day are equal."""
-    if (first.month, first.day) == (second.month, second.day):
-        return first.replace(year=first.year - (second.year - first.year))
+    """The day as long before `first` as `second` is after it; in whole months if they have the same day of the month.
+
+    If the month that is found is too short for that day, it is the month's last day.
+    """
     if first.day == second.day:
         months = (second.year - first.year) * 12 + second.month - first.month
-        number = first.year * 12 + first.month - 1 - months
-        return first.replace(year=number // 12, month=number % 12 + 1)
+        year, month = divmod(first.year * 12 + first.month - 1 - months, 12)
+        return date(year, month + 1, min(first.day, monthrange(year, month + 1)[1]))
     return first - (second - first)
 
 

@@ -68,9 +68,14 @@ def extend_plan(
 
 
 def shortfall_of(plan: Plan, frozen: Plan, design: Design, cut: date) -> tuple[float, str]:
-    """Return the largest share by which a cut falls short of the frozen plan's last base cut, and a description."""
+    """Return the largest share by which a cut falls short of the frozen plan's last base cut, and a description.
+
+    The share is 0 if the design does not ask for equal snapshots, because then each has what passes the filters.
+    """
     base = design.snapshots[-1]
     worst = (0.0, "nothing lacks")
+    if not design.equal_snapshots:
+        return worst
     for key, by_cut in plan.planned.items():
         wanted, found = frozen.planned[key][base], by_cut[cut]
         for what, goal, n in (

@@ -17,7 +17,7 @@ from tempkb.store.promises import broken
 from tempkb.windows import window_of
 from tempkb_tests.benchmarks.dynamic_templama.days import brute_force, days_of
 from tempkb_tests.benchmarks.fact_queries.worlds import release_without_prompts
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wikidata.items import item, read_home, said, time
 
 DAY, DUMP = "2023-01-01", "wikidatawiki-20230101"
 STUDY = "2020-10-01..2022-01-01"
@@ -575,6 +575,18 @@ def test_a_release_with_half_a_pair_fails_its_own_check(built):
         ContractError, match=r"updates_are_found_from_either_side .* 2021-01-01, Q1, P6, Q13, arriving, Q14"
     ):
         require(store, OF_CHANGES, made.name)
+
+
+def test_dates_beyond_the_timestamps_of_duckdb_are_checked_too(tmp_path, monkeypatch):
+    place = town("Q1", ("B", "2016", "2019"), ("A", "2019", "400000"))
+    place["claims"]["P6"][0]["qualifiers"]["P580"] = [time("-300000-00-00T00:00:00Z", 9)]
+    store = read_home(tmp_path, monkeypatch, {DAY: [*people(), place]})
+    made = release_without_prompts(store, windows="2018-01-01..2021-01-01", dump_id=DUMP, granularity="year")
+    assert rows(store, made) == {
+        ("2019", "A"): ("updated", "arriving", "B"),
+        ("2020", "B"): ("updated", "leaving", "A"),
+    }
+    assert [what_breaks(store, query) for query in CHECKS] == [[], [], []]
 
 
 def test_where_nothing_is_ever_certain_there_is_no_handover(told):

@@ -106,6 +106,8 @@ def test_a_design_is_read_back_and_names_itself():
         ({"popularity": "beauty"}, "popularity: found 'beauty'; expected statements, site_links, inlinks"),
         ({"answers": "maybe"}, "answers: found 'maybe'"),
         ({"shares": "0.9,0.2"}, "shares: found"),
+        ({"shares": "nan,nan"}, r"shares: found \(nan, nan\); expected two numbers from 0 to 1, as 0\.2,0\.1"),
+        ({"shares": "0.2,nan"}, "shares: found"),
         ({"language": "de"}, "no template is in 'de'"),
     ],
     ids=str,

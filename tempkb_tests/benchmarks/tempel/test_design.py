@@ -55,6 +55,13 @@ def test_snapshots_are_days_or_a_span(text, expected):
         ("2021-01-05..2022-01-01/yearly", "no year begins on 2021-01-05"),
         ("2022-01-01..2021-01-01/yearly", "2021-01-01 lies before 2022-01-01; expected the first day, then the last"),
         ("2021-01-01..2021-02-01/1000", "seconds that make whole days"),
+        # Spans that cannot be read; the first day alone would be another study.
+        ("2013-01-01..2022-01-01", "found '2013-01-01..2022-01-01'; expected days"),
+        ("2013-01-01..2022-01-01/half-yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01 .. 2022-01-01/yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01/yearly", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01-2022", "expected days, as 2013-01-01,2014-01-01"),
+        ("2013-01-01T12:00:00Z", "expected days, as 2013-01-01,2014-01-01"),
     ],
 )
 def test_odd_snapshots_are_refused_in_words(text, words):
@@ -108,3 +115,18 @@ def test_the_name_tells_the_span_and_changes_with_the_design():
 def test_new_means_since_the_snapshot_before_or_one_interval_before_the_first():
     design = Design((date(2021, 4, 1), date(2021, 7, 1), date(2022, 7, 1)))
     assert [design.new_since(cut) for cut in design.snapshots] == [date(2021, 1, 1), date(2021, 4, 1), date(2021, 7, 1)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "since"),
+    [
+        # Twenty months before is November, which has 30 days.
+        (date(2023, 7, 31), date(2025, 3, 31), date(2021, 11, 30)),
+        (date(2023, 3, 29), date(2023, 4, 29), date(2023, 2, 28)),
+        # 1900 was no leap year.
+        (date(1904, 2, 29), date(1908, 2, 29), date(1900, 2, 28)),
+        (date(2023, 12, 25), date(2024, 12, 25), date(2022, 12, 25)),
+    ],
+)
+def test_an_interval_before_the_first_snapshot_ends_with_the_month(first, second, since):
+    assert Design((first, second)).new_since(first) == since

@@ -247,6 +247,18 @@ def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
     assert load(store.home, TEMPEL, "r").added == ()
 
 
+def test_a_release_that_does_not_ask_for_equal_snapshots_takes_what_a_snapshot_has(home):
+    store, _, _ = make_release(equal_snapshots="false")
+    grown = extended(load(store.home, TEMPEL, "r"), [LATER])
+    keep(store.home, grown)
+    build_release(store, TEMPEL, grown, lambda line: None)
+    found = counts(store, "r")
+    # Ember Hill is gone, so there is one entity less; with equal snapshots this is 7.7% short and refused.
+    assert [found[cut, "continual", "train"][0] for cut in (CUTS[1], LATER)] == [13, 12]
+    (row,) = store.read("tempel_releases", release="r").to_pylist()
+    assert (row["cuts"], row["is_equal"], row["shortfall"]) == ([*CUTS, LATER], False, 0.0)
+
+
 def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, released, monkeypatch):
     store, _ = released
     pointers = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
