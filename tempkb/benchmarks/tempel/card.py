@@ -70,11 +70,12 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
     row = read_parquet(version.paths()).to_pylist()[0]
     (numbers,) = store.lake.versions(TEMPEL_STATISTICS.name, [release.name])
     figures = read_parquet(numbers.paths()).to_pylist()
-    equal = (
-        "All snapshots have the same numbers of entities and mentions."
-        if row["is_equal"]
-        else f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
-    )
+    if row["is_equal"]:
+        equal = "All snapshots have the same numbers of entities and mentions."
+    elif release.design.equal_snapshots:
+        equal = f"Snapshots are not equal: one falls short of the plan by {row['shortfall']:.1%}."
+    else:
+        equal = "Snapshots are not equal: by its design, each has all that passes the filters."
     days = release.design.stable_interval / 86_400
     return Card(
         licence="cc-by-sa-4.0",

@@ -139,7 +139,8 @@ def _closing(store: Store, release: Release) -> Closing:
     for one in plain_rows(store.read(TEMPEL_STATISTICS.name, release=release.name, figure="table_1")):
         counts.setdefault((str(one["cut"]), one["series"]), {})[one["label"]] = int(one["value"])
     rows = [(*key, by_label["entities"], by_label["mentions"]) for key, by_label in sorted(counts.items())]
-    equal = "equal" if row["is_equal"] else f"not equal, {row['shortfall']:.1%} short at most"
+    short = f", {row['shortfall']:.1%} short at most" if release.design.equal_snapshots else ""
+    equal = "equal" if row["is_equal"] else f"not equal{short}"
     return Closing(
         f"{counted(len(row['cuts']), 'snapshot')}, {equal}",
         (Grid(("snapshot", "category and subset", "entities", "mentions"), rows),),

@@ -257,6 +257,9 @@ def test_a_release_that_does_not_ask_for_equal_snapshots_takes_what_a_snapshot_h
     assert [found[cut, "continual", "train"][0] for cut in (CUTS[1], LATER)] == [13, 12]
     (row,) = store.read("tempel_releases", release="r").to_pylist()
     assert (row["cuts"], row["is_equal"], row["shortfall"]) == ([*CUTS, LATER], False, 0.0)
+    methods = TEMPEL.loaded()
+    assert methods.closing(store, grown).headline == "3 snapshots, not equal"
+    assert "each has all that passes the filters" in str(methods.card(store, grown, {}))
 
 
 def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, released, monkeypatch):
