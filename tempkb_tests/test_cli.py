@@ -45,6 +45,7 @@ def test_help_of_every_command_has_an_example_or_a_sentence(demo_home, command):
         assert any(line.startswith(("tempkb ", "TEMPKB_HOME=")) for line in lines)
 
 
+@pytest.mark.slow
 def test_an_empty_folder_a_file_and_all_just_works_from_anywhere_and_stays_inside(tmp_path, history):
     home, elsewhere, house = tmp_path / "some" / "home", tmp_path / "elsewhere", tmp_path / "house"
     elsewhere.mkdir()

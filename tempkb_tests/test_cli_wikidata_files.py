@@ -113,6 +113,7 @@ def test_what_wikidata_is_read_with_belongs_to_the_home(tmp_path, home):
     assert sum(row["n_added"] + row["n_removed"] + row["n_changed"] for row in edits) == 0
 
 
+@pytest.mark.slow
 def test_an_older_home_is_held_to_what_its_tables_were_made_with(tmp_path, home):
     first = write_lines(tmp_path / "wikidata-20200101-all.json", WORLD)
     later = write_lines(tmp_path / "wikidata-20200701-all.json", players(Ada=[("Q101", "2018-01-01", "")]))

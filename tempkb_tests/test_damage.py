@@ -165,6 +165,7 @@ def test_a_build_reads_lost_texts_again_and_mends_what_it_meets_while_it_reads(h
     assert [one for one in read_windows(store) if not is_built(store, one)] == [], "and nothing is left to do"
 
 
+@pytest.mark.slow
 def test_commands_get_past_a_damaged_partition_and_name_it(home):
     cut_off(data_file(home, "revision_log", "2021-04-01"))
     said = typed("status")

@@ -125,6 +125,7 @@ def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
     assert run_tempkb(home, "sql", CUTS, "--csv").stdout.split() == PAGES
 
 
+@pytest.mark.slow
 def test_strict_says_once_what_is_damaged_and_without_it_whole_pages_are_kept(tmp_path):
     home = tmp_path / "home"
     damaged = export(page(1, revision(18, "2018-06-01T00:00:00Z")), BROKEN.replace("<id>1<", "<id>7<"))
@@ -158,6 +159,7 @@ def test_tables_that_are_none_are_refused_with_their_dump(tmp_path):
     assert "4 of 4 windows are built." in build(home).stdout
 
 
+@pytest.mark.slow
 def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_path):
     home, path = tmp_path / "home", tmp_path / "wikidata-20220103-all.json.gz"
     good = write_lines(tmp_path / "good.json", [item("Q1", "One", "One", P31=[said("a", "Q5")])]).read_bytes()

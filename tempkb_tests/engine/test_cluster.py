@@ -139,6 +139,7 @@ def test_an_item_whose_worker_is_killed_is_tried_again_and_given_up_in_the_end(n
     assert len(list((tmp_path / "always").glob("dies-*"))) == 3
 
 
+@pytest.mark.slow
 def test_closing_ends_what_runs_and_no_more_is_handed_out_than_asked_for(nodes, tmp_path):
     outcomes = map_items(work, ["a", "sleeps 1", "sleeps 2", "sleeps 3"], tmp_path, 2)
     assert next(outcomes).item == "a"
@@ -179,6 +180,7 @@ def build_and_clean(parts, **settings):
     return {path.relative_to(root): path.read_bytes() for path in root.rglob("part-*.parquet")}
 
 
+@pytest.mark.slow
 def test_locks_hold_between_workers_on_two_nodes(nodes, tmp_path):
     (tmp_path / "number").write_text("0")
     told = by_item(map_items(count_under_lock, ["a", "b"], tmp_path, 2))

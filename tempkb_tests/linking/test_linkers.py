@@ -393,6 +393,7 @@ def flip_weights(folder):
     weights.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [

@@ -185,6 +185,7 @@ SPOILED = {
 }
 
 
+@pytest.mark.slow
 def test_checkpoints_that_cannot_be_used_are_rows_with_reasons_and_others_are_added(
     home_folder, own, saved, tmp_path, offline
 ):
@@ -262,6 +263,7 @@ def test_odd_lines_of_the_home_are_named(home_folder, lines, part):
     assert part in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offline):
     done = model(home_folder, "add", "--preset", "timelms", check=False, **offline)
     assert done.returncode == 1

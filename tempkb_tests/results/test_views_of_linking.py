@@ -426,6 +426,7 @@ def test_the_quantile_of_t_of_few_degrees_of_freedom_is_never_too_small():
             assert found >= t.ppf(0.975, freedom) * (1 - 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_seeds", "least"), [(5, 0.93), (3, 0.92)])
 def test_intervals_hold_the_truth_when_entities_and_seeds_are_drawn(n_seeds, least):
     """600 worlds of 40 entities: the difference of two trainings at one test, each a mean over seeds.

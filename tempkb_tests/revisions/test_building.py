@@ -49,6 +49,7 @@ def test_agrees_with_the_oracle_on_every_page_and_cut_of_the_demo_world(home_fol
     assert winners(store) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["week", "month", "year"])
 def test_agrees_at_other_granularities(home_folder, demo_file, granularity):
     first = "2022-08-01" if granularity == "week" else "2022-01-01"
@@ -67,6 +68,7 @@ def test_log_rows_and_exclusions_are_all_revision_elements(home_folder, demo_fil
     assert counts.agree
 
 
+@pytest.mark.slow
 def test_windows_added_later_do_not_rewrite_earlier_ones_and_still_account_for_everything(home_folder, demo_file):
     store, report, windows = build_files(demo_file, until=date(2023, 10, 1))
     before = {name: store.lake.current("stable_snapshots", name) for name in store.lake.partitions("stable_snapshots")}
@@ -81,6 +83,7 @@ def test_windows_added_later_do_not_rewrite_earlier_ones_and_still_account_for_e
     assert store.read("revision_log").num_rows + sum(excluded["n"].to_pylist()) == elements
 
 
+@pytest.mark.slow
 def test_one_and_two_workers_and_any_order_of_parts_give_the_same_bytes(home_folder, tmp_path, world, monkeypatch):
     day = world.dump_days[0]
     pages = list(world.pages_at(day))

@@ -64,6 +64,7 @@ def bytes_of(store):
     }
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_from_its_finished_items(home_folder, tmp_path, monkeypatch, calls):
     paths = parts(tmp_path / "dump")
     seen, stop = calls
@@ -171,6 +172,7 @@ def test_drafts_of_a_run_that_is_given_up_are_garbage(home_folder, tmp_path, cal
     assert store.lake.unfinished() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["cut", "flipped"])
 def test_a_damaged_file_of_rows_is_no_receipt(home_folder, tmp_path, calls, harm):
     """The machine lost power, or a bit flipped: a file of rows is not as it was when its receipt was written."""

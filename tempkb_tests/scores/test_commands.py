@@ -50,6 +50,7 @@ def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, 
     assert not list((home / "lake" / "prompt_scores").glob("*/CURRENT"))
 
 
+@pytest.mark.slow
 def test_windows_without_prompts_are_refused_and_a_benchmark_without_prompts_in_them_is_no_failure(home, saved):
     run_tempkb(home, "model", "add", "gpt2", str(saved("gpt2")))
     nothing = run_tempkb(home, "score", "gpt2", "--windows", "2019-01-01..2020-01-01", check=False)
@@ -66,6 +67,7 @@ def test_windows_without_prompts_are_refused_and_a_benchmark_without_prompts_in_
     run_tempkb(home, "model", "rm", "gpt2", "--yes")
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_does_not_stop_the_others(home, saved, tmp_path):
     bad = shutil.copytree(saved("t5"), tmp_path / "bad")
     config_with(bad, model_type="abacus")

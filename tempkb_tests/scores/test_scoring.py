@@ -205,6 +205,7 @@ def test_a_table_that_lost_what_a_killed_run_had_added_has_it_again(store, monke
     assert rows(store, scorer="causal.sentence-1.f32") == added
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_finished_goes_with_its_model(store, monkeypatch, add, saved):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
     name = add(store, "t5")

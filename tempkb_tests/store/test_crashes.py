@@ -69,6 +69,7 @@ def test_killed_at_random_moments(store, writer, monkeypatch):
     assert list((store.lake.root / "_staging").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", list(POINTS))
 def test_killed_at_each_critical_point(store, writer, point):
     assert writer("north", 2, point).wait() == -signal.SIGKILL

@@ -179,6 +179,7 @@ def content(versions):
     return {name: version.version for name, version in versions.items()}
 
 
+@pytest.mark.slow
 def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     before = {table.name: store.lake.current(table.name, NAME) for table in TABLES}
     assert build_release(store, ECBD, load(store.home, ECBD, NAME), lambda _line: None) == []
@@ -191,6 +192,7 @@ def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
     assert content(again) == {name: one.version for name, one in before.items()}
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
     written = []
 

@@ -89,6 +89,7 @@ def test_a_new_release_that_meets_a_damaged_source_is_asked_for_again(released, 
     assert release_names(store.home) == ["demo-cloze", "demo-quarters", "r"]
 
 
+@pytest.mark.slow
 def test_no_release_is_frozen_or_exported_from_texts_of_which_some_are_lost(released, tmp_path):
     store, release = released
     entry = entry_path(store.home, "r").read_bytes()

@@ -282,6 +282,7 @@ def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, rele
     assert (home / "releases" / "r.json").read_bytes() == entry
 
 
+@pytest.mark.slow
 def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
     store, _, _ = make_release(max_shortfall="0.1")
     before = {

@@ -125,6 +125,7 @@ def test_perplexities_are_those_of_python(items):
     assert_equal(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "is_macro"), [("change", False), ("macro_change", True)])
 def test_changes_are_those_of_python(items, name, is_macro):
     """Model b against model a: they share some clusters, as the numbers of clusters are equal but the items are not."""

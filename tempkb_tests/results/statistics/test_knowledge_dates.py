@@ -34,6 +34,7 @@ def test_a_sharp_fall_is_found_to_the_month():
     assert found.level.value == 0.5
 
 
+@pytest.mark.slow
 def test_the_true_month_is_in_the_set_nineteen_times_of_twenty():
     """60 simulations; with 95 % there are fewer than 52 once in a thousand times."""
     random = np.random.default_rng(1)
@@ -46,6 +47,7 @@ def test_the_true_month_is_in_the_set_nineteen_times_of_twenty():
     assert np.median([(one.high - one.low).days for one in intervals]) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("until", "height"), [(0, 0.3), (12, 0.3)], ids=["knows none", "knows all"])
 def test_flat_data_cannot_tell(until, height):
     """Each hypothesis is rejected once in twenty times by chance, so some of forty may tell something."""

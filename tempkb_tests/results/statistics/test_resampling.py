@@ -80,6 +80,7 @@ def crossed(random, n_subjects, n_seeds, of_subject, of_seed, noise):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("of_subject", "of_seed", "noise"),
     [(1, 0.02, 0.1), (0.1, 1, 0.1), (1, 0.07, 0.3)],
@@ -96,6 +97,7 @@ def test_subjects_and_seeds_are_both_random(of_subject, of_seed, noise):
     assert covered >= 0.91 * 400
 
 
+@pytest.mark.slow
 def test_more_subjects_do_not_help_where_seeds_differ():
     random = np.random.default_rng(12)
     small, large = (crossed_bootstrap(crossed(random, n, 5, 0.1, 1, 0.1), seed=1) for n in (50, 5000))
