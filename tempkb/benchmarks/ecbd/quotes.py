@@ -37,7 +37,8 @@ _PAIRS = {
 }
 _STRAIGHT = "\"'"
 # Some languages open with the mark with which others close: the guillemet, and the high mark of Swedish and Finnish.
-_ALSO_OPENING = frozenset("\u00bb\u201d")
+_HIGH_MARK = "\u201d"
+_ALSO_OPENING = frozenset(("\u00bb", _HIGH_MARK))
 _BEFORE_OPENING = frozenset("([")
 _CLOSING_MARKS = frozenset('"\u201d\u00bb\u203a')
 _CLOSING = frozenset("".join(_PAIRS.values())) - frozenset(_PAIRS)
@@ -70,7 +71,8 @@ def quotations(sentence: str) -> list[Quotation]:
             opened.append((sign, at))
         elif not opened and not found and _closes_what_came_before(sentence, at):
             found.append(Quotation(None, at + 1))
-    found += [Quotation(at, None) for _, at in opened]
+    # A high mark at the beginning that nothing closes was left by the sentence before, whose quotation it closed.
+    found += [Quotation(at, None) for sign, at in opened if at or sign != _HIGH_MARK]
     return sorted(found, key=lambda one: -1 if one.start is None else one.start)
 
 

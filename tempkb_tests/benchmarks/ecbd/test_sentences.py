@@ -68,6 +68,7 @@ def test_a_stretch_that_cuts_a_word_covers_none():
         ("Den ”gamla” kyrkan kallas (”Lilla huset”) av alla.", ["”gamla”", "”Lilla huset”"]),
         ("”Lilla huset” är gammalt.", ["”Lilla huset”"]),
         ("Huset heter ”Stora huset", ["”Stora huset"]),
+        ("”The board will have eleven members.", []),
         ("He said “no” at the big” house.", ["“no”"]),
         ("No quotes at all.", []),
     ],
