@@ -5,6 +5,7 @@ are remembered in `named/<dump_id>.json`, computed checksums are noted in `sums/
 """
 
 import json
+import math
 import os
 import re
 import shlex
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tempkb.titles import Site
 
 _NAMED = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(\d{8}-.+|\d{4}-\d\d-\d\d-p\d.*\.xml(\.\w+)?)")
+_FULL_HISTORY = re.compile(r"-(pages-meta-history\.xml|pages-meta-history\d*\.xml-p\d|\d{4}-\d\d-\d\d-p\d)")
 _PAGE_RANGE = re.compile(r"[-.]p(\d+)p(\d+)(?=\.|$)")
 _ONE_PAGE = re.compile(r"-p(\d+)r\d+r\d+(?=\.|$)")
 _SQL = re.compile(r"(?:^|[-.])(page_props|page|redirect)\.sql(\.gz)?$")
@@ -59,6 +61,11 @@ class DumpFile:
             return int(match[1]), int(match[2])
         match = _ONE_PAGE.search(self.path.name)
         return (int(match[1]), int(match[1])) if match else None
+
+    @property
+    def full_range(self) -> tuple[int, float] | None:
+        """First and last number of the pages that it has all, with their histories; None if its name promises none."""
+        return (self.page_range or (0, math.inf)) if _FULL_HISTORY.search(self.path.name) else None
 
     @cached_property
     def sha256(self) -> str:

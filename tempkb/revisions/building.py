@@ -3,7 +3,7 @@
 Independent of Dagster; the assets and the tests call `build`.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -41,7 +41,7 @@ from tempkb.store.lake import RESUMABLE, Version
 from tempkb.store.merge import SortedRun, merge_sorted
 from tempkb.store.store import Store, read_files
 from tempkb.store.tables import Table
-from tempkb.windows import Window
+from tempkb.windows import Window, epoch_seconds
 
 _PRELOAD = ("tempkb.revisions.reading",)
 ALL = frozenset(one.name for one in TABLES if one is not REBUILD_CHANGES)
@@ -230,9 +230,7 @@ class _Build:
         return [
             Item(
                 name=_name_of(files),
-                files=tuple(
-                    SourceFile(file.path, _own_dump_id(self.plan.dump, file.path), file.sha256) for file in files
-                ),
+                files=tuple(_source_file(self.plan.dump, file) for file in files),
                 wiki=self.plan.dump.wiki,
                 windows=tuple(self.known),
                 to_build=frozenset(window.key for window in self.plan.windows),
@@ -286,15 +284,12 @@ class _Build:
         # Written first, as if every window succeeds. If this run is killed from here on, no later run reads the files
         # again, and what the pass found in them would otherwise be lost.
         self._account(receipts, self._expected())
-        elsewhere: Counter[str] = Counter()
-        for receipt in receipts:
-            elsewhere.update(receipt.other_namespace)
         for window in self.plan.windows:
             try:
                 if REVISION_LOG.name in self.wanted:
                     self._write_log(window)
                 if STABLE_SNAPSHOTS.name in self.wanted:
-                    self._write_snapshot(window, entities, elsewhere[window.key])
+                    self._write_snapshot(window, entities, receipts)
             except ContractError as error:
                 self.report.bad[window.key] = str(error)
         self._settle_texts()
@@ -309,10 +304,14 @@ class _Build:
         version = self.store.write(REVISION_LOG, window.key, rows, self.provenance, staging=self.staging)
         self.report.versions[REVISION_LOG.name, window.key] = version
 
-    def _write_snapshot(self, window: Window, entities: EntityIds, elsewhere: int) -> None:
+    def _write_snapshot(self, window: Window, entities: EntityIds, receipts: Sequence[Receipt]) -> None:
         rows = map(entities.attach, self._merged(STABLE_SNAPSHOTS, window.key))
-        reason = "page lay in a namespace that the home does not hold"
-        exclusions = [Exclusion("other_namespace", elsewhere, reason)]
+        elsewhere = sum(receipt.other_namespace[window.key] for receipt in receipts)
+        ended = sum(receipt.not_in_newer[window.key] for receipt in receipts)
+        exclusions = [
+            Exclusion("other_namespace", elsewhere, "page lay in a namespace that the home does not hold"),
+            Exclusion("not_in_newer", ended, "the newer dump lacks the page or has it damaged: its text is not known"),
+        ]
         version = self.store.write(STABLE_SNAPSHOTS, window.key, rows, self.with_items, exclusions, self.staging)
         self.report.versions[STABLE_SNAPSHOTS.name, window.key] = version
 
@@ -479,7 +478,11 @@ def _failure_of(outcome: Outcome[Item, Receipt]) -> str:
     return failure if failure.startswith(f"{name}: ") else f"{name}: {failure}"
 
 
-def _own_dump_id(dump: Dump, path: Path) -> str:
-    """Return the dump that a file comes from; files named together may come from several."""
-    day = day_in(path.name)
-    return f"{dump.wiki}-{day:%Y%m%d}" if dump.is_named and day and dump.date else dump.dump_id
+def _source_file(dump: Dump, file: DumpFile) -> SourceFile:
+    """Return a file with the dump that it comes from; files named together may come from several."""
+    day = day_in(file.path.name)
+    if dump.is_named and day and dump.date:
+        own, horizon = f"{dump.wiki}-{day:%Y%m%d}", epoch_seconds(day)
+    else:
+        own, horizon = dump.dump_id, dump.horizon
+    return SourceFile(file.path, own, file.sha256, horizon, file.full_range)

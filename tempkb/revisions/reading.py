@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tempkb.dumps.elements import BrokenPageError, PageHead
 from tempkb.dumps.files import DamageError, Progress, open_dump
@@ -34,11 +35,29 @@ _REPORT_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of an item, the dump it belongs to, and the hash of its bytes if it is known."""
+    """A file of an item.
+
+    Attributes:
+        path: where it is.
+        dump_id: the dump that it belongs to.
+        sha256: hash of its bytes, if it is known.
+        horizon: first second after the time that its dump covers; None if it is not known.
+        full_range: first and last page number of which it has every page, with its history; None if it may lack some.
+    """
 
     path: Path
     dump_id: str
     sha256: str = ""
+    horizon: int | None = None
+    full_range: tuple[int, float] | None = None
+
+    def is_after(self, other: "SourceFile") -> bool:
+        """Is its dump known to be newer than that of another file?"""
+        return self.horizon is not None and other.horizon is not None and self.horizon > other.horizon
+
+    def would_have(self, page_id: int) -> bool:
+        """Would it have the page, had the page not been deleted?"""
+        return self.full_range is not None and self.full_range[0] <= page_id <= self.full_range[1]
 
 
 @dataclass(frozen=True)
@@ -90,6 +109,7 @@ class Receipt:
         damages: by file name.
         not_chosen: revisions of pages that the home does not hold.
         other_namespace: pages left out of each window's snapshot for their namespace.
+        not_in_newer: pages left out of each window's snapshot because a newer file lacks them, or has them damaged.
         notes: which program read each file, where there was a choice.
         peak_mb: largest memory of the process so far.
         cpu_seconds: processor time of the item, including the programs that decompress for it.
@@ -106,6 +126,7 @@ class Receipt:
     not_chosen: int = 0
     damages: dict[str, list[Damage]] = field(default_factory=dict)
     other_namespace: Counter[str] = field(default_factory=Counter)
+    not_in_newer: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
     peak_mb: int = 0
     cpu_seconds: float = 0.0
@@ -179,9 +200,10 @@ class _Pass:
         self._seen = array("q")
         self._again: set[int] = set()
         # By page, because a page may have to be read again: kept and dropped revisions, and ranges of positions of the
-        # cuts at which it was in another namespace.
+        # cuts at which it was in another namespace, or lay after the last file that has it.
         self._counts = (array("q"), array("l"), array("l"))
-        self._elsewhere = (array("q"), array("i"), array("i"))
+        self._elsewhere, self._ended = _Ranges(), _Ranges()
+        self._broken: defaultdict[int, set[int]] = defaultdict(set)
         self._bad_texts: defaultdict[str, list[Damage]] = defaultdict(list)
         self._late: dict[int, tuple[PageHistory, PageHead, Site, int]] = {}
         self._reported = 0.0
@@ -202,8 +224,8 @@ class _Pass:
             self._read_page(page_id, streams, heads)
             self._report_progress(progress)
         self._check_streams(streams)
-        for history, head, site, _ in self._late.values():
-            self._finish(history, head, site)
+        for history, head, site, rank in self._late.values():
+            self._finish(history, head, site, rank)
         self.staging.flush()
         for file, stream, own in zip(self.item.files, streams, progress, strict=True):
             self.elements[file.path.name] += stream.elements
@@ -224,13 +246,9 @@ class _Pass:
         receipt.kept += int(kept[counted].sum())
         receipt.duplicates += int(dropped[counted].sum())
         receipt.outside += self.staging.n_outside(without)
-        pages, begins, ends = (np.array(column) for column in self._elsewhere)
-        counted = ~np.isin(pages, skip)
-        steps = np.zeros(len(self._cuts) + 1, np.int64)
-        np.add.at(steps, begins[counted], 1)
-        np.add.at(steps, ends[counted], -1)
-        for cut, n in zip(self._cuts, np.cumsum(steps).tolist(), strict=False):
-            receipt.other_namespace[cut.window] += n
+        for ranges, by_window in ((self._elsewhere, receipt.other_namespace), (self._ended, receipt.not_in_newer)):
+            for cut, n in zip(self._cuts, ranges.sums(len(self._cuts), skip), strict=True):
+                by_window[cut.window] += n
 
     def _read_page(self, page_id: int, streams: Sequence[PageStream], heads: list[PageHead | None]) -> None:
         """Collect the page from every file in which it is next."""
@@ -241,8 +259,11 @@ class _Pass:
             while head is not None and head.page_id == page_id:
                 if self._is_wanted(head):
                     history = history or self._history(page_id, stream.site)
-                    newest = (head, stream.site, rank)
                     is_whole = self._gather(history, stream, rank)
+                    if is_whole:
+                        newest = (head, stream.site, rank)
+                    else:
+                        self._broken[page_id].add(rank)
                     self.pages_read[stream.name] += is_whole
                 else:
                     is_whole = self._skip(stream)
@@ -256,7 +277,7 @@ class _Pass:
                 self._late[page_id] = (history, *newest)
         elif len(history):
             self._seen.append(page_id)
-            self._finish(history, *newest[:2])
+            self._finish(history, *newest)
             self._texts.clear()
 
     def _is_wanted(self, head: PageHead) -> bool:
@@ -289,14 +310,14 @@ class _Pass:
             return False
         return True
 
-    def _finish(self, history: PageHistory, head: PageHead, site: Site) -> None:
+    def _finish(self, history: PageHistory, head: PageHead, site: Site, rank: int) -> None:
         if not len(history):
             return
         dropped = history.settle()
         today = Title(head.namespace, head.title)
-        snapshots = PageSnapshots(
-            history, today, site, self._cuts, self._lookback, self.item.namespaces, self.item.rule
-        )
+        until, is_deleted = self._known_until(history.page_id, rank)
+        cuts = self._cuts if until is None else [cut for cut in self._cuts if cut.second <= until]
+        snapshots = PageSnapshots(history, today, site, cuts, self._lookback, self.item.namespaces, self.item.rule)
         try:
             readings = self._keep_texts(history, snapshots)
         except TextMissingError:
@@ -310,12 +331,31 @@ class _Pass:
         for window, row in snapshots.rows(readings):
             self.staging.add_snapshot(window, row)
         self.staging.add_log(history)
-        self.staging.add_head(history.page_id, head.namespace, head.title, is_redirect=head.is_redirect)
+        if not is_deleted:
+            self.staging.add_head(history.page_id, head.namespace, head.title, is_redirect=head.is_redirect)
         for column, value in zip(self._counts, (history.page_id, len(history), dropped), strict=True):
             column.append(value)
         for begin, end in _stretches(snapshots.elsewhere):
-            for column, value in zip(self._elsewhere, (history.page_id, begin, end), strict=True):
-                column.append(value)
+            self._elsewhere.add(history.page_id, begin, end)
+        if len(cuts) < len(self._cuts) and (self.item.namespaces is None or head.namespace in self.item.namespaces):
+            self._ended.add(history.page_id, len(cuts), len(self._cuts))
+
+    def _known_until(self, page_id: int, rank: int) -> tuple[int | None, bool]:
+        """Return until when the files show a page's text, and whether it was deleted before the newest of them.
+
+        Args:
+            page_id: a page that is whole in the file of this rank and in none after it.
+            rank: position of the file.
+
+        Returns:
+            the horizon of that file if a newer one lacks the page though it has all others of its range, or has it
+            damaged; else None, since a newer selection of pages does not show that others have changed.
+        """
+        own = self.item.files[rank]
+        newer = {at for at, file in enumerate(self.item.files) if file.is_after(own)}
+        is_damaged = bool(newer & self._broken.get(page_id, set()))
+        is_deleted = not is_damaged and any(self.item.files[at].would_have(page_id) for at in newer)
+        return (own.horizon if is_damaged or is_deleted else None), is_deleted
 
     def _keep_texts(self, history: PageHistory, snapshots: PageSnapshots) -> dict[int, Reading]:
         readings = {}
@@ -345,6 +385,28 @@ class _Pass:
         if now - self._reported > _REPORT_SECONDS:
             self._reported = now
             self._report(float(sum(one.done for one in progress)))
+
+
+class _Ranges:
+    """Ranges of positions of cuts, by page."""
+
+    def __init__(self) -> None:
+        self._columns = (array("q"), array("i"), array("i"))
+
+    def add(self, page_id: int, begin: int, end: int) -> None:
+        """Add the half-open range [begin, end) of a page."""
+        for column, value in zip(self._columns, (page_id, begin, end), strict=True):
+            column.append(value)
+
+    def sums(self, n: int, without: NDArray[np.int64]) -> list[int]:
+        """Count for each of `n` positions the pages with a range that contains it, leaving out some pages."""
+        pages, begins, ends = (np.array(column) for column in self._columns)
+        counted = ~np.isin(pages, without)
+        steps = np.zeros(n + 1, np.int64)
+        np.add.at(steps, begins[counted], 1)
+        np.add.at(steps, ends[counted], -1)
+        sums: list[int] = np.cumsum(steps)[:-1].tolist()
+        return sums
 
 
 def _stretches(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
