@@ -4,7 +4,7 @@ A release is frozen: a partition that is built is never written again.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 import duckdb
@@ -52,9 +52,9 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
     design = release.design
     versions = {name: _need(store, table, design.dump_id) for name, table in _SOURCES.items()}
     _refuse_mixture(versions.values())
-    provenance = Provenance(
-        {f"{one.table} {one.partition}": one.version for one in versions.values()}, design.to_json()
-    )
+    counted = _newest_popularity(store) if design.popularity == "inlinks" else {}
+    used = (*versions.values(), *counted.values())
+    provenance = Provenance({f"{one.table} {one.partition}": one.version for one in used}, design.to_json())
     with store.lake.staging() as folder, spilling_to(folder) as connection:
         for name, version in versions.items():
             view_files(connection, name, version.paths())
@@ -62,8 +62,8 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
         use_templates(connection, design)
         relations_left_out = relations_without(connection, design)
         name_entities(connection, design)
-        if design.popularity == "inlinks":
-            _count_inlinks(store, connection)
+        if counted:
+            _count_inlinks(connection, counted)
         facts_left_out = select_facts(connection, design)
         if design.rules == "paper":
             subjects_left_out = join_as_released(connection, design, release.benchmark)
@@ -171,15 +171,21 @@ def _day_of(connection: duckdb.DuckDBPyConnection, design: Design) -> date:
     return found
 
 
-def _count_inlinks(store: Store, connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the table `inlinks(entity_id, n_inlinks)` from the home's newest window."""
+def _newest_popularity(store: Store) -> dict[str, Version]:
+    """Return the popularity and the snapshot of the home's newest window, by their names in SQL."""
     windows = store.lake.partitions(ENTITY_POPULARITY.name)
     if not windows:
         raise DesignError(
             "popularity: inlinks need entity_popularity, which is not built; build it, or take statements"
         )
-    for name, table in (("counted", ENTITY_POPULARITY), ("snapshot", STABLE_SNAPSHOTS)):
-        view_files(connection, name, _need(store, table, windows[-1]).paths())
+    tables = {"counted": ENTITY_POPULARITY, "snapshot": STABLE_SNAPSHOTS}
+    return {name: _need(store, table, windows[-1]) for name, table in tables.items()}
+
+
+def _count_inlinks(connection: duckdb.DuckDBPyConnection, versions: Mapping[str, Version]) -> None:
+    """Make the table `inlinks(entity_id, n_inlinks)` from the popularity and the snapshot of a window."""
+    for name, version in versions.items():
+        view_files(connection, name, version.paths())
     connection.execute(
         """
         CREATE OR REPLACE TEMP TABLE inlinks AS

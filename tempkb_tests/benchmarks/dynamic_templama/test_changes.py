@@ -253,6 +253,7 @@ def test_checks_are_asset_checks():
     }
     assert names == {
         "answers_hold_in_their_windows",
+        "no_answer_is_missing",
         "no_subject_is_in_two_splits",
         "changes_follow_from_the_answers",
         "updates_are_found_from_either_side",

@@ -546,6 +546,8 @@ def test_the_most_mentioned_by_choice(home):
     ]
     # The newest window counts; nobody knows the page of Cem's item.
     assert found == [("Ada", 3, 2), ("Ben", 5, 1), ("Cem", 0, 3)]
+    used = store.read("manifest", table_name="fact_subjects", role="input")["name"].to_pylist()
+    assert {"entity_popularity 2020-10-01", "stable_snapshots 2020-10-01"} < set(used)
 
 
 FILLER = {"standing_seconds": 1, "standing_share": 1.0, "is_blank": False, "title_source": "today"}

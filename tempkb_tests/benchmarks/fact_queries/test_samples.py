@@ -1,5 +1,7 @@
 """Promises of large releases are judged on a part: none breaks by being cut out, and a fault within it is noticed."""
 
+import random
+
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -11,7 +13,7 @@ from tempkb.benchmarks.fact_queries.checking import promises_of_queries
 from tempkb.benchmarks.promises import broken
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release_without_prompts
-from tempkb_tests.wikidata.items import read_home
+from tempkb_tests.wikidata.items import item, read_home, said, time
 
 WINDOWS = ("2019-04-01", "2019-07-01", "2019-10-01")
 
@@ -84,6 +86,70 @@ def test_answers_of_the_chosen_windows_alone_are_judged(built, monkeypatch):
         kept = _spoil(store, DYNAMIC_TEMPLAMA_QUERIES, f"{name}.{window}", "answers", lambda _old: wrong)
         assert bool(broken(store, valid, [name])) is is_judged
         store.write(DYNAMIC_TEMPLAMA_QUERIES, f"{name}.{window}", [kept], Provenance())
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["all windows", "two of them"])
+def test_an_answer_and_a_query_that_are_lost_are_missed(built, monkeypatch, is_whole):
+    store, name = built
+    if not is_whole:
+        choose(monkeypatch, 1, 1)
+    missing = of("no_answer_is_missing")
+    assert broken(store, missing, [name]) == []
+    key = f"{name}.{WINDOWS[1]}"
+    rows = _read(store, DYNAMIC_TEMPLAMA_QUERIES, key)
+    (at,) = (at for at, one in enumerate(rows["answers"].to_pylist()) if len(one) == 3)
+    whole = rows.to_pylist()
+    lost = whole[at]["answers"][1]["entity_id"]
+    place = f"{whole[at]['subject_id']}_P54 in the window of {WINDOWS[1]}"
+    cut = [{**row, "answers": row["answers"][::2]} if row is whole[at] else row for row in whole]
+    store.write(DYNAMIC_TEMPLAMA_QUERIES, key, [pa.Table.from_pylist(cut, rows.schema)], Provenance())
+    assert broken(store, missing, [name]) == [(name, place, lost)]
+    store.write(DYNAMIC_TEMPLAMA_QUERIES, key, [rows.slice(0, at), rows.slice(at + 1)], Provenance())
+    assert sorted(broken(store, missing, [name])) == sorted(
+        (name, place, one["entity_id"]) for one in whole[at]["answers"]
+    )
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        {},
+        {"answers": "certain"},
+        {"ranks": "best"},
+        {"ranks": "all"},
+        {"points_in_time": "true"},
+        {"close_at_death": "false"},
+        {"max_open_years": "P54:2,60"},
+        {"max_open_years": "1"},
+        {"max_open_years": "none", "linked_objects": "false"},
+        {"answers": "certain", "ranks": "best", "points_in_time": "true", "granularity": "month"},
+        {"granularity": "week", "windows": "2019-12-02..2020-02-03"},
+    ],
+    ids=str,
+)
+def test_no_answer_is_missing_whatever_the_design(tmp_path, monkeypatch, design):
+    """Random statements of all kinds; each step of a build requires that its promises hold."""
+    chance = random.Random(3)
+
+    def day():
+        year, month, number = chance.randrange(2014, 2021), chance.randrange(1, 13), chance.randrange(1, 29)
+        return chance.choice([f"{year}", f"{year}-{month:02}", *[f"{year}-{month:02}-{number:02}"] * 2])
+
+    def statement(guid):
+        ends = chance.choice([day(), day(), "", "somevalue", "novalue"])
+        start, point = chance.choice([(day(), ()), (day(), ()), ("", ()), ("somevalue", ()), ((), day())])
+        rank = chance.choice(["normal", "normal", "preferred", "deprecated"])
+        return said(guid, f"Q10{chance.randint(1, 4)}", start, () if point else ends, point, rank)
+
+    entities = [item(f"Q10{n}", label, label) for n, label in enumerate(("Reed", "Salt", "Moss"), 1)]
+    entities.append(item("Q104", "Fern"))
+    for number in range(1, 60):
+        died = {"P570": [said(f"Q{number}$died", time(day()))]} if chance.random() < 0.3 else {}
+        told = [statement(f"Q{number}${at}") for at in range(chance.randint(2, 6))]
+        entities.append(item(f"Q{number}", f"Player {number}", f"Player {number}", P54=told, **died))
+    store = read_home(tmp_path, monkeypatch, {DAY: entities})
+    made = release_without_prompts(store, min_objects="1", **design)
+    assert store.read("dynamic_templama_queries", release=made.name).num_rows > 30
 
 
 def test_each_subject_is_judged_by_one_choice(built, monkeypatch):
