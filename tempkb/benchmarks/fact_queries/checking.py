@@ -40,8 +40,8 @@ NOT_VALID = f"""
 # The other direction. An open statement is an answer until max_open_years after it began, and until its subject ended.
 # DuckDB cannot add years to dates outside its calendar; no window is near such dates.
 _MAX_YEARS = r"""
-    coalesce(nullif(regexp_extract(',' || d.open_years || ',', ',' || f.relation || ':(\d+),', 1), ''),
-             nullif(regexp_extract(',' || d.open_years || ',', ',(\d+),', 1), ''))::INTEGER
+    coalesce(nullif(regexp_extract(',' || open_years || ',', ',' || relation || ':(\d+),', 1), ''),
+             nullif(regexp_extract(',' || open_years || ',', ',(\d+),', 1), ''))::INTEGER
 """
 _IN_CALENDAR = "f.valid_from BETWEEN DATE '9999-01-01 (BC)' AND DATE '9999-12-31'"
 LOST_ANSWERS = f"""
@@ -56,16 +56,19 @@ LOST_ANSWERS = f"""
         SELECT release, CAST(first AS DATE) AS window_start, CAST(first + {_STEP} AS DATE) AS window_end
         FROM (SELECT *, unnest(generate_series(study_from::TIMESTAMP, study_to - INTERVAL 1 DAY, {_STEP})) AS first
               FROM design)
+    ), limits AS (
+        SELECT *, {_MAX_YEARS} AS most_years
+        FROM (SELECT DISTINCT release, relation, open_years FROM subjects JOIN design USING (release))
     ), nameable AS (
         SELECT dump_id, entity_id, site_title,
                list_filter(labels, lambda one: one.label IS NOT NULL).list_transform(lambda one: one.language) AS known
         FROM entities
     ), asked AS (
         SELECT f.*, d.release, d.is_certain, s.ended_to, d.closes AND f.end_kind <> 'value' AS may_close,
-               CASE WHEN f.valid_to IS NOT NULL OR f.end_kind = 'novalue' OR {_MAX_YEARS} IS NULL THEN NULL
-                    WHEN {_IN_CALENDAR} THEN CAST(f.valid_from + to_years({_MAX_YEARS}) AS DATE)
+               CASE WHEN f.valid_to IS NOT NULL OR f.end_kind = 'novalue' OR l.most_years IS NULL THEN NULL
+                    WHEN {_IN_CALENDAR} THEN CAST(f.valid_from + to_years(l.most_years) AS DATE)
                     ELSE f.valid_from END AS open_to
-        FROM design AS d JOIN subjects AS u USING (release)
+        FROM design AS d JOIN subjects AS u USING (release) JOIN limits AS l USING (release, relation)
         JOIN facts AS f ON f.dump_id = d.dump_id AND f.subject_id = u.subject_id AND f.relation = u.relation
         JOIN entities AS s ON s.dump_id = f.dump_id AND s.entity_id = f.subject_id
         JOIN nameable AS o ON o.dump_id = f.dump_id AND o.entity_id = f.object_id
