@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError, SourceError
+from tempkb.store.locks import passing_lock
 
 SUMS = "SHA256SUMS"
 
@@ -86,28 +87,36 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
     """Yield a folder to write to; it replaces `target` at the end, and is removed after an error.
 
     Raises:
+        LockTimeoutError: another process writes to `target`.
         SettingsError: `target` exists and is not an export.
     """
-    if target.exists() and not (target / SUMS).is_file():
-        raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
-    draft, former = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former"))
-    if draft.exists():
-        shutil.rmtree(draft)
-    draft.mkdir(parents=True)
-    try:
-        folder = ExportFolder(draft)
-        yield folder
-        folder.write_sums()
-        shutil.rmtree(former, ignore_errors=True)
-        if target.exists():
-            # Moved away in one step: a folder that is half removed after a kill would not be recognised as an export.
-            target.replace(former)
-        draft.replace(target)
-    finally:
-        if former.exists() and not target.exists():
-            former.replace(target)
-        for left in (draft, former):
-            shutil.rmtree(left, ignore_errors=True)
+    draft, former, lock = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former", "lock"))
+    with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
+        _put_back(former, target)
+        if target.exists() and not (target / SUMS).is_file():
+            raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
+        if draft.exists():
+            shutil.rmtree(draft)
+        draft.mkdir()
+        try:
+            folder = ExportFolder(draft)
+            yield folder
+            folder.write_sums()
+            shutil.rmtree(former, ignore_errors=True)
+            if target.exists():
+                # Moved in one step: a folder that is half removed after a kill would not be recognised as an export.
+                target.replace(former)
+            draft.replace(target)
+        finally:
+            _put_back(former, target)
+            for left in (draft, former):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _put_back(former: Path, target: Path) -> None:
+    """Move a folder back that was moved away for one that did not come."""
+    if former.exists() and not target.exists():
+        former.replace(target)
 
 
 def verified_files(folder: Path) -> list[str]:

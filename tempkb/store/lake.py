@@ -53,7 +53,7 @@ from tempkb.store.damage import (
     sum_of,
     write_note,
 )
-from tempkb.store.locks import Patience, locked, try_lock
+from tempkb.store.locks import Patience, is_same, locked, try_lock
 from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import Table
 
@@ -839,13 +839,6 @@ def _hold(folder: Path) -> TextIO:
                     "same; wait for it"
                 )
         # The garbage collector may have deleted the folder while we waited for it.
-        if _is_same(folder / ".alive", alive):
+        if is_same(folder / ".alive", alive):
             return alive
         alive.close()
-
-
-def _is_same(path: Path, handle: TextIO) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(handle.fileno()).st_ino
-    except FileNotFoundError:
-        return False
