@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -83,18 +83,22 @@ class ExportFolder:
 
 
 @contextmanager
-def export_folder(target: Path) -> Iterator[ExportFolder]:
+def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[ExportFolder]:
     """Yield a folder to write to; it replaces `target` at the end, and is removed after an error.
+
+    Args:
+        target: the folder; only one of the same kind, in which nobody has put anything, is replaced.
+        kind: what the folder is, with its article.
+        always: names of files that every folder of this kind has.
 
     Raises:
         LockTimeoutError: another process writes to `target`.
-        SettingsError: `target` exists and is not an export.
+        SettingsError: `target` exists and is not of this kind, or holds a file of somebody else.
     """
     draft, former, lock = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former", "lock"))
     with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
         _put_back(former, target)
-        if target.exists() and not (target / SUMS).is_file():
-            raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
+        _refuse_others(target, kind, always)
         if draft.exists():
             shutil.rmtree(draft)
         draft.mkdir()
@@ -103,6 +107,8 @@ def export_folder(target: Path) -> Iterator[ExportFolder]:
             yield folder
             folder.write_sums()
             shutil.rmtree(former, ignore_errors=True)
+            # Once more, since it may have taken hours to write the draft.
+            _refuse_others(target, kind, always)
             if target.exists():
                 # Moved in one step: a folder that is half removed after a kill would not be recognised as an export.
                 target.replace(former)
@@ -119,18 +125,48 @@ def _put_back(former: Path, target: Path) -> None:
         former.replace(target)
 
 
+def _refuse_others(target: Path, kind: str, always: Collection[str]) -> None:
+    """Refuse to replace what is not known, by its checksums, to have been written by us as a whole."""
+    if not target.exists():
+        return
+    listed = {name for _, name in _listed(target)} if (target / SUMS).is_file() else set()
+    if not listed.issuperset(always):
+        raise SettingsError(f"{target}: exists and is not {kind}, so it is not replaced; choose another folder")
+    ours = {SUMS, *listed}
+    for path in sorted(target.rglob("*")):
+        name = path.relative_to(target)
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and name.as_posix() not in ours and not _is_compiled(name, listed):
+            raise SettingsError(
+                f"{target}: holds {name}, which tempkb did not write, so the folder is not replaced; move it "
+                "elsewhere, then type the same again, or choose another folder"
+            )
+
+
+def _is_compiled(name: Path, listed: Collection[str]) -> bool:
+    """Is this the compiled form of one of our files, which Python keeps beside a file that was imported?"""
+    source = name.parent.parent / f"{name.name.partition('.')[0]}.py"
+    return name.parent.name == "__pycache__" and source.as_posix() in listed
+
+
+def _listed(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield checksum and name of each file that `SHA256SUMS` lists."""
+    for line in (folder / SUMS).read_text("utf-8", errors="replace").split("\n"):
+        if line:
+            digest, _, name = line.partition("  ")
+            yield digest, name
+
+
 def verified_files(folder: Path) -> list[str]:
     """Return the names of an export's files, after comparing each with its checksum.
 
     Raises:
         SourceError: a file is missing, or has another content than was written.
     """
-    sums = folder / SUMS
-    if not sums.is_file():
+    if not (folder / SUMS).is_file():
         raise SourceError(f"{folder}: no {SUMS}; expected the folder of an exported release")
     names = []
-    for line in sums.read_text("utf-8").splitlines():
-        digest, _, name = line.partition("  ")
+    for digest, name in _listed(folder):
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
             raise SourceError(f"{folder}: {name} is missing; export the release again")

@@ -97,11 +97,15 @@ def test_an_index_replaces_an_index_and_nothing_else(store, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "SHA256SUMS").write_text("")
-    with pytest.raises(SettingsError, match="other: exists and is no index of entities, so it is not replaced"):
+    with pytest.raises(SettingsError, match="other: exists and is not an index of entities, so it is not replaced"):
         write_index(store, DAY, other, "own", lambda _: None)
     assert [path.name for path in other.iterdir()] == ["SHA256SUMS"]
     first = write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
     assert write_index(store, DAY, tmp_path / "index", "own", lambda _: None) == first
+    (tmp_path / "index" / "notes.txt").write_text("mine")
+    with pytest.raises(SettingsError, match=r"index: holds notes.txt, which tempkb did not write"):
+        write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
+    assert (tmp_path / "index" / "notes.txt").read_text() == "mine"
 
 
 def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
