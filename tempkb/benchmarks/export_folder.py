@@ -93,11 +93,14 @@ def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[
 
     Raises:
         LockTimeoutError: another process writes to `target`.
-        SettingsError: `target` exists and is not of this kind, or holds a file of somebody else.
+        SettingsError: `target` is not of this kind, holds a file of somebody else, or cannot be a folder.
     """
-    draft, former, lock = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former", "lock"))
+    _refuse_no_folder(target)
+    # Where a link leads: the folder is replaced there, and the link stays.
+    place = target.resolve()
+    draft, former, lock = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
     with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
-        _put_back(former, target)
+        _put_back(former, place)
         _refuse_others(target, kind, always)
         if draft.exists():
             shutil.rmtree(draft)
@@ -109,12 +112,12 @@ def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[
             shutil.rmtree(former, ignore_errors=True)
             # Once more, since it may have taken hours to write the draft.
             _refuse_others(target, kind, always)
-            if target.exists():
+            if place.exists():
                 # Moved in one step: a folder that is half removed after a kill would not be recognised as an export.
-                target.replace(former)
-            draft.replace(target)
+                place.replace(former)
+            draft.replace(place)
         finally:
-            _put_back(former, target)
+            _put_back(former, place)
             for left in (draft, former):
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -123,6 +126,20 @@ def _put_back(former: Path, target: Path) -> None:
     """Move a folder back that was moved away for one that did not come."""
     if former.exists() and not target.exists():
         former.replace(target)
+
+
+def _refuse_no_folder(target: Path) -> None:
+    """Refuse a target that is no folder, or lies below what is none."""
+    for place in (target, *target.parents):
+        if place.is_dir():
+            return
+        if place.exists():
+            raise SettingsError(f"{place}: is a file; choose a folder")
+        if place.is_symlink():
+            raise SettingsError(
+                f"{place}: is a link to {place.readlink()}, which does not exist; remove the link, or choose another "
+                "folder"
+            )
 
 
 def _refuse_others(target: Path, kind: str, always: Collection[str]) -> None:

@@ -117,6 +117,8 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
         LockTimeoutError: another process writes an index to this folder.
         ModelError: the linker cannot be loaded.
     """
+    # If `out` is the current folder, that name will be of the folder that is replaced.
+    place = out.absolute()
     cut = cut_as_of(store, day)
     row = encoder_row(store, linker, cut)
     layout = read_layout(row["checkpoint"], row["hub_revision"])
@@ -132,7 +134,7 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
             _write_flat(path, vectors)
         _copy_encoder(folder, layout)
         folder.write_text("README.md", _card(store, row, cut, len(page_ids), has_markers=has_markers))
-    n_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    n_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     return WrittenIndex(out, row["linker"], cut, len(page_ids), n_bytes)
 
 

@@ -139,3 +139,41 @@ def test_what_python_keeps_of_code_that_was_used_is_nobodys_file(tmp_path):
     assert [path.name for path in (target / "code").iterdir() if path.is_dir()] == ["__pycache__"]
     export(target, "new")
     assert (target / "rows.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize("below", [".", "exports", "more/exports"])
+def test_an_export_to_a_file_or_below_it_names_the_file(tmp_path, below):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    with pytest.raises(SettingsError, match=f"^{file}: is a file; choose a folder$"):
+        export(file / below, "new")
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("below", [".", "exports"])
+def test_an_export_to_a_link_that_leads_nowhere_names_the_link(tmp_path, below):
+    link = tmp_path / "link"
+    link.symlink_to("gone")
+    expected = f"^{link}: is a link to gone, which does not exist; remove the link, or choose another folder$"
+    with pytest.raises(SettingsError, match=expected):
+        export(link / below, "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_an_export_to_a_link_replaces_the_folder_to_which_it_leads(tmp_path):
+    export(tmp_path / "disk" / "exports", "old")
+    link = tmp_path / "link"
+    link.symlink_to("disk/exports")
+    for text in ("new", "newest"):
+        export(link, text)
+        assert (tmp_path / "disk" / "exports" / "rows.txt").read_text() == text
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link"]
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["exports"]
+
+
+def test_an_export_replaces_the_folder_in_which_it_is_asked_for(tmp_path, monkeypatch):
+    export(tmp_path / "exports", "old")
+    monkeypatch.chdir(tmp_path / "exports")
+    export(Path(), "new")
+    assert (tmp_path / "exports" / "rows.txt").read_text() == "new"
