@@ -194,7 +194,8 @@ class Version:
         rows: list[dict[str, Any]] = []
         for name in named:
             try:
-                found = [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
+                with (self.folder / name).open(encoding="utf-8") as lines:
+                    found = [json.loads(line) for line in lines]
             except (ValueError, FileNotFoundError) as error:
                 raise refuse(self.folder, self.fault(name, str(error), "one JSON object a line")) from None
             rows += found
