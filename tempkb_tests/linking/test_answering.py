@@ -94,6 +94,7 @@ def test_the_card_of_an_index_has_the_form_that_its_encoder_reads(store, tmp_pat
     assert "3 entities: every article at the first instant of 2022-01-01" in card
 
 
+@pytest.mark.slow
 def test_an_index_replaces_an_index_and_nothing_else(store, tmp_path, monkeypatch):
     add(store, tmp_path / "encoder", markers=True)
     other = tmp_path / "other"
