@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tempkb.errors import SettingsError, SourceError
+from tempkb.store.locks import passing_lock
 
 SUMS = "SHA256SUMS"
 
@@ -82,32 +83,95 @@ class ExportFolder:
 
 
 @contextmanager
-def export_folder(target: Path) -> Iterator[ExportFolder]:
+def export_folder(target: Path, kind: str, always: Collection[str]) -> Iterator[ExportFolder]:
     """Yield a folder to write to; it replaces `target` at the end, and is removed after an error.
 
+    Args:
+        target: the folder; only one of the same kind, in which nobody has put anything, is replaced.
+        kind: what the folder is, with its article.
+        always: names of files that every folder of this kind has.
+
     Raises:
-        SettingsError: `target` exists and is not an export.
+        LockTimeoutError: another process writes to `target`.
+        SettingsError: `target` is not of this kind, holds a file of somebody else, or cannot be a folder.
     """
-    if target.exists() and not (target / SUMS).is_file():
-        raise SettingsError(f"{target}: exists and is not an export, so it is not replaced; choose another folder")
-    draft, former = (target.with_name(f".{target.name}.{what}") for what in ("draft", "former"))
-    if draft.exists():
-        shutil.rmtree(draft)
-    draft.mkdir(parents=True)
-    try:
-        folder = ExportFolder(draft)
-        yield folder
-        folder.write_sums()
-        shutil.rmtree(former, ignore_errors=True)
-        if target.exists():
-            # Moved away in one step: a folder that is half removed after a kill would not be recognised as an export.
-            target.replace(former)
-        draft.replace(target)
-    finally:
-        if former.exists() and not target.exists():
-            former.replace(target)
-        for left in (draft, former):
-            shutil.rmtree(left, ignore_errors=True)
+    _refuse_no_folder(target)
+    # Where a link leads: the folder is replaced there, and the link stays.
+    place = target.resolve()
+    draft, former, lock = (place.with_name(f".{place.name}.{what}") for what in ("draft", "former", "lock"))
+    with passing_lock(lock, f"{target}: another export writes this folder; wait for it, then type the same again"):
+        _put_back(former, place)
+        _refuse_others(target, kind, always)
+        if draft.exists():
+            shutil.rmtree(draft)
+        draft.mkdir()
+        try:
+            folder = ExportFolder(draft)
+            yield folder
+            folder.write_sums()
+            shutil.rmtree(former, ignore_errors=True)
+            # Once more, since it may have taken hours to write the draft.
+            _refuse_others(target, kind, always)
+            if place.exists():
+                # Moved in one step: a folder that is half removed after a kill would not be recognised as an export.
+                place.replace(former)
+            draft.replace(place)
+        finally:
+            _put_back(former, place)
+            for left in (draft, former):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _put_back(former: Path, target: Path) -> None:
+    """Move a folder back that was moved away for one that did not come."""
+    if former.exists() and not target.exists():
+        former.replace(target)
+
+
+def _refuse_no_folder(target: Path) -> None:
+    """Refuse a target that is no folder, or lies below what is none."""
+    for place in (target, *target.parents):
+        if place.is_dir():
+            return
+        if place.exists():
+            raise SettingsError(f"{place}: is a file; choose a folder")
+        if place.is_symlink():
+            raise SettingsError(
+                f"{place}: is a link to {place.readlink()}, which does not exist; remove the link, or choose another "
+                "folder"
+            )
+
+
+def _refuse_others(target: Path, kind: str, always: Collection[str]) -> None:
+    """Refuse to replace what is not known, by its checksums, to have been written by us as a whole."""
+    if not target.exists():
+        return
+    listed = {name for _, name in _listed(target)} if (target / SUMS).is_file() else set()
+    if not listed.issuperset(always):
+        raise SettingsError(f"{target}: exists and is not {kind}, so it is not replaced; choose another folder")
+    ours = {SUMS, *listed}
+    for path in sorted(target.rglob("*")):
+        name = path.relative_to(target)
+        is_file = path.is_symlink() or not path.is_dir()
+        if is_file and name.as_posix() not in ours and not _is_compiled(name, listed):
+            raise SettingsError(
+                f"{target}: holds {name}, which tempkb did not write, so the folder is not replaced; move it "
+                "elsewhere, then type the same again, or choose another folder"
+            )
+
+
+def _is_compiled(name: Path, listed: Collection[str]) -> bool:
+    """Is this the compiled form of one of our files, which Python keeps beside a file that was imported?"""
+    source = name.parent.parent / f"{name.name.partition('.')[0]}.py"
+    return name.parent.name == "__pycache__" and source.as_posix() in listed
+
+
+def _listed(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield checksum and name of each file that `SHA256SUMS` lists."""
+    for line in (folder / SUMS).read_text("utf-8", errors="replace").split("\n"):
+        if line:
+            digest, _, name = line.partition("  ")
+            yield digest, name
 
 
 def verified_files(folder: Path) -> list[str]:
@@ -116,12 +180,10 @@ def verified_files(folder: Path) -> list[str]:
     Raises:
         SourceError: a file is missing, or has another content than was written.
     """
-    sums = folder / SUMS
-    if not sums.is_file():
+    if not (folder / SUMS).is_file():
         raise SourceError(f"{folder}: no {SUMS}; expected the folder of an exported release")
     names = []
-    for line in sums.read_text("utf-8").splitlines():
-        digest, _, name = line.partition("  ")
+    for digest, name in _listed(folder):
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
             raise SourceError(f"{folder}: {name} is missing; export the release again")

@@ -12,6 +12,9 @@ from tempkb.benchmarks.releases import AnyRelease
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 
+DESIGN, CARD = "design.json", "README.md"
+"""Names in every folder."""
+
 
 def export_release(
     store: Store, benchmark: Benchmark, release: AnyRelease, folder: Path, options: Options | None = None
@@ -31,19 +34,21 @@ def export_release(
 
     Raises:
         DesignError: the release is not built, or has lost a partition to damage.
-        SettingsError: an option cannot be used, or the folder exists and is not an export.
+        SettingsError: an option cannot be used, the folder exists and is not an export, or it holds a file that no
+            export wrote.
+        LockTimeoutError: another process exports the release to this folder.
     """
     require_whole(store.home, store.lake, release.name)
     methods = benchmark.loaded()
     target, given = folder / release.name, options or {}
-    with export_folder(target) as out:
+    with export_folder(target, "an export", (DESIGN, CARD)) as out:
         methods.files(store, release, out, given)
         derived = {one.table.name for one in benchmark.derived}
         for table, keys in methods.partitions(release).items():
             for key in keys if table not in derived else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
-        out.write_text("design.json", json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text("README.md", render(store, release.name, methods.card(store, release, given)))
+        out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
+        out.write_text(CARD, render(store, release.name, methods.card(store, release, given)))
     return target
 
 

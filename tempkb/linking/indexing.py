@@ -16,7 +16,6 @@ import numpy.typing as npt
 import tempkb
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
 from tempkb.benchmarks.tempel.entity_texts import DESCRIBED
-from tempkb.errors import SettingsError
 from tempkb.linking.answering import candidates_at, cut_as_of, encoder_row, request_for
 from tempkb.linking.checkpoints import Layout, read_layout
 from tempkb.linking.vectors import encoder_of, vectors_of
@@ -113,15 +112,17 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
         log: takes lines about the progress.
 
     Raises:
-        SettingsError: nothing is built up to that day, there is no such linker, or the folder exists and is no index.
+        SettingsError: nothing is built up to that day, there is no such linker, the folder exists and is no index, or
+            it holds a file that is not of the index.
+        LockTimeoutError: another process writes an index to this folder.
         ModelError: the linker cannot be loaded.
     """
-    if out.exists() and not (out / INDEX).is_file():
-        raise SettingsError(f"{out}: exists and is no index of entities, so it is not replaced; choose another folder")
+    # If `out` is the current folder, that name will be of the folder that is replaced.
+    place = out.absolute()
     cut = cut_as_of(store, day)
     row = encoder_row(store, linker, cut)
     layout = read_layout(row["checkpoint"], row["hub_revision"])
-    with export_folder(out) as folder, store.lake.staging() as drafts:
+    with export_folder(out, "an index of entities", (ENTITIES, INDEX)) as folder, store.lake.staging() as drafts:
         candidates = candidates_at(store, row, cut, drafts, log)
         page_ids, vectors = vectors_of(store, row, candidates, drafts)
         # Loaded, so that files which are not those of the linker are not handed on.
@@ -133,7 +134,7 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
             _write_flat(path, vectors)
         _copy_encoder(folder, layout)
         folder.write_text("README.md", _card(store, row, cut, len(page_ids), has_markers=has_markers))
-    n_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    n_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     return WrittenIndex(out, row["linker"], cut, len(page_ids), n_bytes)
 
 

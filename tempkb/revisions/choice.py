@@ -74,7 +74,7 @@ def choice_of(home: Home) -> PageChoice:
     path = _list_path(home.path, name)
     if not path.is_file():
         raise SettingsError(f"pages: the home's list {path} is missing; name it again: tempkb build --pages FILE")
-    return _read(name, path.read_text("utf-8").splitlines())
+    return _read(name, path.read_text("utf-8").removesuffix("\n").split("\n"))
 
 
 def read_list(file: Path) -> tuple[str, str]:
@@ -91,7 +91,8 @@ def read_list(file: Path) -> tuple[str, str]:
         SettingsError: there is no such file, it is not text, a line cannot be a title, or it names no page.
     """
     try:
-        lines = file.read_text("utf-8-sig").splitlines()
+        # Not `splitlines`: titles may hold U+0085, which is the end of a line to Unicode.
+        lines = file.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"--pages {file}: cannot be read ({error}); expected a text file with one page per line"

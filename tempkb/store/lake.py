@@ -53,7 +53,7 @@ from tempkb.store.damage import (
     sum_of,
     write_note,
 )
-from tempkb.store.locks import Patience, locked, try_lock
+from tempkb.store.locks import Patience, is_same, locked, try_lock
 from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import Table
 
@@ -194,7 +194,8 @@ class Version:
         rows: list[dict[str, Any]] = []
         for name in named:
             try:
-                found = [json.loads(line) for line in (self.folder / name).read_text("utf-8").splitlines()]
+                with (self.folder / name).open(encoding="utf-8") as lines:
+                    found = [json.loads(line) for line in lines]
             except (ValueError, FileNotFoundError) as error:
                 raise refuse(self.folder, self.fault(name, str(error), "one JSON object a line")) from None
             rows += found
@@ -839,13 +840,6 @@ def _hold(folder: Path) -> TextIO:
                     "same; wait for it"
                 )
         # The garbage collector may have deleted the folder while we waited for it.
-        if _is_same(folder / ".alive", alive):
+        if is_same(folder / ".alive", alive):
             return alive
         alive.close()
-
-
-def _is_same(path: Path, handle: TextIO) -> bool:
-    try:
-        return path.stat().st_ino == os.fstat(handle.fileno()).st_ino
-    except FileNotFoundError:
-        return False

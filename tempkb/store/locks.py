@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 from tempkb.errors import TempkbError
 
@@ -60,6 +61,33 @@ def locked(path: Path, patience: Patience | None = None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def passing_lock(path: Path, held: str) -> Iterator[None]:
+    """Hold an exclusive lock inside the block without waiting for it, and leave no lock file behind.
+
+    A holder that is killed leaves the file, without a lock on it; the next holder removes it.
+
+    Args:
+        path: lock file, made if absent and removed at the end.
+        held: the message if another process holds the lock.
+
+    Raises:
+        LockTimeoutError: another process holds the lock.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with path.open("a") as handle:
+            if not try_lock(handle.fileno()):
+                raise LockTimeoutError(held)
+            # The last holder may have removed the file since we opened it; who comes next would make another.
+            if is_same(path, handle):
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
+
+
+@contextlib.contextmanager
 def alive_mark(folder: Path) -> Iterator[str]:
     """Give a name by which others can find out whether this process is alive, inside the block.
 
@@ -96,3 +124,11 @@ def try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def is_same(path: Path, handle: TextIO) -> bool:
+    """Is an open file still the one at `path`?"""
+    try:
+        return path.stat().st_ino == os.fstat(handle.fileno()).st_ino
+    except FileNotFoundError:
+        return False

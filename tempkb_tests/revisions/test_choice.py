@@ -64,6 +64,19 @@ def test_titles_are_written_as_people_write_them(home_folder, tmp_path, monkeypa
     assert report.warnings == []
 
 
+def test_a_title_may_hold_what_unicode_calls_the_end_of_a_line(home_folder, tmp_path, monkeypatch):
+    listed = tmp_path / "mine.txt"
+    listed.write_bytes("Old\u0085Quay\r\n2\r\n".encode())
+    take(monkeypatch, home_folder, listed)
+    titles = ["Old\u0085Quay", "Anvil", "Old", "Quay"]
+    pages = [page(n, revision(n, "2021-05-01T00:00:00Z"), title=title) for n, title in enumerate(titles, 1)]
+    path = tmp_path / "testwiki-20220101-pages-meta-history.xml"
+    path.write_bytes(export(*pages))
+    store, report, _ = build_files(path)
+    assert pages_of(store) == [1, 2]
+    assert report.warnings == []
+
+
 def test_a_wiki_may_tell_titles_apart_by_their_first_letter(home_folder, tmp_path, monkeypatch):
     listed = tmp_path / "mine.txt"
     listed.write_text("rain\n")

@@ -167,6 +167,13 @@ def test_exclusions_and_manifest_are_tables(store):
     assert manifest[0]["settings"] == '{"region": "north"}'
 
 
+@pytest.mark.parametrize("inside", ["\u2028", "\u0085"])
+def test_an_example_may_hold_what_unicode_calls_the_end_of_a_line(store, inside):
+    lost = [Exclusion("too_small", 3, f"Town{inside}9")]
+    store.write(TOWNS, "north", [towns("north", 2)], Provenance({}), lost)
+    assert [row["example"] for row in store.read("exclusions").to_pylist()] == [f"Town{inside}9"]
+
+
 def test_adding_is_a_union_by_key(store):
     store.add(TOWNS, "north", iter([towns("north", 3, people=1)]), NOTHING)
     store.add(TOWNS, "north", iter([towns("north", 4, people=9, start=1)]), NOTHING)

@@ -28,7 +28,8 @@ def read_page_ids(path: Path) -> tuple[int, ...]:
         DesignError: the file cannot be read, or a line has no page number.
     """
     try:
-        lines = path.read_text("utf-8-sig").splitlines()
+        # Not `splitlines`: JSON allows characters in a string that are ends of lines to Unicode, such as U+2028.
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DesignError(
             f"popular: {path} cannot be read ({error}); expected a number, or a file of page numbers"

@@ -165,7 +165,8 @@ def read_records(path: Path, read: Callable[[Mapping[str, Any]], _Record]) -> It
         SourceError: a line is not such a record; the message names the file, the line and what is wrong.
     """
     text = path.read_text("utf-8")
-    lines = [text] if _is_object(text) else text.splitlines()
+    # Not `splitlines`: JSON allows characters in a string that are ends of lines to Unicode, such as U+2028.
+    lines = [text] if _is_object(text) else text.split("\n")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -1,5 +1,6 @@
 """Designs: presets, changes typed by people, and what cannot be meant."""
 
+import json
 from datetime import date
 
 import pytest
@@ -93,6 +94,14 @@ def test_studies_and_sources_must_fit():
         make_design("tempkb", STUDY, "2024-01-01")
     assert make_design("tempkb", STUDY, "2024-01-01", popular="3").popular == 3
     assert make_design("tempkb", STUDY, "2014-12-01", popular="3").cut == date(2014, 12, 1)  # no study without a dump
+
+
+@pytest.mark.parametrize("inside", ["\u2028", "\u0085"])
+def test_a_sentence_of_a_popular_page_may_hold_what_unicode_calls_the_end_of_a_line(tmp_path, inside):
+    path = tmp_path / "creak.json"
+    rows = ({"sentence": f"It is{inside}red.", "en_wiki_pageid": page} for page in ("305", "12"))
+    path.write_bytes("".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in rows).encode())
+    assert read_page_ids(path) == (12, 305)
 
 
 def test_popular_pages_come_from_a_file(tmp_path):

@@ -70,6 +70,15 @@ def test_files_of_lines_and_of_one_object(tmp_path):
     assert [one.to_json() for one in read_records(path, cloze_record)] == [NINE]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["newline", "carriage return and newline"])
+@pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\u0085"])
+def test_a_line_ends_at_a_newline_only(tmp_path, inside, end):
+    path = tmp_path / "np_spans_dev.json"
+    said = [{**NINE, "entity_span_str": f"Harbour{inside}Clock"}, {**NINE, "year": "2022"}]
+    path.write_bytes("".join(json.dumps(one, ensure_ascii=False) + end for one in said).encode())
+    assert [one.to_json() for one in read_records(path, cloze_record)] == said
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [

@@ -1,0 +1,34 @@
+"""A lock that leaves no file behind is held by one process at a time all the same."""
+
+import pytest
+
+from tempkb.store import locks
+from tempkb.store.locks import LockTimeoutError, passing_lock
+
+
+def test_a_passing_lock_is_refused_while_it_is_held_and_leaves_no_file(tmp_path):
+    lock = tmp_path / "made" / ".lock"
+    with passing_lock(lock, "in use"), pytest.raises(LockTimeoutError, match="^in use$"), passing_lock(lock, "in use"):
+        pass
+    assert list(lock.parent.iterdir()) == []
+    with pytest.raises(KeyError), passing_lock(lock, "in use"):
+        raise KeyError
+    assert list(lock.parent.iterdir()) == []
+
+
+def test_a_lock_on_a_file_that_its_last_holder_has_removed_is_not_taken_for_the_lock(tmp_path, monkeypatch):
+    lock = tmp_path / ".lock"
+    real = locks.try_lock
+
+    def remove_first(descriptor):
+        """The last holder ends between the opening of the file and the lock on it."""
+        monkeypatch.setattr(locks, "try_lock", real)
+        lock.unlink()
+        return real(descriptor)
+
+    monkeypatch.setattr(locks, "try_lock", remove_first)
+    with passing_lock(lock, "in use"):
+        assert lock.exists()
+        with pytest.raises(LockTimeoutError), passing_lock(lock, "in use"):
+            pass
+    assert not lock.exists()
