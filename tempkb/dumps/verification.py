@@ -76,6 +76,7 @@ def verify_dump(
     verified: VerifiedDumps,
     at: Callable[[float], None],
     mirror: str,
+    again: Callable[[Dump], str],
 ) -> None:
     """Read the files of a dump and compare their sizes and checksums with the noted ones.
 
@@ -85,6 +86,7 @@ def verify_dump(
         verified: receives the results.
         at: called with the number of bytes that were read.
         mirror: from which the home fetches dumps; empty for none.
+        again: gives the command that builds again what was built from a dump.
     """
     how = _how_to_get(dump.dump_id, is_named=dump.is_named, mirror=mirror)
     for file in dump.files:
@@ -96,9 +98,26 @@ def verify_dump(
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
-        if fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
+        if change := _change_of(file, sums, n_bytes, written.get(file.path.name)):
+            verified.faults.append(
+                f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "
+                f"from the new file: {again(dump)}. {_or_forget(dump.dump_id)}"
+            )
+        elif fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
             away = f"Move it away: mv {shlex.quote(str(file.path))} {shlex.quote(f'{file.path}.damaged')}. "
             verified.faults.append(f"{dump.dump_id}, {file.path}: {fault}. {'' if dump.is_named else away}{how}")
+
+
+def _change_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
+    """Return how a file of its publisher's present list differs from the one that was read; empty if it does not."""
+    kind, _, wanted = file.checksum.partition(":")
+    if not wanted or sums[kind] != wanted or written is None or written == (n_bytes, sums["sha256"]):
+        return ""
+    size, digest = written
+    return (
+        f"published again since tempkb has read it: found {n_bytes:,} bytes with the {kind} that its publisher gives "
+        f"now; dump_files has {size:,} bytes with sha256 {digest}"
+    )
 
 
 def _fault_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
