@@ -308,12 +308,12 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     dump = next(home.glob("dumps/testwiki/*/*.xml"))
     elsewhere = tmp_path / "named-20210801-pages.xml"
     dump.rename(elsewhere)
-    # This home is a copy of the one in which the sum was noted.
+    # This home is a copy of the one in which the sum was noted, which a second note of the copy says once more.
     (note,) = home.glob("dumps/sums/*.json")
-    said = (
-        f"testwiki-20210701, {json.loads(note.read_text())['path']}: the file is missing, though tempkb has read it "
-        "before. "
-    )
+    noted = json.loads(note.read_text())
+    assert noted["path"] != str(dump)
+    note.with_name("of-the-copy.json").write_text(json.dumps({**noted, "path": str(dump)}))
+    said = f"testwiki-20210701, {dump}: the file is missing, though tempkb has read it before. "
     forget = "If nothing more is to be built from it: tempkb rm --dump "
     lines = plain(typed("verify").output, home).splitlines()
     assert lines[0] == f"{said}{BY_HAND}. {forget}testwiki-20210701"

@@ -58,16 +58,21 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mi
     """
     # Compared by name, since the notes of a home that was moved have its old paths.
     known = {file.path.name for dump in dumps for file in dump.files}
-    lines = []
-    for note in sorted((root / NOTES).glob("*.json")):
-        path = noted_path(note)
-        if path is not None and path.name in read.keys() - known:
-            dump_id = read[path.name]
-            lines.append(
-                f"{dump_id}, {path}: the file is missing, though tempkb has read it before. "
-                f"{_how_to_get(dump_id, is_named=False, mirror=mirror)}. {_or_forget(dump_id)}"
-            )
-    return lines
+    noted = (noted_path(note) for note in sorted((root / NOTES).glob("*.json")))
+    missing = {_place_in(root, path) for path in noted if path is not None and path.name in read.keys() - known}
+    return [
+        f"{read[path.name]}, {path}: the file is missing, though tempkb has read it before. "
+        f"{_how_to_get(read[path.name], is_named=False, mirror=mirror)}. {_or_forget(read[path.name])}"
+        for path in sorted(missing)
+    ]
+
+
+def _place_in(root: Path, path: Path) -> Path:
+    """Return a noted file's place below `root`; in a home that was copied or moved, notes name the former root."""
+    parts = path.parts
+    if path.is_relative_to(root) or root.name not in parts:
+        return path
+    return root.joinpath(*parts[len(parts) - parts[::-1].index(root.name) :])
 
 
 def verify_dump(
