@@ -32,7 +32,7 @@ from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each,
 
 BY_HAND = (
     "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
-    "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+    "TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org tempkb fetch"
 )
 SETTINGS = {"TEMPKB_FIRST_WINDOW": "2021-01-01", "TEMPKB_WORKERS": "1"}
 
@@ -337,6 +337,37 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     )
     assert typed("rm", "--dump", "testwiki-20210801", "--yes").exit_code == 0
     assert typed("verify").output.startswith("All is well (")
+
+
+@pytest.mark.parametrize(
+    ("variables", "command"),
+    [
+        (
+            {},
+            "TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org TEMPKB_WIKI=testwiki tempkb fetch",
+        ),
+        ({"CONTACT": "us@example.org", "WIKI": "testwiki"}, "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"),
+        ({"MIRROR": "http://127.0.0.1:1", "WIKI": "testwiki"}, "TEMPKB_CONTACT=me@example.org tempkb fetch"),
+        ({"MIRROR": "/"}, "TEMPKB_WIKI=testwiki tempkb fetch"),
+    ],
+    ids=["nothing set", "a person", "a server", "a folder"],
+)
+def test_verify_waits_for_a_dump_that_arrives_and_names_a_fetch_that_has_what_it_needs(
+    home_folder, monkeypatch, variables, command
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    folder = home_folder / "dumps" / "testwiki" / "20210701"
+    folder.mkdir(parents=True)
+    dump = folder / "testwiki-20210701-pages-meta-history.xml.bz2"
+    dump.write_bytes(b"x" * 3000)
+    publish(dump, size=13_639, sha1="0" * 40)
+    line = plain(typed("verify").output, home_folder).splitlines()[0]
+    assert line.startswith(
+        f"testwiki-20210701, {dump}: has 3,000 of 13,639 bytes. If it is still arriving, wait; else get the rest. "
+    )
+    assert line.endswith(f": {command}")
+    assert "mv " not in line
 
 
 def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
+from tempkb.dumps.offers import WIKIDATA
 from tempkb.dumps.sums import NOTES, kind_of, noted_path, read_note_of
 from tempkb.errors import SourceError
+from tempkb.settings import Settings
 
 _PIECE = 1 << 20
 
@@ -44,7 +46,7 @@ def verify_notes(root: Path) -> list[str]:
     ]
 
 
-def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mirror: str) -> list[str]:
+def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], settings: Settings) -> list[str]:
     """Return a line for each file below `root` that was read once and is missing though its dump was not removed.
 
     If a dump has no publisher's list, only the note of a file's checksum shows that the file was there. Removing a dump
@@ -54,7 +56,7 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mi
         root: the home's folder of dumps.
         dumps: the dumps that are there; `verify_dump` looks at each of their files.
         read: ids of the dumps in `dump_files`, by the names of their files.
-        mirror: as for `verify_dump`.
+        settings: of the home.
     """
     # Compared by name, since the notes of a home that was moved have its old paths.
     known = {file.path.name for dump in dumps for file in dump.files}
@@ -62,7 +64,7 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mi
     missing = {_place_in(root, path) for path in noted if path is not None and path.name in read.keys() - known}
     return [
         f"{read[path.name]}, {path}: the file is missing, though tempkb has read it before. "
-        f"{_how_to_get(read[path.name], is_named=False, mirror=mirror)}. {_or_forget(read[path.name])}"
+        f"{_how_to_get(read[path.name], is_named=False, settings=settings)}. {_or_forget(read[path.name])}"
         for path in sorted(missing)
     ]
 
@@ -80,7 +82,7 @@ def verify_dump(
     written: Mapping[str, tuple[int, str]],
     verified: VerifiedDumps,
     at: Callable[[float], None],
-    mirror: str,
+    settings: Settings,
     again: Callable[[Dump], str],
 ) -> None:
     """Read the files of a dump and compare their sizes and checksums with the noted ones.
@@ -90,10 +92,10 @@ def verify_dump(
         written: size in bytes and sha256 of its files by name, from `dump_files`.
         verified: receives the results.
         at: called with the number of bytes that were read.
-        mirror: from which the home fetches dumps; empty for none.
+        settings: of the home.
         again: gives the command that builds again what was built from a dump.
     """
-    how = _how_to_get(dump.dump_id, is_named=dump.is_named, mirror=mirror)
+    how = _how_to_get(dump.dump_id, is_named=dump.is_named, settings=settings)
     for file in dump.files:
         if not file.path.is_file():
             why = "was named with --dump" if dump.is_named else "is in its publisher's list"
@@ -107,6 +109,11 @@ def verify_dump(
             verified.faults.append(
                 f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "
                 f"from the new file: {again(dump)}. {_or_forget(dump.dump_id)}"
+            )
+        elif file.size is not None and n_bytes < file.size:
+            verified.faults.append(
+                f"{dump.dump_id}, {file.path}: has {n_bytes:,} of {file.size:,} bytes. If it is still arriving, wait; "
+                f"else get the rest. {how}"
             )
         elif fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
             away = f"Move it away: mv {shlex.quote(str(file.path))} {shlex.quote(f'{file.path}.damaged')}. "
@@ -152,18 +159,32 @@ def _sums_of(file: DumpFile, before: float, at: Callable[[float], None]) -> tupl
     return {kind: one.hexdigest() for kind, one in hashes.items()}, n_bytes
 
 
-def _how_to_get(dump_id: str, *, is_named: bool, mirror: str) -> str:
+def _how_to_get(dump_id: str, *, is_named: bool, settings: Settings) -> str:
     """Return what to do to get a good file of a dump."""
     if is_named:
         return "Get the file again from its source and name its path: tempkb build --dump FILE"
-    if mirror:
+    command = _fetch_command(dump_id.rpartition("-")[0], settings)
+    if settings.mirror:
         return (
-            f"If something is still to be built from {dump_id}, fetch it again from the mirror {mirror}: tempkb fetch"
+            f"If something is still to be built from {dump_id}, fetch it again from the mirror {settings.mirror}: "
+            f"{command}"
         )
     return (
         "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
-        "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+        f"{command}"
     )
+
+
+def _fetch_command(wiki: str, settings: Settings) -> str:
+    """Return the command that fetches dumps, with the variables that it needs and that are not set."""
+    mirror = settings.mirror or "https://dumps.wikimedia.org"
+    lacking = {
+        "MIRROR": "" if settings.mirror else mirror,
+        "CONTACT": "" if settings.contact or "://" not in mirror else "me@example.org",
+        # A dump of Wikidata's entities goes with any wiki.
+        "WIKI": "" if settings.wiki or wiki == WIKIDATA else wiki,
+    }
+    return "".join(f"TEMPKB_{name}={value} " for name, value in lacking.items() if value) + "tempkb fetch"
 
 
 def _or_forget(dump_id: str) -> str:

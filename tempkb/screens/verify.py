@@ -285,9 +285,9 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
         if str(error) not in verified.faults:
             verified.faults.append(str(error))
         return verified
-    mirror = store.home.settings.mirror
+    settings = store.home.settings
     read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
-    verified.faults += missing_files(store.home.dumps, dumps, read, mirror)
+    verified.faults += missing_files(store.home.dumps, dumps, read, settings)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
     with progress.Meter("verifying dumps", total, _log) as meter:
         for dump in dumps:
@@ -295,7 +295,7 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
             if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
                 rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
                 written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
-            verify_dump(dump, written, verified, meter.at, mirror, partial(_reading_again, store))
+            verify_dump(dump, written, verified, meter.at, settings, partial(_reading_again, store))
     return verified
 
 
