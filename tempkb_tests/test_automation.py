@@ -14,6 +14,7 @@ from tempkb.dumps import fetching
 from tempkb.dumps.http import Manners
 from tempkb.errors import SettingsError, SourceError
 from tempkb.instance import COMMAND_TAG, COMMANDS, end_dead_runs
+from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
 from tempkb.store.locks import alive_mark
 from tempkb.windows import Granularity, windows_until
@@ -449,3 +450,38 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
         'mirror = "https://dumps.wikimedia.org"\nwiki = "enwiki"\ncontact = "me@example.org"\n',
     )
     assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, names)
+
+
+def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_folder, instance):
+    """They were changed while the daemon runs: no run is asked for until they fit again, and no trace is printed."""
+    from tempkb.definitions import build_definitions
+
+    load_home().claim("testwiki")
+    defs = build_definitions(load_home())
+    (home_folder / "tempkb.toml").write_text('granularity = "month"\n', "utf-8")
+    of_run = {
+        "dagster_instance": instance,
+        "dagster_run": dg.DagsterRun(job_name="x", tags={CHAINED: "yes"}),
+        "dagster_event": dg.DagsterEvent(event_type_value="PIPELINE_SUCCESS", job_name="x"),
+    }
+    told = {}
+    for sensor in defs.sensors:
+        if isinstance(sensor, dg.RunStatusSensorDefinition):
+            context = dg.build_run_status_sensor_context(sensor_name=sensor.name, **of_run)
+            told[sensor.name] = sensor(context.for_run_failure() if sensor.name == "failed_runs" else context)
+        else:
+            told[sensor.name] = sensor(dg.build_sensor_context(instance=instance))
+    for schedule in defs.schedules:
+        told[schedule.name] = schedule(dg.build_schedule_context(instance=instance))
+    # The last asks for results whatever the settings are, and the run says what is wrong with them.
+    assert isinstance(told.pop("after_scoring"), dg.RunRequest)
+    assert set(told) == {
+        "new_dumps",
+        "after_registration",
+        "after_building",
+        "failed_runs",
+        "auto_score",
+        "after_windows_end",
+    }
+    for skipped in told.values():
+        assert skipped.skip_message.startswith(f"granularity: home {home_folder} was made with quarter, but ")
