@@ -46,6 +46,9 @@ MODELS_JOB = "score_models"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
+# Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
+_KILLED = "terminated by signal"
+_FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
@@ -445,6 +448,22 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
 
 
 def failure_in_words(context: dg.RunFailureSensorContext) -> str:
-    """Return what went wrong in a run: the innermost error of each step that failed."""
+    """Return what went wrong in a run: the innermost error of each step that failed, else how its process ended."""
     steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
-    return "; ".join(innermost(error) for error in steps if error) or str(context.failure_event.message)
+    return "; ".join(innermost(error) for error in steps if error) or _end_in_words(context)
+
+
+def _end_in_words(context: dg.RunFailureSensorContext) -> str:
+    """Return how a run ended of which no step failed; the event of its failure may not say why Dagster ended it."""
+    run_id = context.dagster_run.run_id
+    events = context.instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT).records
+    ends = [
+        event.event_log_entry.dagster_event.message or "" for event in events if event.event_log_entry.dagster_event
+    ]
+    killed = [message for message in ends if _KILLED in message]
+    if killed:
+        return killed[-1]
+    said = str(context.failure_event.message)
+    if said != _FROM_OUTSIDE:
+        return said
+    return f"the run's process ended (killed, or out of memory); the log of run {run_id} has more"

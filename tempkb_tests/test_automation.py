@@ -218,6 +218,29 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
         automation.failed_runs(context)
 
 
+KILLED = "Run execution process for x was terminated by signal 9 (SIGKILL). This usually indicates that"
+
+
+@pytest.mark.parametrize(
+    ("events", "said", "told"),
+    [
+        (["begun", KILLED, "later"], None, KILLED),
+        (["begun"], None, "the run's process ended (killed, or out of memory); the log of run {run_id} has more"),
+        (["begun"], "The command that began this run was killed.", "The command that began this run was killed."),
+    ],
+    ids=["told by Dagster", "told by nobody", "told by tempkb"],
+)
+def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, events, said, told):
+    run = instance.create_run_for_job(dg.GraphDefinition("killed").to_job())
+    for message in events:
+        instance.report_engine_event(message, run)
+    failed = instance.report_run_failed(run, said)
+    context = dg.build_run_status_sensor_context(
+        sensor_name="failed_runs", dagster_instance=instance, dagster_run=run, dagster_event=failed
+    ).for_run_failure()
+    assert automation.failure_in_words(context) == told.format(run_id=run.run_id)
+
+
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
     home_folder, demo_dumps, monkeypatch, automation, instance
 ):
