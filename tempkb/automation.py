@@ -6,17 +6,18 @@ windows that it serves are built, or its entities are read. Then dumps that are
 no longer needed are removed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import dagster as dg
 
+from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
-from tempkb.errors import SourceError
+from tempkb.errors import SourceError, TempkbError
 from tempkb.failures import call_hook, innermost
 from tempkb.instance import GOING_ON, end_dead_runs
 from tempkb.mentions.building import WRITERS
@@ -45,6 +46,9 @@ MODELS_JOB = "score_models"
 LINKERS_JOB = "link_mentions"
 RESULTS_JOB = "compare_models"
 _ASKED = ".dagster/tempkb_asked"
+# Dagster's words, in an event before that of the failure, and in the latter if nothing else is said of it.
+_KILLED = "terminated by signal"
+_FROM_OUTSIDE = "This run has been marked as failed from outside the execution context."
 _FIRST, _LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
@@ -160,24 +164,24 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             default_status=status,
             description="Looks for complete new dumps in the mirror, registers each once, and builds what they newly "
             "serve.",
-        )(new_dumps),
+        )(_of_store(new_dumps)),
         dg.run_status_sensor(
             dg.DagsterRunStatus.SUCCESS,
             monitored_jobs=[register],
             request_jobs=[build, read],
             description="A dump was registered: builds the windows that it newly serves, or reads its entities.",
             **followed,
-        )(after_registration),
+        )(_of_store(after_registration)),
         dg.run_status_sensor(
             dg.DagsterRunStatus.SUCCESS,
             monitored_jobs=[build, read],
             request_jobs=[retire_dumps],
             description="Windows were built or entities read: removes dumps that the setting keep_dumps does not keep.",
             **followed,
-        )(after_building),
+        )(_of_store(after_building)),
         dg.run_failure_sensor(
             description="Tells the program in the setting failure_hook of every run that fails.", **followed
-        )(failed_runs),
+        )(_in_a_sentence(failed_runs)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
             job=jobs[MODELS_JOB],
@@ -186,7 +190,7 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
             description="A release was built or has grown, or a model was added: scores all prompts of the "
             "default variants that a model has not scored. Off unless it is switched on in the UI, which counts as "
             "the first change.",
-        )(auto_score),
+        )(_of_store(auto_score)),
         dg.run_status_sensor(
             dg.DagsterRunStatus.SUCCESS,
             monitored_jobs=[jobs[MODELS_JOB]],
@@ -210,7 +214,32 @@ def schedules(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.ScheduleDe
         description="A safety net, some days after windows end: takes up dumps that the sensor has missed, or whose "
         "windows were not built. Does nothing when all is built.",
     )
-    return [described(after_windows_end)]
+    return [described(_of_store(after_windows_end))]
+
+
+def _of_store(decide: Callable[[Any, Store], Any]) -> Callable[[Any], Any]:
+    """Return the function of a sensor or schedule that decides with the home's store.
+
+    It opens the store itself: Dagster would open it before its function, and print a trace where that fails.
+    """
+    return _in_a_sentence(lambda context: decide(context, open_store()), decide.__name__)
+
+
+def _in_a_sentence(decide: Callable[[Any], Any], name: str = "") -> Callable[[Any], Any]:
+    """Return the function of a sensor or schedule whose tick says in a sentence why nothing could be decided.
+
+    Settings may be changed, and the mirror or the home may be gone, while the daemon runs.
+    """
+
+    def tick(context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - each kind has a context of its own
+        try:
+            return decide(context)
+        except TempkbError as error:
+            return dg.SkipReason(str(error))
+
+    # Dagster names the sensor after its function.
+    tick.__name__ = name or decide.__name__
+    return tick
 
 
 def now() -> datetime:
@@ -319,14 +348,12 @@ def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.S
     return dg.SensorResult(run_requests=asked, dynamic_partitions_requests=[DUMPS.build_add_request(dumps)])
 
 
-def new_dumps(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
+def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Request the runs that new dumps make possible."""
     return _result(*requests(store, context.instance))
 
 
-def after_windows_end(
-    context: dg.ScheduleEvaluationContext, store: dg.ResourceParam[Store]
-) -> list[dg.RunRequest] | dg.SkipReason:
+def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:
     """Register each dump that is needed; one that is registered already is only checked, and the next runs follow."""
     day = now().date()
     due, said = _due(store, day)
@@ -339,9 +366,7 @@ def after_windows_end(
     return waiting
 
 
-def after_registration(
-    context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]
-) -> dg.SensorResult | dg.SkipReason:
+def after_registration(context: dg.RunStatusSensorContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Request the runs that a registered dump makes possible, unless a person has started its registration."""
     if CHAINED not in context.dagster_run.tags:
         return dg.SkipReason("A person has started that run.")
@@ -349,7 +374,7 @@ def after_registration(
     return _result([one for one in asked if one.job_name != DUMPS_JOB], said)
 
 
-def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[Store]) -> dg.RunRequest | dg.SkipReason:
+def after_building(context: dg.RunStatusSensorContext, store: Store) -> dg.RunRequest | dg.SkipReason:
     """Request the removal of old dumps, if there are any."""
     if CHAINED not in context.dagster_run.tags:
         return dg.SkipReason("A person has started that run.")
@@ -358,9 +383,7 @@ def after_building(context: dg.RunStatusSensorContext, store: dg.ResourceParam[S
     return dg.RunRequest(f"{RETIRE_JOB} {context.dagster_run.run_id}", job_name=RETIRE_JOB, tags={CHAINED: "yes"})
 
 
-def auto_score(
-    context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]
-) -> list[dg.RunRequest] | dg.SkipReason:
+def auto_score(context: dg.SensorEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:
     """Request that all models be scored, once for each state of the releases' prompts and of the model.
 
     A run that fails is not requested again: it may fail again after days of a GPU.
@@ -425,6 +448,22 @@ def failed_runs(context: dg.RunFailureSensorContext) -> dg.SkipReason | None:
 
 
 def failure_in_words(context: dg.RunFailureSensorContext) -> str:
-    """Return what went wrong in a run: the innermost error of each step that failed."""
+    """Return what went wrong in a run: the innermost error of each step that failed, else how its process ended."""
     steps = [event.step_failure_data.error for event in context.get_step_failure_events()]
-    return "; ".join(innermost(error) for error in steps if error) or str(context.failure_event.message)
+    return "; ".join(innermost(error) for error in steps if error) or _end_in_words(context)
+
+
+def _end_in_words(context: dg.RunFailureSensorContext) -> str:
+    """Return how a run ended of which no step failed; the event of its failure may not say why Dagster ended it."""
+    run_id = context.dagster_run.run_id
+    events = context.instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT).records
+    ends = [
+        event.event_log_entry.dagster_event.message or "" for event in events if event.event_log_entry.dagster_event
+    ]
+    killed = [message for message in ends if _KILLED in message]
+    if killed:
+        return killed[-1]
+    said = str(context.failure_event.message)
+    if said != _FROM_OUTSIDE:
+        return said
+    return f"the run's process ended (killed, or out of memory); the log of run {run_id} has more"

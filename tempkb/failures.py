@@ -70,6 +70,9 @@ _OF_DATABASES = {
     "OperationalError",
     "DatabaseError",
 }
+# DuckDB's commit fails with this class on a full disk, and also where two transactions contradict each other, which is
+# a defect: only the words tell.
+_OF_EITHER = {"TransactionException"}
 
 
 def in_words(error: BaseException) -> str | None:
@@ -92,9 +95,10 @@ def _line_for(kind: str, message: str, path: str = "") -> str | None:
     """Return the line for an error of the machine, from the name of its class and its message."""
     if kind == "MemoryError":
         return f"memory ran out; {_REMEDIES['Out of Memory']}"
-    if kind not in _OF_SYSTEM | _OF_DATABASES:
-        return None
     first = message.strip().split("\n", 1)[0]
+    remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
+    if kind not in _OF_SYSTEM | _OF_DATABASES and not (kind in _OF_EITHER and remedy):
+        return None
     if kind in _OF_SYSTEM:
         # Python: `No such file or directory: 'name'`; Arrow: `... Detail: [errno 2] No such file or directory`.
         reason = re.sub(r"^(\[Errno \d+\] )?(.* Detail: \[errno \d+\] )?", "", first)
@@ -103,7 +107,6 @@ def _line_for(kind: str, message: str, path: str = "") -> str | None:
     else:
         # SQLAlchemy puts the class of SQLite's own error before the message.
         reason = re.sub(r"^\(\w+(?:\.\w+)*\) ", "", first)
-    remedy = next((what for words, what in _REMEDIES.items() if words.lower() in first.lower()), "")
     home = os.environ.get("TEMPKB_HOME", "data/demo")
     if not path and not Path(home).exists():
         return f"home {home}: does not exist ({reason}); {_GONE}"

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -157,6 +158,10 @@ def serve_ui(port: int) -> None:
     program = Path(sys.executable).with_name("dagster")
     module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]
     arguments = ["dagster", "dev", *module, "-h", "127.0.0.1", "-p", str(port)]
+    # A shell without a terminal starts what ends with & with SIGINT ignored. That would outlive this process's program,
+    # and Dagster treats SIGTERM as it finds SIGINT, so that nothing but SIGKILL would end it.
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_DFL)
     os.execv(program, arguments)  # noqa: S606 - our own interpreter's sibling, no shell
 
 

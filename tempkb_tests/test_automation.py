@@ -14,6 +14,7 @@ from tempkb.dumps import fetching
 from tempkb.dumps.http import Manners
 from tempkb.errors import SettingsError, SourceError
 from tempkb.instance import COMMAND_TAG, COMMANDS, end_dead_runs
+from tempkb.partitions import CHAINED
 from tempkb.settings import load_home
 from tempkb.store.locks import alive_mark
 from tempkb.windows import Granularity, windows_until
@@ -215,6 +216,29 @@ def test_a_failed_run_is_told_to_the_hook(home_folder, tmp_path, monkeypatch, au
     monkeypatch.setenv("TEMPKB_FAILURE_HOOK", "/nowhere/to/be/found")
     with pytest.raises(SettingsError, match="failure_hook: '/nowhere/to/be/found' could not be run"):
         automation.failed_runs(context)
+
+
+KILLED = "Run execution process for x was terminated by signal 9 (SIGKILL). This usually indicates that"
+
+
+@pytest.mark.parametrize(
+    ("events", "said", "told"),
+    [
+        (["begun", KILLED, "later"], None, KILLED),
+        (["begun"], None, "the run's process ended (killed, or out of memory); the log of run {run_id} has more"),
+        (["begun"], "The command that began this run was killed.", "The command that began this run was killed."),
+    ],
+    ids=["told by Dagster", "told by nobody", "told by tempkb"],
+)
+def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, events, said, told):
+    run = instance.create_run_for_job(dg.GraphDefinition("killed").to_job())
+    for message in events:
+        instance.report_engine_event(message, run)
+    failed = instance.report_run_failed(run, said)
+    context = dg.build_run_status_sensor_context(
+        sensor_name="failed_runs", dagster_instance=instance, dagster_run=run, dagster_event=failed
+    ).for_run_failure()
+    assert automation.failure_in_words(context) == told.format(run_id=run.run_id)
 
 
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
@@ -449,3 +473,38 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
         'mirror = "https://dumps.wikimedia.org"\nwiki = "enwiki"\ncontact = "me@example.org"\n',
     )
     assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, names)
+
+
+def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_folder, instance):
+    """They were changed while the daemon runs: no run is asked for until they fit again, and no trace is printed."""
+    from tempkb.definitions import build_definitions
+
+    load_home().claim("testwiki")
+    defs = build_definitions(load_home())
+    (home_folder / "tempkb.toml").write_text('granularity = "month"\n', "utf-8")
+    of_run = {
+        "dagster_instance": instance,
+        "dagster_run": dg.DagsterRun(job_name="x", tags={CHAINED: "yes"}),
+        "dagster_event": dg.DagsterEvent(event_type_value="PIPELINE_SUCCESS", job_name="x"),
+    }
+    told = {}
+    for sensor in defs.sensors:
+        if isinstance(sensor, dg.RunStatusSensorDefinition):
+            context = dg.build_run_status_sensor_context(sensor_name=sensor.name, **of_run)
+            told[sensor.name] = sensor(context.for_run_failure() if sensor.name == "failed_runs" else context)
+        else:
+            told[sensor.name] = sensor(dg.build_sensor_context(instance=instance))
+    for schedule in defs.schedules:
+        told[schedule.name] = schedule(dg.build_schedule_context(instance=instance))
+    # The last asks for results whatever the settings are, and the run says what is wrong with them.
+    assert isinstance(told.pop("after_scoring"), dg.RunRequest)
+    assert set(told) == {
+        "new_dumps",
+        "after_registration",
+        "after_building",
+        "failed_runs",
+        "auto_score",
+        "after_windows_end",
+    }
+    for skipped in told.values():
+        assert skipped.skip_message.startswith(f"granularity: home {home_folder} was made with quarter, but ")

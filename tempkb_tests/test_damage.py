@@ -1,5 +1,8 @@
 """Damage to a home that was built: named, set aside, and built again as it was, from the dumps."""
 
+import bz2
+import gzip
+import hashlib
 import json
 import os
 import shlex
@@ -29,7 +32,7 @@ from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each,
 
 BY_HAND = (
     "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
-    "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+    "TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org tempkb fetch"
 )
 SETTINGS = {"TEMPKB_FIRST_WINDOW": "2021-01-01", "TEMPKB_WORKERS": "1"}
 
@@ -218,6 +221,63 @@ def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     assert "--table towns: no such table" in typed("verify", "--table", "towns").output
 
 
+def publish(dump, **said):
+    """Write a publisher's list that describes a file as it is, or with other words about it."""
+    data = dump.read_bytes()
+    described = {"size": len(data), "sha1": hashlib.sha1(data, usedforsecurity=False).hexdigest(), **said}
+    jobs = {"metahistorybz2dump": {"status": "done", "updated": "", "files": {dump.name: described}}}
+    (dump.parent / "dumpstatus.json").write_text(json.dumps({"jobs": jobs}))
+
+
+def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
+    dump = next(home.glob("dumps/testwiki/*/*.xml"))
+    size, sums = dump.stat().st_size, known_sums(dump, None)
+    publish(dump)
+    assert typed("verify").output.startswith("All is well (")
+    dump.write_bytes(dump.read_bytes().replace(b"without wings", b"with wings"))
+    publish(dump)
+    lines = plain(typed("verify").output, home).splitlines()
+    assert lines[0] == (
+        f"testwiki-20210701, {dump}: published again since tempkb has read it: found {size - 3:,} bytes with the sha1 "
+        f"that its publisher gives now; dump_files has {size:,} bytes with sha256 {sums['sha256']}. What is built from "
+        "it stays as it is. To build that again from the new file: tempkb build --rebuild --windows "
+        "2021-01-01..2021-07-01. If nothing more is to be built from it: tempkb rm --dump testwiki-20210701"
+    )
+    assert lines[1].startswith("1 fault found (")
+    # Whatever the list says, other bytes than it gives are damage.
+    dump.write_bytes(dump.read_bytes().replace(b"with wings", b"With wings"))
+    assert ". Move it away: mv " in typed("verify").output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("demowiki/20240101/*-pages-meta-history1.xml-*.bz2", "--rebuild --windows 2021-01-01..2024-01-01"),
+        ("demowiki/20240101/*-page.sql.gz", "--rebuild --windows 2021-01-01..2024-01-01"),
+        ("wikidatawiki/entities/20240101/*.json.gz", ""),
+    ],
+    ids=["history", "pages", "entities"],
+)
+def test_what_verify_names_for_a_dump_that_was_published_again_builds_it_again(demo_home, home_folder, file, command):
+    shutil.copytree(demo_home, home_folder)
+    (path,) = home_folder.glob(f"dumps/{file}")
+    old = path.read_bytes()
+    # The same pages in other bytes, as another run of the packer would write them.
+    new = bz2.compress(bz2.decompress(old), 1) if path.suffix == ".bz2" else gzip.compress(gzip.decompress(old), 1)
+    path.write_bytes(new)
+    (listed,) = [*path.parent.glob("dumpstatus.json"), *path.parent.glob("*-sha1sums.txt")]
+    told = listed.read_text().replace(hashlib.sha1(old).hexdigest(), hashlib.sha1(new).hexdigest())
+    listed.write_text(told.replace(f'"size": {len(old)},', f'"size": {len(new)},'))
+    with_all = {"TEMPKB_NAMESPACES": "all"}
+    run_tempkb(home_folder, "publish", **with_all)
+    said = plain(run_tempkb(home_folder, "verify", check=False, **with_all).stdout, home_folder)
+    assert f"To build that again from the new file: tempkb build {command}".strip() + ". If " in said
+    assert "1 fault found (" in said
+    run_tempkb(home_folder, "build", *command.split(), **with_all)
+    assert run_tempkb(home_folder, "verify", **with_all).stdout.startswith("All is well (")
+
+
 def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
     path = data_file(home, "page_wikitexts", "2020-10-01")
     whole = path.read_bytes()
@@ -248,12 +308,12 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     dump = next(home.glob("dumps/testwiki/*/*.xml"))
     elsewhere = tmp_path / "named-20210801-pages.xml"
     dump.rename(elsewhere)
-    # This home is a copy of the one in which the sum was noted.
+    # This home is a copy of the one in which the sum was noted, which a second note of the copy says once more.
     (note,) = home.glob("dumps/sums/*.json")
-    said = (
-        f"testwiki-20210701, {json.loads(note.read_text())['path']}: the file is missing, though tempkb has read it "
-        "before. "
-    )
+    noted = json.loads(note.read_text())
+    assert noted["path"] != str(dump)
+    note.with_name("of-the-copy.json").write_text(json.dumps({**noted, "path": str(dump)}))
+    said = f"testwiki-20210701, {dump}: the file is missing, though tempkb has read it before. "
     forget = "If nothing more is to be built from it: tempkb rm --dump "
     lines = plain(typed("verify").output, home).splitlines()
     assert lines[0] == f"{said}{BY_HAND}. {forget}testwiki-20210701"
@@ -277,6 +337,37 @@ def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home
     )
     assert typed("rm", "--dump", "testwiki-20210801", "--yes").exit_code == 0
     assert typed("verify").output.startswith("All is well (")
+
+
+@pytest.mark.parametrize(
+    ("variables", "command"),
+    [
+        (
+            {},
+            "TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org TEMPKB_WIKI=testwiki tempkb fetch",
+        ),
+        ({"CONTACT": "us@example.org", "WIKI": "testwiki"}, "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"),
+        ({"MIRROR": "http://127.0.0.1:1", "WIKI": "testwiki"}, "TEMPKB_CONTACT=me@example.org tempkb fetch"),
+        ({"MIRROR": "/"}, "TEMPKB_WIKI=testwiki tempkb fetch"),
+    ],
+    ids=["nothing set", "a person", "a server", "a folder"],
+)
+def test_verify_waits_for_a_dump_that_arrives_and_names_a_fetch_that_has_what_it_needs(
+    home_folder, monkeypatch, variables, command
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(f"TEMPKB_{name}", value)
+    folder = home_folder / "dumps" / "testwiki" / "20210701"
+    folder.mkdir(parents=True)
+    dump = folder / "testwiki-20210701-pages-meta-history.xml.bz2"
+    dump.write_bytes(b"x" * 3000)
+    publish(dump, size=13_639, sha1="0" * 40)
+    line = plain(typed("verify").output, home_folder).splitlines()[0]
+    assert line.startswith(
+        f"testwiki-20210701, {dump}: has 3,000 of 13,639 bytes. If it is still arriving, wait; else get the rest. "
+    )
+    assert line.endswith(f": {command}")
+    assert "mv " not in line
 
 
 def test_verify_names_the_command_that_counts_lost_tokens_again(home_folder):

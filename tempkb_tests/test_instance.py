@@ -1,6 +1,8 @@
 """Dagster's storage: whole or not there, healed where an earlier tempkb left it broken, and never a trace."""
 
+import os
 import shutil
+import signal
 import sqlite3
 import threading
 from pathlib import Path
@@ -16,7 +18,7 @@ from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import write_entry
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
-from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_dagster
+from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at, flaw_of, prepare_dagster, serve_ui
 from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.store import Store
@@ -330,3 +332,18 @@ def open_files(folder):
     """The files below a folder that this process has open."""
     found = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     return sorted(path for path in found if path.is_relative_to(folder))
+
+
+def test_the_server_gets_the_signals_that_end_it_whatever_the_shell_ignores(home, monkeypatch):
+    """The shell of a script starts what ends with & with SIGINT ignored, and an ignored signal outlives `execv`."""
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = {one: signal.signal(one, signal.SIG_IGN) for one in ends}
+    at_its_start = []
+    monkeypatch.setenv("PYTHONSAFEPATH", "")
+    monkeypatch.setattr(os, "execv", lambda *_: at_its_start.extend(map(signal.getsignal, ends)))
+    try:
+        serve_ui(3000)
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert at_its_start == [signal.SIG_DFL, signal.SIG_DFL]

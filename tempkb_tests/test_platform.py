@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -27,6 +27,13 @@ _PR_SET_PDEATHSIG = 1
 @contextmanager
 def ui_over(home, log_path, folder, **variables):
     """`tempkb ui` over a home, run in a folder, for the length of the block: its address."""
+    with started_ui(home, log_path, folder, _end_with_the_test, **variables) as (_, address):
+        yield address
+
+
+@contextmanager
+def started_ui(home, log_path, folder, prepare, **variables):
+    """The process of `tempkb ui`, in a session of its own, which calls `prepare` first; and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -40,14 +47,15 @@ def ui_over(home, log_path, folder, **variables):
         stdout=log,
         stderr=log,
         start_new_session=True,
-        preexec_fn=_end_with_the_test,
+        preexec_fn=prepare,
     )
     address = f"http://127.0.0.1:{port}"
     try:
         wait_for(lambda: is_up(address), 120, log_path.read_text)
-        yield address
+        yield process, address
     finally:
-        os.killpg(process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
         try:
             process.wait(30)
         except subprocess.TimeoutExpired:
@@ -60,6 +68,13 @@ def _end_with_the_test():
     """Have this process ended when its parent is killed, and let SIGINT end it where tests run in the background."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _as_in_the_background():
+    """What the shell of a script does with a command that ends with &: SIGINT does not reach it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def is_up(address):
@@ -236,3 +251,26 @@ def runs_of(address):
             ends = [tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
             runs.append((run["jobName"], run["status"], tags.get("dagster/partition") or "..".join(ends)))
     return runs
+
+
+def in_session(session):
+    """Names of the processes of a session that live."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            name, _, rest = path.read_text().partition("(")[2].rpartition(")")
+            state, _, _, own = rest.split()[:4]
+            if int(own) == session and state != "Z":
+                found.append(name)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT], ids=lambda by: by.name)
+def test_the_ui_that_a_script_starts_in_the_background_ends_when_it_is_told_to(tmp_path, by):
+    """The server, the daemon and what loads the definitions with it."""
+    with started_ui(tmp_path / "home", tmp_path / "ui.log", tmp_path, _as_in_the_background) as (process, _):
+        assert len(in_session(process.pid)) > 3
+        process.send_signal(by)
+        wait_for(lambda: process.poll() is not None, 60, (tmp_path / "ui.log").read_text)
+        wait_for(lambda: in_session(process.pid) == [], 30, lambda: in_session(process.pid))

@@ -46,12 +46,14 @@ class DumpFile:
         kind: `history`, `entities` (Wikidata's JSON), or the name of an SQL table.
         checksum: the publisher's checksum, as `sha1:<hex>`; empty if there is none.
         notes: folder where computed checksums are noted; None: they are not noted.
+        size: in bytes, as its publisher lists it; None if there is no list, or it gives none.
     """
 
     path: Path
     kind: str
     checksum: str = field(default="", compare=False)
     notes: Path | None = field(default=None, compare=False)
+    size: int | None = field(default=None, compare=False)
 
     @property
     def page_range(self) -> tuple[int, int] | None:
@@ -156,7 +158,9 @@ def find_dumps(root: Path) -> list[Dump]:
 
 def dump_of(root: Path, offer: Offer) -> Dump:
     """Return an offered dump with the paths below `root` where its files are, or where a fetch will put them."""
-    files = tuple(DumpFile(root / file.place, file.kind, file.checksum, root / NOTES) for file in offer.files)
+    files = tuple(
+        DumpFile(root / file.place, file.kind, file.checksum, root / NOTES, file.size) for file in offer.files
+    )
     horizon = epoch_seconds(offer.date)
     return Dump(
         offer.dump_id, offer.wiki, offer.date, files, horizon, flaws=tuple(offer.flaws), is_listed=offer.is_listed

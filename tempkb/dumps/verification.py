@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tempkb.dumps.catalogue import Dump, DumpFile, read_named
+from tempkb.dumps.offers import WIKIDATA
 from tempkb.dumps.sums import NOTES, kind_of, noted_path, read_note_of
 from tempkb.errors import SourceError
+from tempkb.settings import Settings
 
 _PIECE = 1 << 20
 
@@ -44,7 +46,7 @@ def verify_notes(root: Path) -> list[str]:
     ]
 
 
-def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mirror: str) -> list[str]:
+def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], settings: Settings) -> list[str]:
     """Return a line for each file below `root` that was read once and is missing though its dump was not removed.
 
     If a dump has no publisher's list, only the note of a file's checksum shows that the file was there. Removing a dump
@@ -54,20 +56,25 @@ def missing_files(root: Path, dumps: Iterable[Dump], read: Mapping[str, str], mi
         root: the home's folder of dumps.
         dumps: the dumps that are there; `verify_dump` looks at each of their files.
         read: ids of the dumps in `dump_files`, by the names of their files.
-        mirror: as for `verify_dump`.
+        settings: of the home.
     """
     # Compared by name, since the notes of a home that was moved have its old paths.
     known = {file.path.name for dump in dumps for file in dump.files}
-    lines = []
-    for note in sorted((root / NOTES).glob("*.json")):
-        path = noted_path(note)
-        if path is not None and path.name in read.keys() - known:
-            dump_id = read[path.name]
-            lines.append(
-                f"{dump_id}, {path}: the file is missing, though tempkb has read it before. "
-                f"{_how_to_get(dump_id, is_named=False, mirror=mirror)}. {_or_forget(dump_id)}"
-            )
-    return lines
+    noted = (noted_path(note) for note in sorted((root / NOTES).glob("*.json")))
+    missing = {_place_in(root, path) for path in noted if path is not None and path.name in read.keys() - known}
+    return [
+        f"{read[path.name]}, {path}: the file is missing, though tempkb has read it before. "
+        f"{_how_to_get(read[path.name], is_named=False, settings=settings)}. {_or_forget(read[path.name])}"
+        for path in sorted(missing)
+    ]
+
+
+def _place_in(root: Path, path: Path) -> Path:
+    """Return a noted file's place below `root`; in a home that was copied or moved, notes name the former root."""
+    parts = path.parts
+    if path.is_relative_to(root) or root.name not in parts:
+        return path
+    return root.joinpath(*parts[len(parts) - parts[::-1].index(root.name) :])
 
 
 def verify_dump(
@@ -75,7 +82,8 @@ def verify_dump(
     written: Mapping[str, tuple[int, str]],
     verified: VerifiedDumps,
     at: Callable[[float], None],
-    mirror: str,
+    settings: Settings,
+    again: Callable[[Dump], str],
 ) -> None:
     """Read the files of a dump and compare their sizes and checksums with the noted ones.
 
@@ -84,9 +92,10 @@ def verify_dump(
         written: size in bytes and sha256 of its files by name, from `dump_files`.
         verified: receives the results.
         at: called with the number of bytes that were read.
-        mirror: from which the home fetches dumps; empty for none.
+        settings: of the home.
+        again: gives the command that builds again what was built from a dump.
     """
-    how = _how_to_get(dump.dump_id, is_named=dump.is_named, mirror=mirror)
+    how = _how_to_get(dump.dump_id, is_named=dump.is_named, settings=settings)
     for file in dump.files:
         if not file.path.is_file():
             why = "was named with --dump" if dump.is_named else "is in its publisher's list"
@@ -96,9 +105,31 @@ def verify_dump(
         sums, n_bytes = _sums_of(file, verified.bytes, at)
         verified.files += 1
         verified.bytes += n_bytes
-        if fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
+        if change := _change_of(file, sums, n_bytes, written.get(file.path.name)):
+            verified.faults.append(
+                f"{dump.dump_id}, {file.path}: {change}. What is built from it stays as it is. To build that again "
+                f"from the new file: {again(dump)}. {_or_forget(dump.dump_id)}"
+            )
+        elif file.size is not None and n_bytes < file.size:
+            verified.faults.append(
+                f"{dump.dump_id}, {file.path}: has {n_bytes:,} of {file.size:,} bytes. If it is still arriving, wait; "
+                f"else get the rest. {how}"
+            )
+        elif fault := _fault_of(file, sums, n_bytes, written.get(file.path.name)):
             away = f"Move it away: mv {shlex.quote(str(file.path))} {shlex.quote(f'{file.path}.damaged')}. "
             verified.faults.append(f"{dump.dump_id}, {file.path}: {fault}. {'' if dump.is_named else away}{how}")
+
+
+def _change_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
+    """Return how a file of its publisher's present list differs from the one that was read; empty if it does not."""
+    kind, _, wanted = file.checksum.partition(":")
+    if not wanted or sums[kind] != wanted or written is None or written == (n_bytes, sums["sha256"]):
+        return ""
+    size, digest = written
+    return (
+        f"published again since tempkb has read it: found {n_bytes:,} bytes with the {kind} that its publisher gives "
+        f"now; dump_files has {size:,} bytes with sha256 {digest}"
+    )
 
 
 def _fault_of(file: DumpFile, sums: Mapping[str, str], n_bytes: int, written: tuple[int, str] | None) -> str:
@@ -128,18 +159,32 @@ def _sums_of(file: DumpFile, before: float, at: Callable[[float], None]) -> tupl
     return {kind: one.hexdigest() for kind, one in hashes.items()}, n_bytes
 
 
-def _how_to_get(dump_id: str, *, is_named: bool, mirror: str) -> str:
+def _how_to_get(dump_id: str, *, is_named: bool, settings: Settings) -> str:
     """Return what to do to get a good file of a dump."""
     if is_named:
         return "Get the file again from its source and name its path: tempkb build --dump FILE"
-    if mirror:
+    command = _fetch_command(dump_id.rpartition("-")[0], settings)
+    if settings.mirror:
         return (
-            f"If something is still to be built from {dump_id}, fetch it again from the mirror {mirror}: tempkb fetch"
+            f"If something is still to be built from {dump_id}, fetch it again from the mirror {settings.mirror}: "
+            f"{command}"
         )
     return (
         "No mirror is set, so copy a good file there by hand or, if something is still to be built from it, fetch it: "
-        "TEMPKB_MIRROR=https://dumps.wikimedia.org tempkb fetch"
+        f"{command}"
     )
+
+
+def _fetch_command(wiki: str, settings: Settings) -> str:
+    """Return the command that fetches dumps, with the variables that it needs and that are not set."""
+    mirror = settings.mirror or "https://dumps.wikimedia.org"
+    lacking = {
+        "MIRROR": "" if settings.mirror else mirror,
+        "CONTACT": "" if settings.contact or "://" not in mirror else "me@example.org",
+        # A dump of Wikidata's entities goes with any wiki.
+        "WIKI": "" if settings.wiki or wiki == WIKIDATA else wiki,
+    }
+    return "".join(f"TEMPKB_{name}={value} " for name, value in lacking.items() if value) + "tempkb fetch"
 
 
 def _or_forget(dump_id: str) -> str:

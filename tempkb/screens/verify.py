@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence, Set
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from tempkb.api import open_store
@@ -20,7 +21,7 @@ from tempkb.benchmarks.register import (
     release_names,
     unfinished_releases,
 )
-from tempkb.dumps.catalogue import find_dumps
+from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump, verify_notes
 from tempkb.engine import progress
@@ -29,6 +30,7 @@ from tempkb.linking.checking import VerifiedLinkers, verify_linkers
 from tempkb.linking.mending import mend_in_words
 from tempkb.linking.tables import LINKERS
 from tempkb.revisions.losses import lacking_texts
+from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.screens.again import command_for
 from tempkb.screens.console import say
@@ -41,7 +43,7 @@ from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.verification import Verified, bytes_of, verify_lake
-from tempkb.windows import parse_day
+from tempkb.windows import parse_day, stretches, window_of_key
 from tempkb.wording import counted
 
 _SHOWN = 5  # number of windows that a line names
@@ -283,9 +285,9 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
         if str(error) not in verified.faults:
             verified.faults.append(str(error))
         return verified
-    mirror = store.home.settings.mirror
+    settings = store.home.settings
     read = {row["file_name"]: row["dump_id"] for row in store.read(DUMP_FILES.name).to_pylist()}
-    verified.faults += missing_files(store.home.dumps, dumps, read, mirror)
+    verified.faults += missing_files(store.home.dumps, dumps, read, settings)
     total = sum(file.path.stat().st_size for dump in dumps for file in dump.files if file.path.is_file())
     with progress.Meter("verifying dumps", total, _log) as meter:
         for dump in dumps:
@@ -293,8 +295,24 @@ def _verify_dumps(store: Store) -> VerifiedDumps:
             if store.lake.current(DUMP_FILES.name, dump.dump_id) is not None:
                 rows = store.read(DUMP_FILES.name, dump_id=dump.dump_id).to_pylist()
                 written = {row["file_name"]: (row["size_bytes"], row["checksum"]) for row in rows}
-            verify_dump(dump, written, verified, meter.at, mirror)
+            verify_dump(dump, written, verified, meter.at, settings, partial(_reading_again, store))
     return verified
+
+
+def _reading_again(store: Store, dump: Dump) -> str:
+    """The command that builds again what was built from a dump, after its files were published again."""
+    if dump.entities:
+        return "tempkb build"
+    keys = {
+        version.partition
+        for table in (REVISION_LOG, STABLE_SNAPSHOTS)
+        for version in store.lake.versions(table.name)
+        if setting_of(version, "dump_id") == dump.dump_id or (pages_of(version) or ("",))[0] == dump.dump_id
+    }
+    windows = [window_of_key(key, store.home.settings.granularity) for key in sorted(keys)]
+    commands = [f"tempkb build --rebuild --windows {one[0].start}..{one[-1].end}" for one in stretches(windows)]
+    # A dump of which no window is built is only written down.
+    return " && ".join(commands) or f"tempkb build --select {DUMP_FILES.name}"
 
 
 def _mend(store: Store, fault: Fault) -> str:

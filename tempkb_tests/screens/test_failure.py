@@ -33,6 +33,9 @@ WRITE = "let this user write there, or use another home: TEMPKB_HOME=..."
 MOUNT = "check that the disk is mounted, healthy and not full, then run the same command again"
 HERE = Path(__file__).parent
 HOME = f"home {HERE}"
+COMMIT_FULL = (
+    'TransactionContext Error: Failed to commit: Could not write file "/h/tempkb.duckdb.wal": No space left on device'
+)
 DUCKDB_FULL = 'IO Error: Could not write file "/h/tempkb.duckdb": No space left on device'
 
 
@@ -72,6 +75,7 @@ MACHINE = [
         f"{HOME}: No space left on device; {ROOM}",
     ),
     (duckdb.IOException(DUCKDB_FULL), f"{DUCKDB_FULL}; {ROOM}"),
+    (duckdb.TransactionException(COMMIT_FULL), f"{COMMIT_FULL}; {ROOM}"),
     (
         duckdb.OutOfMemoryException(
             "Out of Memory Error: failed to pin block of size 256.0 KiB\n\nPossible solutions:\n* x"
@@ -99,7 +103,13 @@ MACHINE = [
     ),
     (MemoryError(), "memory ran out; use fewer workers (TEMPKB_WORKERS=1) or a machine with more memory"),
 ]
-OURS = [KeyError("title"), TypeError("x"), duckdb.CatalogException("Catalog Error: no table"), AssertionError()]
+OURS = [
+    KeyError("title"),
+    TypeError("x"),
+    duckdb.CatalogException("Catalog Error: no table"),
+    duckdb.TransactionException("TransactionContext Error: Failed to commit: write-write conflict on key: 5"),
+    AssertionError(),
+]
 
 
 @pytest.fixture(autouse=True)
