@@ -98,7 +98,7 @@ FACT_SPELLS = Table(
     family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
-    code_version="2",
+    code_version="3",
     rules=(Rule("is_forward", "a spell ends after it begins", "valid_to <= valid_from AND end_kind <> 'released'"),),
 )
 
