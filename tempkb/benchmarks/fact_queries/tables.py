@@ -92,6 +92,9 @@ FACT_SPELLS = Table(
             "kind of the end, as in facts; subject_ended if the end of the subject itself closed it, "
             "open_too_long if the design's max_open_years did",
         ),
+        Column(
+            "object_statements", INT32, "number of statements about the object in the dump, for most_frequent_answer"
+        ),
         Column("members", list_of(MEMBER), "the joined statements, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
