@@ -105,6 +105,7 @@ SHARED_BY_BENCHMARKS = {
     "register",
     "releases",
     "samples",
+    "source_files",
     "sources",
     "withdrawal",
     "fact_queries",

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
@@ -54,5 +56,8 @@ def export_release(
 
 def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:
     (version,) = store.lake.versions(table, [key])
+    declared = store.declaration(table)
+    # Rows of an earlier version of tempkb lack the columns that were declared since.
+    schema = declared.schema if version.fits(declared) else pq.read_schema(version.paths()[0])
     name = f"parquet/{table}/{day}.parquet" if day else f"parquet/{table}.parquet"
-    out.write_parquet(name, store.declaration(table).schema, map(read_parquet, version.paths()))
+    out.write_parquet(name, schema, map(read_parquet, version.paths()))

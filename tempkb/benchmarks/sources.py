@@ -23,7 +23,7 @@ def newest_wikidata(store: Store) -> str:
     """Return the newest Wikidata dump that was read.
 
     Raises:
-        SourceError: no Wikidata dump was read.
+        SourceError: no Wikidata dump that describes an item of the home was read.
     """
     read = dump_dates(store.lake)
     if not read:

@@ -21,7 +21,7 @@ from tempkb.store.memory import asking, spilling_to, view_files
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.wikidata.membership import CERTAIN_FROM, MAX_DAY, POSSIBLE_FROM, POSSIBLE_TO, true_within
-from tempkb.wikidata.tables import FACTS, LATE_EDITS
+from tempkb.wikidata.tables import FACTS, LATE_EDITS, WIKIDATA_ENTITIES
 from tempkb.windows import Window, windows_until
 
 PROVISIONAL_DAYS = 90
@@ -52,8 +52,14 @@ def write_late_edits(store: Store, dump_id: str, dump_date: date) -> Version:
 
 
 def dump_dates(lake: Lake) -> dict[str, date]:
-    """Return the days of the Wikidata dumps that were read, by dump."""
+    """Return the days of the Wikidata dumps that were read, by dump.
+
+    A dump that describes no item of the home is not included, because no row gives its day.
+    """
     days = {version.partition: day_of(version) for version in lake.versions(FACTS.name)}
+    # A dump may have no dated statement about any of its items.
+    undated = [name for name, day in days.items() if day is None]
+    days |= {version.partition: day_of(version) for version in lake.versions(WIKIDATA_ENTITIES.name, undated)}
     return {name: day for name, day in days.items() if day is not None}
 
 

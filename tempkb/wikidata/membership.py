@@ -16,8 +16,9 @@ it begins, by every reading |
 | unreadable | | as `somevalue` | never |
 
 A statement with neither a date nor `novalue` is not a fact. The day on which a
-subject died or was dissolved closes an end that is not known (a setting of a
-release). No fact holds on or after the dump's date.
+subject died or was dissolved closes an end that is not known, and `novalue` (a
+setting of a release); what is `novalue` is then certain up to and with the first
+day on which the subject may have died. No fact holds on or after the dump's date.
 """
 
 MAX_DAY, MIN_DAY = "DATE '5800000-01-01'", "DATE '5800000-01-01 (BC)'"

@@ -1,7 +1,7 @@
 """Declares the views over the room's tables."""
 
 from tempkb.store.tables import View
-from tempkb.wikidata.tables import FACTS
+from tempkb.wikidata.tables import FACTS, WIKIDATA_ENTITIES
 
 _CONTENT = (
     "wiki, fact_id, interval_no, subject_id, relation, object_id, valid_from, valid_to, certain_from, certain_to, "
@@ -17,7 +17,7 @@ FACT_VERSIONS = View(
     WITH dumps AS (
         SELECT dump_date, row_number() OVER (ORDER BY dump_date) AS number,
                lead(dump_date) OVER (ORDER BY dump_date) AS next_date
-        FROM (SELECT DISTINCT dump_date FROM facts)
+        FROM (SELECT DISTINCT dump_date FROM facts UNION SELECT DISTINCT dump_date FROM wikidata_entities)
     ), numbered AS (
         SELECT {_CONTENT}, dump_date, number, next_date,
                number - row_number() OVER (PARTITION BY {_CONTENT} ORDER BY number) AS spell
@@ -29,7 +29,7 @@ FACT_VERSIONS = View(
     FROM (SELECT *, max(number) OVER (PARTITION BY {_CONTENT}, spell) AS last_number FROM numbered)
     GROUP BY {_CONTENT}, spell
     """,
-    needs=(FACTS.name,),
+    needs=(FACTS.name, WIKIDATA_ENTITIES.name),
 )
 
 VIEWS = (FACT_VERSIONS,)

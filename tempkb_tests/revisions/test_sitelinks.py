@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from tempkb.api import open_store
+from tempkb.benchmarks.source_files import with_files
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.entities import name_entities
 from tempkb.dumps.sites import write_namespaces
@@ -138,6 +139,24 @@ def test_items_come_from_site_links_whichever_was_read_first(world):
         ]
         assert unlinked_windows(store) == []
     assert versions(first) == versions(second)
+
+
+def test_what_is_made_from_a_snapshot_names_the_wikidata_dump_of_its_items(world):
+    world.home("home")
+    world.read_history()
+    store = world.read_wikidata(ITEMS, date(2022, 1, 3))
+    snapshot = store.lake.current("stable_snapshots", "2021-01-01")
+    made_from = with_files(store, [snapshot])
+    (items,) = name_entities([world.folder / "wikidata-20220103-all.json"]).entities
+    (history,) = name_dump([world.history]).files
+    assert made_from == {
+        "stable_snapshots 2021-01-01": snapshot.version,
+        "testwiki-20220101/testwiki-20220101-history.xml": history.sha256,
+        "wikidatawiki-20220103/wikidata-20220103-all.json": items.sha256,
+    }
+    # Without the tables of that dump it is not known any more which of its files was read.
+    store.lake.remove("wikidata_entities", "wikidatawiki-20220103")
+    assert set(with_files(store, [snapshot])) - set(made_from) == {"wikidatawiki-20220103/"}
 
 
 def test_the_wikidata_dump_nearest_in_time_counts_and_nothing_else_changes(world):

@@ -5,11 +5,14 @@ from datetime import date, timedelta
 
 import pytest
 
+from tempkb.benchmarks.sources import newest_wikidata
 from tempkb.dumps.entities import name_entities
+from tempkb.planning.due import look_out
 from tempkb.wikidata import building
 from tempkb.wikidata.building import is_current, read_dump
+from tempkb.wikidata.late import dump_dates
 from tempkb.windows import Granularity, windows_between
-from tempkb_tests.wikidata.items import item, read_home, said
+from tempkb_tests.wikidata.items import item, read_home, said, time
 
 FIRST, LATER = "2020-01-01", "2021-07-01"
 
@@ -215,3 +218,40 @@ def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken
     read_dump(store, named[0], lambda line: None)
     assert is_current(store, named[0])
     assert store.read("late_edits", dump_id=newer).to_pylist() == whole
+
+
+def test_a_dump_without_a_single_dated_statement_was_read_as_well(tmp_path, monkeypatch):
+    """The older dump says since when the club exists, and of nobody when he played for it; the newer one does."""
+    of_club = item("Q2", "Reed", "Reed", P571=[said("Q2$a", time("1901"))])
+    dumps = {
+        LATER: [of_club, item("Q1", "One", "One", P54=[said("Q1$1", "Q2", "2018-02-01")])],
+        FIRST: [of_club, item("Q1", "One", "One", P54=[said("Q1$1", "Q2")])],
+    }
+    store = read_home(tmp_path, monkeypatch, {FIRST: dumps[FIRST]})
+    assert newest_wikidata(store) == "wikidatawiki-20200101"
+    store = read_home(tmp_path, monkeypatch, dumps)
+    assert dump_dates(store.lake) == {
+        "wikidatawiki-20200101": date(2020, 1, 1),
+        "wikidatawiki-20210701": date(2021, 7, 1),
+    }
+    rows = store.read("late_edits", dump_id="wikidatawiki-20210701").to_pylist()
+    told = {str(row["window_start"]): (str(row["first_dump_date"]), row["n_facts_now"], row["n_added"]) for row in rows}
+    # The tenure was entered after the dump that was the first to cover the year 2019.
+    assert told["2019-10-01"] == (FIRST, 1, 1)
+    assert told["2020-01-01"] == (LATER, 1, 0)
+
+
+def test_a_newest_dump_without_a_dated_statement_is_the_newest_that_was_read(tmp_path, monkeypatch):
+    club = {"P571": [said("Q2$a", time("1901"))]}
+    player = item("Q1", "One", "One", P54=[said("Q1$1", "Q2", "2018-02-01")])
+    dumps = {FIRST: [item("Q2", "Reed", "Reed", **club), player], LATER: [item("Q2", "Reed", "Reed", **club)]}
+    store = read_home(tmp_path, monkeypatch, dumps, wikidata_days="365")
+    assert store.read("facts", dump_id="wikidatawiki-20210701").num_rows == 0
+    assert newest_wikidata(store) == "wikidatawiki-20210701"
+    (fact,) = store.read("fact_versions").to_pylist()
+    assert (fact["known_from"], fact["known_to"]) == (None, date(2021, 7, 1))
+    # The mirror's dump of the year before would be older than the one that was read last.
+    folder = tmp_path / "home" / "dumps" / "wikidatawiki" / "entities" / "20210101"
+    folder.mkdir(parents=True)
+    (folder / "wikidata-20210101-all.json").write_text("[\n{}\n]\n")
+    assert look_out(store, date(2021, 9, 1), from_mirror=False, only_listed=False).due == []

@@ -32,6 +32,7 @@ from tempkb.benchmarks.ecbd.sources import Sources, read_articles, titles_that_l
 from tempkb.benchmarks.ecbd.spanning import spans_of, within_caps
 from tempkb.benchmarks.ecbd.staging import STAGED_ENTITIES, STAGED_PHRASES, STAGED_SENTENCES, STAGED_SPANS, Staged
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_RELEASES, ECBD_SENTENCES, TABLES
+from tempkb.benchmarks.source_files import with_files
 from tempkb.engine.progress import Meter
 from tempkb.errors import DesignError
 from tempkb.filtering import Chain, LeftOut
@@ -228,7 +229,9 @@ class _Builder:
         return "; ".join(f"{n} x {reason}" for reason, n in counted) or "no article at all"
 
     def _write(self, sources: Sources, chunker: Chunker) -> None:
-        provenance = Provenance(sources.inputs, {**self.design.to_json(), "chunker": chunker.name})
+        provenance = Provenance(
+            with_files(self.store, sources.versions), {**self.design.to_json(), "chunker": chunker.name}
+        )
         values = {"release": self.release.name, "cut": self.design.cut, "chunker": chunker.name}
         for table, query in ((ECBD_ENTITIES, _ENTITIES), (ECBD_SENTENCES, _SENTENCES), (ECBD_CLOZE, _CLOZE)):
             rows = self._rows(table, query, values)

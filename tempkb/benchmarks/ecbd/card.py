@@ -93,4 +93,5 @@ def card_of(store: Store, release: Release, _options: Options) -> Card:
             ("Distribution", _DISTRIBUTION),
         ),
         dump_ids=[*row["dump_ids"], *([row["wikidata_dump_id"]] if row["wikidata_dump_id"] else [])],
+        made=store.lake.versions(ECBD_CLOZE.name, [release.name]),
     )

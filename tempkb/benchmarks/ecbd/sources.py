@@ -47,11 +47,6 @@ class Sources:
     window: Window
     versions: list[Version]
 
-    @property
-    def inputs(self) -> dict[str, str]:
-        """Return table and partition -> version."""
-        return {f"{one.table} {one.partition}": one.version for one in self.versions}
-
 
 def view_sources(store: Store, design: Design, connection: duckdb.DuckDBPyConnection) -> Sources:
     """Make the views `snapshot`, `snapshots` (of all windows up to it), `texts`, `links`, `mentions` and `popularity`.

@@ -19,6 +19,7 @@ from tempkb.benchmarks.fact_queries.spells import join_spells
 from tempkb.benchmarks.fact_queries.study import Study, read_study
 from tempkb.benchmarks.fact_queries.subjects import choose_subjects
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.source_files import with_files
 from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import ENTITY_POPULARITY
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -53,8 +54,7 @@ def build_spells(store: Store, release: Release, log: Log) -> dict[str, Version]
     versions = {name: _need(store, table, design.dump_id) for name, table in _SOURCES.items()}
     _refuse_mixture(versions.values())
     counted = _newest_popularity(store) if design.popularity == "inlinks" else {}
-    used = (*versions.values(), *counted.values())
-    provenance = Provenance({f"{one.table} {one.partition}": one.version for one in used}, design.to_json())
+    provenance = Provenance(with_files(store, (*versions.values(), *counted.values())), design.to_json())
     with store.lake.staging() as folder, spilling_to(folder) as connection:
         for name, version in versions.items():
             view_files(connection, name, version.paths())
@@ -227,6 +227,7 @@ def _spells_sql(design: Design) -> str:
     )
     return f"""
         SELECT $release AS release, {columns} FROM spells SEMI JOIN subjects USING (subject_id, relation)
+        JOIN (SELECT entity_id AS object_id, n_statements AS object_statements FROM named) USING (object_id)
         ORDER BY subject_id, relation, object_id, spell_no
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES, FACT_SPELLS
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.store.memory import asking, view_files
@@ -97,6 +97,7 @@ def card_of(
                 ("Distribution", _DISTRIBUTION),
             ),
             dump_ids=[design.dump_id],
+            made=store.lake.versions(FACT_SPELLS.name, [release.name]),
         )
 
     return card

@@ -29,15 +29,17 @@ NOT_VALID = f"""
         FROM queries AS q JOIN design AS d USING (release)
     ), dated AS (
         SELECT f.dump_id, f.subject_id, f.relation, f.object_id, f.valid_from, f.valid_to, f.certain_from, f.certain_to,
-               f.start_kind, f.end_kind, f.dump_date, e.ended_to
+               f.start_kind, f.end_kind, f.dump_date, e.ended_from, e.ended_to
         FROM facts AS f JOIN entities AS e ON e.dump_id = f.dump_id AND e.entity_id = f.subject_id
     )
     SELECT a.release, a.query_id, a.object_id FROM answered AS a ANTI JOIN dated AS f
     ON f.dump_id = a.dump_id AND f.subject_id = a.subject_id AND f.relation = a.relation AND f.object_id = a.object_id
        AND CASE WHEN a.is_certain THEN {_CERTAINLY} ELSE {_POSSIBLY} END
-       AND (a.outlives_subject OR f.end_kind = 'value' OR f.ended_to IS NULL OR f.ended_to > a.window_start)
+       AND (a.outlives_subject OR f.end_kind = 'value' OR f.ended_to IS NULL
+            OR CASE WHEN a.is_certain THEN f.ended_from >= a.window_start ELSE f.ended_to > a.window_start END)
 """
-# The other direction. An open statement is an answer until max_open_years after it began, and until its subject ended.
+# The other direction. An open statement is an answer until max_open_years after it began, and until its subject ended;
+# what explicitly has no end is a certain one until the first day on which its subject may have ended, which counts.
 # DuckDB cannot add years to dates outside its calendar; no window is near such dates.
 _MAX_YEARS = r"""
     coalesce(nullif(regexp_extract(',' || open_years || ',', ',' || relation || ':(\d+),', 1), ''),
@@ -64,7 +66,7 @@ LOST_ANSWERS = f"""
                list_filter(labels, lambda one: one.label IS NOT NULL).list_transform(lambda one: one.language) AS known
         FROM entities
     ), asked AS (
-        SELECT f.*, d.release, d.is_certain, s.ended_to, d.closes AND f.end_kind <> 'value' AS may_close,
+        SELECT f.*, d.release, d.is_certain, s.ended_from, s.ended_to, d.closes AND f.end_kind <> 'value' AS may_close,
                CASE WHEN f.valid_to IS NOT NULL OR f.end_kind = 'novalue' OR l.most_years IS NULL THEN NULL
                     WHEN {_IN_CALENDAR} THEN CAST(f.valid_from + to_years(l.most_years) AS DATE)
                     ELSE f.valid_from END AS open_to
@@ -87,7 +89,7 @@ LOST_ANSWERS = f"""
         FROM asked AS f JOIN windows AS w ON w.release = f.release
         WHERE CASE WHEN f.is_certain
                    THEN {true_within("w.window_start", "w.window_end", certainly=True)}
-                        AND NOT (f.may_close AND f.ended_to IS NOT NULL AND f.end_kind = 'novalue')
+                        AND (NOT f.may_close OR f.ended_from IS NULL OR f.ended_from >= w.window_start)
                    ELSE {true_within("w.window_start", "w.window_end")} END
           AND (NOT f.may_close OR f.ended_to IS NULL
                OR f.ended_to > greatest(w.window_start, coalesce(f.valid_from, w.window_start)))

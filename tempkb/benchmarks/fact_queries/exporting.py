@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import duckdb
+
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA
 from tempkb.benchmarks.fact_queries.records import most_answers, records_of
 from tempkb.benchmarks.fact_queries.releases import Release
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.errors import ContractError
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking, view_files
 from tempkb.store.plain import plain_rows
-from tempkb.store.store import Store
+from tempkb.store.store import Store, inputs_of
 from tempkb.store.tables import Table
 from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 
@@ -20,7 +23,8 @@ from tempkb.wikidata.tables import WIKIDATA_ENTITIES
 def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mapping[str, Any]], None]:
     """Return a function that writes the files of the released layout: one per split, with one query per line.
 
-    The function raises ContractError if the dump's entities, which TempLAMA's files need, are not built.
+    The function raises ContractError for a TempLAMA release of an earlier version of tempkb if the entities of its
+    dump, which its files need, were removed or read again.
 
     Args:
         queries: the benchmark's table of queries.
@@ -38,16 +42,7 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
     """The rows of a split by relation, subject and date; for TempLAMA with the `most_*` fields."""
     with asking() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
-        popular: dict[str, int] = {}
-        if release.benchmark == TEMPLAMA:
-            entities = store.lake.current(WIKIDATA_ENTITIES.name, release.design.dump_id)
-            if entities is None:
-                raise ContractError(
-                    f"{WIKIDATA_ENTITIES.name} of {release.design.dump_id} is not built, so it is not known which "
-                    f"answers are the most popular; read the dump again: tempkb build"
-                )
-            view_files(connection, "entities", entities.paths())
-            popular = dict(connection.execute("SELECT entity_id, n_statements FROM entities").fetchall())
+        popular = _statements_of_answers(connection, store, release) if release.benchmark == TEMPLAMA else {}
         rows = connection.sql(
             """
             SELECT query_id, relation, subject_id, template_no, date, query, answers FROM queries WHERE split = $split
@@ -62,6 +57,26 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
             group = []
         group.append(row)
     yield from _with_most(group, popular)
+
+
+def _statements_of_answers(connection: duckdb.DuckDBPyConnection, store: Store, release: Release) -> dict[str, int]:
+    """The number of statements about each answer in the dump from which a release was made."""
+    (spells,) = store.lake.versions(FACT_SPELLS.name, [release.name])
+    view_files(connection, "spells", spells.paths())
+    if spells.fits(FACT_SPELLS):
+        return dict(connection.execute("SELECT DISTINCT object_id, object_statements FROM spells").fetchall())
+    # Built by an earlier version of tempkb, which did not keep them.
+    dump_id = release.design.dump_id
+    entities = store.lake.current(WIKIDATA_ENTITIES.name, dump_id)
+    if entities is None or inputs_of(spells).get(f"{WIKIDATA_ENTITIES.name} {dump_id}") != entities.version:
+        raise ContractError(
+            f"release {release.name!r}: was built by an earlier version of tempkb, which did not keep how many "
+            f"statements there are about each answer. Expected to find them in {WIKIDATA_ENTITIES.name} of {dump_id}, "
+            f"but these were {'removed' if entities is None else 'read again with other rows'} since. You can keep the "
+            "release as it is, and build the same one again under another --name, as `tempkb release --help` shows"
+        )
+    view_files(connection, "entities", entities.paths())
+    return dict(connection.execute("SELECT entity_id, n_statements FROM entities").fetchall())
 
 
 def _of(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -45,7 +45,7 @@ def name_entities(connection: duckdb.DuckDBPyConnection, design: Design) -> None
         f"""
         CREATE OR REPLACE TEMP TABLE named AS
         SELECT entity_id, substring(entity_id, 2)::BIGINT AS number, site_title, n_statements, n_site_links,
-               ended_to, {FINENESS.format("ended_precision")} AS ended_fineness,
+               ended_from, ended_to, {FINENESS.format("ended_precision")} AS ended_fineness,
                coalesce(own.label, shared.label) AS label,
                list_concat(coalesce(own.aliases, []), coalesce(shared.aliases, [])) AS aliases
         FROM (
@@ -82,7 +82,8 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
     """Make the table `usable` from the views `facts` and `undated` and the tables `named` and `templates`.
 
     Its rows hold from `possible_from` to `possible_to`, which is the largest date if
-    the end is not known.
+    the end is not known. What explicitly has no end is certain up to the dump's day,
+    or, if its subject's end closes it, up to and with the first day of that end.
 
     Returns:
         Counts of what is left out, and of what is noted, by reason.
@@ -105,7 +106,10 @@ def select_facts(connection: duckdb.DuckDBPyConnection, design: Design) -> list[
             FROM (SELECT subject_id, relation, rank FROM facts UNION ALL SELECT subject_id, relation, rank FROM undated)
             GROUP BY ALL HAVING bool_or(rank = 'preferred')
         )
-        SELECT f.*, n.number AS subject_number, n.label AS subject_label, n.site_title, n.n_statements, n.n_site_links,
+        SELECT f.* REPLACE (CASE WHEN f.end_kind <> 'novalue' THEN f.certain_to
+                                 WHEN {closes} THEN least(n.ended_from + 1, f.dump_date)
+                                 ELSE f.dump_date END AS certain_to),
+               n.number AS subject_number, n.label AS subject_label, n.site_title, n.n_statements, n.n_site_links,
                o.number AS object_number, o.label AS object_label, o.aliases AS object_aliases,
                coalesce(f.valid_from, {MIN_DAY}) AS possible_from,
                CASE WHEN {closes} THEN least(coalesce(f.valid_to, n.ended_to), n.ended_to)

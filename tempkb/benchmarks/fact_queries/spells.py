@@ -41,7 +41,7 @@ def join_spells(connection: duckdb.DuckDBPyConnection) -> None:
                list({{
                    'fact_id': fact_id, 'interval_no': interval_no,
                    'certain_from': CASE WHEN start_kind = 'novalue' THEN DATE '0001-01-01' ELSE certain_from END,
-                   'certain_to': CASE WHEN final_end_kind = 'novalue' THEN dump_date ELSE certain_to END
+                   'certain_to': certain_to
                }} ORDER BY possible_from, possible_to, fact_id, interval_no) AS members
         FROM numbered GROUP BY subject_number, relation, object_number, spell_no
         """

@@ -92,13 +92,16 @@ FACT_SPELLS = Table(
             "kind of the end, as in facts; subject_ended if the end of the subject itself closed it, "
             "open_too_long if the design's max_open_years did",
         ),
+        Column(
+            "object_statements", INT32, "number of statements about the object in the dump, for most_frequent_answer"
+        ),
         Column("members", list_of(MEMBER), "the joined statements, each with the days on which it is certain"),
     ),
     key=("subject_id", "relation", "object_id", "spell_no"),
     family=Family.RELEASE,
     partitioned_by="release",
     partition_columns=("release",),
-    code_version="2",
+    code_version="3",
     rules=(Rule("is_forward", "a spell ends after it begins", "valid_to <= valid_from AND end_kind <> 'released'"),),
 )
 

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.promises import refuse_earlier
+from tempkb.benchmarks.source_files import files_of, with_files
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
 from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
@@ -417,8 +418,19 @@ class _Builder:
         return version
 
     def _inputs(self, cut: date) -> dict[str, str]:
-        versions = [*(self._need(table, cut) for table in _OF_CUT), *self._of_lists.get(cut, [])]
-        return {f"{one.table} {one.partition}": one.version for one in versions}
+        """What the rows of a cut are made from: tables, and the files of dumps behind them."""
+        if not self.release.made_from:
+            return with_files(
+                self.store, [*(self._need(table, cut) for table in _OF_CUT), *self._of_lists.get(cut, [])]
+            )
+        partition = partition_of(self.release.made_from, cut)
+        sources = [
+            one
+            for table in (TEMPEL_PLANS, TEMPEL_MENTIONS, TEMPEL_ENTITIES)
+            for one in self.store.lake.versions(table.name, [partition])
+        ]
+        inputs = {f"{one.table} {one.partition}": one.version for one in sources}
+        return {name: digest for one in sources for name, digest in files_of(self.store, one).items()} | inputs
 
     def _own_versions(self) -> list[Version]:
         found = [

@@ -3,11 +3,12 @@
 from tempkb.benchmarks.card import SOURCES, Card
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.tempel.candidates import filters_of
+from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.pool_names import fixed_size
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool
 from tempkb.benchmarks.tempel.sentences import N_WORDS
-from tempkb.benchmarks.tempel.tables import TEMPEL_RELEASES, TEMPEL_STATISTICS
+from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_RELEASES, TEMPEL_STATISTICS
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
 
@@ -92,6 +93,7 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
         ),
         dump_ids=row["dump_ids"],
         maintenance="Later snapshots are added without changing these.",
+        made=store.lake.versions(TEMPEL_MENTIONS.name, [partition_of(release.name, cut) for cut in release.cuts]),
     )
 
 

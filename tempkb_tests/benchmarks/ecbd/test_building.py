@@ -21,6 +21,7 @@ from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import ContractError, DesignError, SettingsError
+from tempkb.removal import of_dump, remove
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 
@@ -341,3 +342,18 @@ def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
     assert "textblob" in card
     assert json.loads((target / "design.json").read_text())["popular"] == 3
     assert tempkb.read("ecbd_cloze", release=NAME).num_rows == len(items)
+
+
+@pytest.mark.slow
+def test_an_export_has_the_same_bytes_when_its_dumps_are_gone(store, tmp_path):
+    release = load(store.home, ECBD, NAME)
+    sums = [row["checksum"] for row in store.read("dump_files").to_pylist() if row["kind"] in ("history", "entities")]
+    first = export_release(store, ECBD, release, tmp_path / "first")
+    card = (first / "README.md").read_text("utf-8")
+    assert len(sums) == 3
+    assert all(f" | {one} |" in card for one in sums)
+    for dump_id in ("demowiki-20240101", "wikidatawiki-20240101"):
+        remove(store, of_dump(store, dump_id, force=True))
+    again = export_release(store, ECBD, release, tmp_path / "again")
+    assert (again / "SHA256SUMS").read_bytes() == (first / "SHA256SUMS").read_bytes()
+    assert (again / "README.md").read_text("utf-8") == card

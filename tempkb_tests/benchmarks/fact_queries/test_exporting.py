@@ -1,6 +1,7 @@
 """Files in the released forms: written, read back, refused."""
 
 import json
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,11 +10,24 @@ from tempkb.benchmarks.building import build_step
 from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
-from tempkb.errors import DesignError, SourceError
-from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, players, quiet, release
-from tempkb_tests.wikidata.items import read_home
+from tempkb.errors import ContractError, DesignError, SourceError
+from tempkb.removal import of_dump, remove
+from tempkb.store.drafts import Provenance
+from tempkb.store.store import inputs_of
+from tempkb_tests.benchmarks.fact_queries.worlds import (
+    BENCHMARKS,
+    DAY,
+    DUMP,
+    DYNAMIC,
+    TEMPLAMA,
+    players,
+    quiet,
+    release,
+)
+from tempkb_tests.wikidata.items import read_home, said, time
 
 YEARLY = {
     "query": "Ada plays for _X_.",
@@ -126,6 +140,64 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
         not in (
             export_release(store, BENCHMARKS[by_year.benchmark], by_year, tmp_path / "years") / "README.md"
         ).read_text()
+    )
+
+
+@pytest.fixture
+def export(store, tmp_path):
+    """Exports a release; returns its files' bytes by name."""
+
+    def exported(made):
+        folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
+        return {name: (folder / name).read_bytes() for name in verified_files(folder)}
+
+    return exported
+
+
+def read_again(store, tmp_path, monkeypatch):
+    """Read the same dump with other content: there is much to say about Salt now."""
+    spells = [("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]
+    entities = players(**{f"P{n}": spells for n in range(1, 41)})
+    entities[1]["claims"] = {"P571": [said(f"Q102${n}", time("1901")) for n in range(9)]}
+    before = store.lake.current("wikidata_entities", DUMP)
+    read_home(tmp_path, monkeypatch, {DAY: entities})
+    assert store.lake.current("wikidata_entities", DUMP).version != before.version
+
+
+@pytest.mark.parametrize("benchmark", [TEMPLAMA, DYNAMIC])
+def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_path, monkeypatch, export, benchmark):
+    made = release(store, benchmark, granularity="year")
+    first = export(made)
+    (file,) = store.read("dump_files", dump_id=DUMP).to_pylist()
+    assert f"| {DUMP} | wikidata-20210101-all.json | {file['checksum']} |" in first["README.md"].decode()
+    read_again(store, tmp_path, monkeypatch)
+    assert export(made) == first
+    remove(store, of_dump(store, DUMP, force=True))
+    assert export(made) == first
+
+
+def test_a_release_of_an_earlier_version_is_exported_as_long_as_its_dump_is_as_it_was(
+    store, tmp_path, monkeypatch, export
+):
+    """It kept neither the numbers of statements nor the files of its dump."""
+    made = release(store, TEMPLAMA, granularity="year")
+    now = export(made)
+    (spells,) = store.lake.versions("fact_spells")
+    table = replace(FACT_SPELLS, columns=tuple(one for one in FACT_SPELLS.columns if one.name != "object_statements"))
+    inputs = {name: digest for name, digest in inputs_of(spells).items() if "/" not in name}
+    rows = pq.read_table(spells.paths()[0]).drop_columns("object_statements")
+    store.write(table, made.name, [rows], Provenance(inputs, made.design.to_json()))
+    then = export(made)
+    assert {name for name in now if now[name] != then[name]} == {"parquet/fact_spells.parquet"}
+    assert "object_statements" not in pq.read_schema(tmp_path / "out" / made.name / "parquet/fact_spells.parquet").names
+    read_again(store, tmp_path, monkeypatch)
+    with pytest.raises(ContractError) as refused:
+        export(made)
+    assert str(refused.value) == (
+        f"release '{made.name}': was built by an earlier version of tempkb, which did not keep how many statements "
+        f"there are about each answer. Expected to find them in wikidata_entities of {DUMP}, but these were read again "
+        "with other rows since. You can keep the release as it is, and build the same one again under another --name, "
+        "as `tempkb release --help` shows"
     )
 
 

@@ -313,6 +313,39 @@ def test_what_certainly_holds_by_choice(home):
     }
 
 
+def test_what_has_no_end_is_certain_until_its_subject_may_have_died(home):
+    """Every one came to Reed in 2010 for good, and also played for Salt; they differ in when they died."""
+    told = [("Q101", "2010-01-01", "novalue"), ("Q102", "2012-01-01", "2015-01-01"), ("Q103", "2012-01-01", "")]
+    died = {
+        "Alive": None,
+        "Day": time("2018-06-30"),
+        "First": time("2018-01-01"),
+        "Year": time("2018"),
+        "Decade": time("+2010-00-00T00:00:00Z", 8),
+        "Long": time("-0026-00-00T00:00:00Z", 7),
+    }
+    entities = players(**dict.fromkeys(died, told))
+    for number, (name, when) in enumerate(died.items(), 3):
+        if when:
+            entities[number]["claims"]["P570"] = [said(f"{name}$died", when)]
+    store = home(entities)
+    made = release_without_prompts(
+        store, TEMPLAMA, granularity="year", windows="2013-01-01..2021-01-01", answers="certain", min_objects="1"
+    )
+    with_salt = dict.fromkeys(("2013", "2014", "2015"), ["Reed", "Salt"])
+    until_2018 = {**with_salt, **dict.fromkeys(("2016", "2017", "2018"), ["Reed"])}
+    assert of(store, "Alive", benchmark=TEMPLAMA) == {**until_2018, **dict.fromkeys(("2019", "2020"), ["Reed"])}
+    # Who died on some day of 2018 held it on its first day, and the day of the death still counts.
+    for name in ("Day", "First", "Year"):
+        assert of(store, name, benchmark=TEMPLAMA) == until_2018, name
+    # May have died on any day from 2010 on; and before all of it, which Salt's own dates know nothing of.
+    for name in ("Decade", "Long"):
+        assert of(store, name, benchmark=TEMPLAMA) == dict.fromkeys(with_salt, ["Salt"]), name
+    assert made.design.close_at_death
+    # An end that is not given is never certain, whoever died.
+    assert all("Moss" not in found for found in answers(store, TEMPLAMA).values())
+
+
 def test_objects_are_counted_as_answers_are(home):
     """Where only what certainly held is asked for, an object that may have been one makes no second answer."""
     store = home(

@@ -11,6 +11,7 @@ from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.exporting import load_export
 from tempkb.errors import DesignError, SettingsError, SourceError
+from tempkb.removal import of_dump, remove
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
 
 RELEASED = {  # what the loader of TempEL 1.0 reads, and table 4 of the paper
@@ -135,6 +136,29 @@ def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_pa
     assert history["checksum"] in card
     assert "| min_nr_inlinks |" in card
     assert json.loads((folder / "design.json").read_text("utf-8"))["min_nr_inlinks"] == 3
+
+
+def test_the_card_names_every_file_of_every_dump_also_when_these_are_gone(built, tmp_path):
+    """Wikidata tells which pages are lists, and the demo's SQL tables the items of pages."""
+    store, release = built
+    folder = export_release(store, TEMPEL, release, tmp_path)
+    first = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    rows = [line.split(" | ") for line in first["README.md"].decode().splitlines() if "wiki-20240101 | " in line]
+    files = {row["file_name"]: row for row in store.read("dump_files").to_pylist()}
+    assert [(row[0], row[1]) for row in rows] == [
+        ("| demowiki-20240101", "demowiki-20240101-page.sql.gz"),
+        ("| demowiki-20240101", "demowiki-20240101-page_props.sql.gz"),
+        ("| demowiki-20240101", "demowiki-20240101-pages-meta-history1.xml-p11p323.bz2"),
+        ("| demowiki-20240101", "demowiki-20240101-pages-meta-history2.xml-p324p637.bz2"),
+        ("| demowiki-20240101", "demowiki-20240101-redirect.sql.gz"),
+        ("| wikidatawiki-20240101", "wikidata-20240101-all.json.gz"),
+    ]
+    assert [row[2] for row in rows] == [f"{files[row[1]]['checksum']} |" for row in rows]
+    for dump_id in ("demowiki-20240101", "wikidatawiki-20240101"):
+        remove(store, of_dump(store, dump_id, force=True))
+    assert store.read("dump_files").num_rows == 0
+    folder = export_release(store, TEMPEL, release, tmp_path)
+    assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == first
 
 
 def test_sums_are_of_the_files_and_equal_exports_have_equal_sums(built, tmp_path):

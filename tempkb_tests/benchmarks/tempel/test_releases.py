@@ -12,6 +12,7 @@ import pytest
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.promises import broken
 from tempkb.benchmarks.releases import create, keep, load
+from tempkb.benchmarks.source_files import files_of
 from tempkb.benchmarks.tempel import building, checking
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
@@ -23,6 +24,7 @@ from tempkb.errors import ContractError, DesignError
 from tempkb.mentions.tables import PAGE_TEXTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import in_memory
+from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, counts, make_release
 from tempkb_tests.conftest import run_tempkb
 
@@ -330,6 +332,11 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
     assert hill not in store.read("tempel_mentions", release=view.name)["target_page_id"].to_pylist()
     (row,) = store.read("tempel_releases", release=view.name).to_pylist()
     assert (row["made_from"], row["is_equal"]) == ("r", True)
+    (of_view,), (of_source,) = (
+        store.lake.versions("tempel_mentions", [f"{name}.{LATER}"]) for name in (view.name, "r")
+    )
+    assert files_of(store, of_view) == files_of(store, of_source) != {}
+    assert f"tempel_mentions r.{LATER}" in inputs_of(of_view)
     theirs = {
         (row["cut"], row["anchor_page_id"], row["start_char"], row["subset"])
         for row in store.read("tempel_mentions", release="r").to_pylist()

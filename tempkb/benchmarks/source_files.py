@@ -1,0 +1,70 @@
+"""The files of dumps from which a release was made: found when it is built, kept in its manifests, named on its card.
+
+A manifest names such a file `<dump>/<file>`, beside the tables from which the rows were made.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from tempkb.dumps.tables import PAGES
+from tempkb.revisions.origins import setting_of
+from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.store.lake import Version
+from tempkb.store.store import Store, inputs_of
+from tempkb.wikidata.tables import TABLES as OF_WIKIDATA
+
+# Whatever else a release is made from, such as mentions and texts, is made from the dumps of the same snapshots.
+_FOLLOWED = {STABLE_SNAPSHOTS.name, PAGES.name, *(table.name for table in OF_WIKIDATA)}
+
+
+def with_files(store: Store, versions: Iterable[Version]) -> dict[str, str]:
+    """Return the inputs of a release's rows for their manifest: the tables that were read, and the files behind them.
+
+    Args:
+        store: the home's store.
+        versions: what was read, as it is now.
+
+    Returns:
+        table and partition -> version; `<dump>/<file>` -> SHA-256; and `<dump>/` -> nothing for a dump whose files are
+        not known any more, because its tables were removed or read again after a snapshot was made from them.
+    """
+    tables = {f"{one.table} {one.partition}": one.version for one in versions}
+    return tables | _files_behind(store, tables)
+
+
+def files_of(store: Store, version: Version) -> dict[str, str]:
+    """Return the files from which a version of a release's rows was made, by `<dump>/<file>`.
+
+    An earlier version of tempkb did not keep them. They are then those of the present tables, if the rows were made
+    from these; otherwise nothing is returned.
+    """
+    inputs = inputs_of(version)
+    kept = {name: digest for name, digest in inputs.items() if "/" in name}
+    if kept:
+        return kept
+    found = _files_behind(store, inputs)
+    return found if all(found.values()) else {}
+
+
+def wikidata_dumps_of(version: Version) -> set[str]:
+    """Return the Wikidata dumps from whose tables a version of a release's rows was made."""
+    of_wikidata = {table.name for table in OF_WIKIDATA}
+    named = (name.partition(" ") for name in inputs_of(version))
+    return {dump_id for table, _, dump_id in named if table in of_wikidata}
+
+
+def _files_behind(store: Store, tables: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place, wanted in tables.items():
+        table, _, partition = place.partition(" ")
+        if table not in _FOLLOWED:
+            continue
+        version = store.lake.current(table, partition)
+        if version is None or version.version != wanted:
+            found[f"{partition}/"] = ""
+            continue
+        dump_id = setting_of(version, "dump_id") or partition
+        inputs = inputs_of(version)
+        sources = {name: digest for name, digest in inputs.items() if name.partition(" ")[0] in _FOLLOWED}
+        found |= {f"{dump_id}/{name}": digest for name, digest in inputs.items() if name not in sources}
+        found |= _files_behind(store, sources)
+    return found
