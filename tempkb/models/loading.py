@@ -36,7 +36,8 @@ class LoadedModel:
     @property
     def pad_id(self) -> int:
         """A token that fills up rows; what it is has no influence, since it is hidden from the others."""
-        for found in (self.tokenizer.pad_token_id, self.module.config.pad_token_id, self.tokenizer.eos_token_id):
+        of_config = getattr(self.module.config, "pad_token_id", None)
+        for found in (self.tokenizer.pad_token_id, of_config, self.tokenizer.eos_token_id):
             if found is not None:
                 return int(found)
         return 0
