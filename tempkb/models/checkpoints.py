@@ -145,7 +145,7 @@ def read_checkpoint(
     files, weights_format = weight_files(name, folder)
     for file in files:
         check_weights(name, file, weights_format)
-    module = _module(name, folder, config, found, weights_format)
+    module = _module(name, folder, config, found, weights_format, "float32")
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
     planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
@@ -210,7 +210,7 @@ def load_files(
     config, _ = _config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
-    module = _module(files.name, files.folder, config, family, files.weights_format)
+    module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
     return loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
 
 
@@ -457,12 +457,13 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
         raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
-def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat) -> Any:
+def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
     try:
         with quiet_transformers():
             module, report = _FAMILIES[family][1].from_pretrained(
                 folder,
                 config=config,
+                dtype=getattr(torch, dtype),
                 trust_remote_code=False,
                 local_files_only=True,
                 use_safetensors=weights_format == "safetensors",

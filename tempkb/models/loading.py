@@ -69,9 +69,15 @@ def loaded(
     dtype: Dtype = "float32",
     context_tokens: int | None = None,
 ) -> LoadedModel:
-    """Put a module on a device in a number type, ready to be asked."""
-    place = torch.device(device)
-    module = module.to(device=place, dtype=getattr(torch, dtype)).eval().requires_grad_(False)
+    """Put a module on a device in a number type, ready to be asked.
+
+    A module whose weights are of that type already keeps all else as it is: what architectures hold in float32 on
+    purpose, such as the frequencies of rotary positions, is too coarse in bfloat16.
+    """
+    place, number = torch.device(device), getattr(torch, dtype)
+    if module.dtype != number:
+        module = module.to(dtype=number)
+    module = module.to(device=place).eval().requires_grad_(False)
     return LoadedModel(family, module, tokenizer, place, dtype, context_tokens)
 
 

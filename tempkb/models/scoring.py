@@ -21,7 +21,7 @@ class Scorer:
     """Scores prompts with one model and template.
 
     Attributes:
-        name: family, template, version and number type, such as `causal.span-1.bf16`: equal names of one model mean
+        name: family, template, version and number type, such as `causal.span-2.bf16`: equal names of one model mean
             equal scores, up to rounding.
     """
 
