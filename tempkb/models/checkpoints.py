@@ -28,8 +28,10 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
+from tempkb.models.batching import Limits
 from tempkb.models.families import Family
 from tempkb.models.loading import LoadedModel, loaded
+from tempkb.models.probing import require_sound
 from tempkb.models.scorers import TEMPLATES, Dtype
 from tempkb.models.scoring import planner_of
 
@@ -44,7 +46,7 @@ _FAMILIES: dict[Family, tuple[Any, Any]] = {
 }
 # Names that older checkpoints give their architecture.
 _OLD_ARCHITECTURES: dict[str, Family] = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
-# Types of models whose scores would be wrong, with the reason.
+# Types of models whose scores would be wrong, with the reason. Others are found by asking them (`probing.py`).
 _DROPS_TOKENS = (
     "its experts leave out tokens beyond their capacity, and what its encoder gives cannot be used for several targets"
 )
@@ -148,7 +150,9 @@ def read_checkpoint(
     module = _module(name, folder, config, found, weights_format, "float32")
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
-    planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
+    model = loaded(found, module, tokenizer, context_tokens=context_tokens)
+    planner_of(model, TEMPLATES[found][0])
+    require_sound(name, model)
     return Checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
         family=found,
@@ -201,17 +205,28 @@ def load_files(
     context_tokens: int | None,
     device: str = "cpu",
     dtype: Dtype = "float32",
+    limits: Limits | None = None,
 ) -> LoadedModel:
     """Load a checkpoint of which family and context are known, ready to be asked.
 
+    Args:
+        files: the checkpoint's.
+        family: what kind of model it is.
+        context_tokens: how many tokens it reads; None if nothing limits them.
+        device: where it will compute.
+        dtype: in which numbers.
+        limits: how it will be asked.
+
     Raises:
-        ModelError: it cannot be loaded.
+        ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
     """
     config, _ = _config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
     module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
-    return loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
+    model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
+    require_sound(files.name, model, limits)
+    return model
 
 
 def find_folder(
