@@ -28,8 +28,10 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
+from tempkb.models.batching import Limits
 from tempkb.models.families import Family
 from tempkb.models.loading import LoadedModel, loaded
+from tempkb.models.probing import require_sound
 from tempkb.models.scorers import TEMPLATES, Dtype
 from tempkb.models.scoring import planner_of
 
@@ -44,6 +46,15 @@ _FAMILIES: dict[Family, tuple[Any, Any]] = {
 }
 # Names that older checkpoints give their architecture.
 _OLD_ARCHITECTURES: dict[str, Family] = {"T5WithLMHeadModel": "seq2seq", "BertForPreTraining": "masked"}
+# Types of models whose scores would be wrong, with the reason. Others are found by asking them (`probing.py`).
+_DROPS_TOKENS = (
+    "its experts leave out tokens beyond their capacity, and what its encoder gives cannot be used for several targets"
+)
+_UNSOUND = {
+    "xlnet": "its attention sees both sides of each token, so that a causal score would know what it is asked for",
+    "switch_transformers": _DROPS_TOKENS,
+    "nllb-moe": _DROPS_TOKENS,
+}
 
 _WEIGHTS: dict[WeightsFormat, str] = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
 TOKENIZER_FILES = (
@@ -136,10 +147,12 @@ def read_checkpoint(
     files, weights_format = weight_files(name, folder)
     for file in files:
         check_weights(name, file, weights_format)
-    module = _module(name, folder, config, found, weights_format)
+    module = _module(name, folder, config, found, weights_format, "float32")
     check_vocabulary(name, module, tokenizer)
     context_tokens = context_tokens_of(config, module, tokenizer)
-    planner_of(loaded(found, module, tokenizer, context_tokens=context_tokens), TEMPLATES[found][0])
+    model = loaded(found, module, tokenizer, context_tokens=context_tokens)
+    planner_of(model, TEMPLATES[found][0])
+    require_sound(name, model)
     return Checkpoint(
         **vars(_described(name, folder, commit, tokenizer)),
         family=found,
@@ -192,17 +205,28 @@ def load_files(
     context_tokens: int | None,
     device: str = "cpu",
     dtype: Dtype = "float32",
+    limits: Limits | None = None,
 ) -> LoadedModel:
     """Load a checkpoint of which family and context are known, ready to be asked.
 
+    Args:
+        files: the checkpoint's.
+        family: what kind of model it is.
+        context_tokens: how many tokens it reads; None if nothing limits them.
+        device: where it will compute.
+        dtype: in which numbers.
+        limits: how it will be asked.
+
     Raises:
-        ModelError: it cannot be loaded.
+        ModelError: it cannot be loaded, or its scores would be wrong (`probing.py`).
     """
     config, _ = _config(files.name, files.folder, family)
     for file in weight_files(files.name, files.folder)[0]:
         check_weights(files.name, file, files.weights_format)
-    module = _module(files.name, files.folder, config, family, files.weights_format)
-    return loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
+    module = _module(files.name, files.folder, config, family, files.weights_format, dtype)
+    model = loaded(family, module, read_tokenizer(files.name, files.folder), device, dtype, context_tokens)
+    require_sound(files.name, model, limits)
+    return model
 
 
 def find_folder(
@@ -309,22 +333,24 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise ModelError(f"The config of {name} cannot be read: {first_line(error)}. Found in {file}.") from error
-    return config, _family(name, config, family)
+    found = _family(name, config, family)
+    _require_sound_config(name, config, found)
+    return config, found
 
 
 def _family(name: str, config: Any, asked: Family | None) -> Family:
     """The family of a model by its architecture, or the one that was asked for if its architecture leaves it open."""
     possible = [family for family, (names, _) in _FAMILIES.items() if config.model_type in names]
     architectures = config.architectures or []
-    told = next(
-        (
-            family
-            for family in possible
-            for architecture in architectures
-            if architecture == _FAMILIES[family][0][config.model_type] or _OLD_ARCHITECTURES.get(architecture) == family
-        ),
-        None,
-    )
+    matching = [
+        family
+        for family in possible
+        for architecture in architectures
+        if architecture == _FAMILIES[family][0][config.model_type] or _OLD_ARCHITECTURES.get(architecture) == family
+    ]
+    told = next(iter(matching), None)
+    if {"masked", "causal"} <= set(matching):  # XLM has one class for both, and its config says how it was trained
+        told = "causal" if config.causal else "masked"
     family = asked or told
     if family is None or family not in possible or (told is not None and told != family):
         found = f"found {', '.join(architectures) or 'no architecture'} of type {config.model_type}"
@@ -340,6 +366,24 @@ def _family(name: str, config: Any, asked: Family | None) -> Family:
             else f"The family of {name} is open: {found}, {wanted}. Name the family ({', '.join(sorted(_FAMILIES))})."
         )
     return family
+
+
+def _require_sound_config(name: str, config: Any, family: Family) -> None:
+    """See that nothing in a config says that scores would be wrong."""
+    kind = config.model_type
+    if kind in _UNSOUND:
+        raise ModelError(
+            f"{name} cannot be scored: it is of type {kind}, and {_UNSOUND[kind]}. Choose a model of another "
+            "architecture."
+        )
+    is_encoder = kind in _FAMILIES["masked"][0] and kind not in _FAMILIES["seq2seq"][0]
+    sees_all = not any(getattr(config, sign, False) for sign in ("is_decoder", "causal"))
+    if family == "causal" and is_encoder and sees_all:
+        raise ModelError(
+            f"{name} cannot be scored as a causal model: found is_decoder false in the config of a model of type "
+            f"{kind}, so that each token sees those after it; expected true, as in checkpoints that were trained to "
+            "name the next token. Add it with the family masked if it has that head, or choose another checkpoint."
+        )
 
 
 def read_tokenizer(name: str, folder: Path) -> Any:
@@ -428,12 +472,13 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
         raise ModelError(f"{file} of {name} is cut or damaged: {first_line(error)}. Fetch it again.") from error
 
 
-def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat) -> Any:
+def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
     try:
         with quiet_transformers():
             module, report = _FAMILIES[family][1].from_pretrained(
                 folder,
                 config=config,
+                dtype=getattr(torch, dtype),
                 trust_remote_code=False,
                 local_files_only=True,
                 use_safetensors=weights_format == "safetensors",
@@ -483,13 +528,15 @@ def quiet_transformers() -> Iterator[None]:
 
 def context_tokens_of(config: Any, module: Any, tokenizer: Any) -> int | None:
     """Return how many tokens a model reads, by its positions and by its tokenizer; None if nothing limits them."""
-    most = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    text = config.get_text_config(decoder=True)  # of a model that also reads pictures; else the config itself
+    most = getattr(text, "max_position_embeddings", None) or getattr(text, "n_positions", None)
     for name, part in module.named_modules():
         is_counted_from_padding = isinstance(part, torch.nn.Embedding) and part.padding_idx is not None
         if name.endswith("position_embeddings") and is_counted_from_padding and most is not None:
             most -= part.padding_idx + 1  # RoBERTa's first position comes after that of padding
             break
-    limits = [limit for limit in (most, tokenizer.model_max_length) if limit is not None and limit < _UNLIMITED]
+    # Some configs say -1 where nothing limits the positions.
+    limits = [limit for limit in (most, tokenizer.model_max_length) if limit is not None and 0 < limit < _UNLIMITED]
     return min(limits, default=None)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from transformers import PreTrainedModel
 
+from tempkb.errors import ModelError
 from tempkb.models.loading import LoadedModel
 
 _LINES_AT_ONCE = 256  # distributions over the vocabulary that are normalised at once, which bounds the memory
@@ -19,21 +21,46 @@ def only_at(model: LoadedModel, rows: torch.Tensor, positions: torch.Tensor) -> 
     A head works on each position by itself, and is often dearer than the rest of the model. Its input is cut down on
     the way there, so that whatever an architecture does between its last layer and its logits stays as it is: T5's
     scaling with tied embeddings, BART's bias, caps on logits.
+
+    Raises:
+        ModelError: the model did not pass through the layers whose output is cut down, or more went to its head.
     """
+    n_passes = 0
 
     def choose(module: Any, arguments: Any, output: Any) -> Any:
+        nonlocal n_passes
+        n_passes += 1
         if isinstance(output, tuple):
             return (output[0][rows, positions][None], *output[1:])
         name = next(iter(output))
         output[name] = output[name][rows, positions][None]
         return output
 
-    stack = model.module.get_decoder() if model.family == "seq2seq" else model.module.base_model
-    handle = stack.register_forward_hook(choose)
+    def require_chosen(module: Any, arguments: Any, output: Any) -> None:
+        found = tuple(output.logits.shape[:2])
+        if n_passes != 1 or found != (1, len(rows)):
+            raise ModelError(
+                f"{type(module).__name__} cannot be read at chosen positions: found logits of {found[0]} rows and "
+                f"{found[1]} positions after {n_passes} passes through its layers; expected (1, {len(rows)}) after one "
+                "pass. Choose a model of another architecture."
+            )
+
+    handles = [_stack(model).register_forward_hook(choose), model.module.register_forward_hook(require_chosen)]
     try:
         yield
     finally:
-        handle.remove()
+        for handle in handles:
+            handle.remove()
+
+
+def _stack(model: LoadedModel) -> Any:
+    """The layers before the head.
+
+    Of models that predict text these are often a part of the base model, which does not run as such (OPT). What some
+    architectures call their decoder is the head itself, which is no model.
+    """
+    found = model.module.base_model if model.family == "masked" else model.module.get_decoder()
+    return found if isinstance(found, PreTrainedModel) else model.module.base_model
 
 
 def log_probs(

@@ -36,7 +36,8 @@ class LoadedModel:
     @property
     def pad_id(self) -> int:
         """A token that fills up rows; what it is has no influence, since it is hidden from the others."""
-        for found in (self.tokenizer.pad_token_id, self.module.config.pad_token_id, self.tokenizer.eos_token_id):
+        of_config = getattr(self.module.config, "pad_token_id", None)
+        for found in (self.tokenizer.pad_token_id, of_config, self.tokenizer.eos_token_id):
             if found is not None:
                 return int(found)
         return 0
@@ -68,9 +69,15 @@ def loaded(
     dtype: Dtype = "float32",
     context_tokens: int | None = None,
 ) -> LoadedModel:
-    """Put a module on a device in a number type, ready to be asked."""
-    place = torch.device(device)
-    module = module.to(device=place, dtype=getattr(torch, dtype)).eval().requires_grad_(False)
+    """Put a module on a device in a number type, ready to be asked.
+
+    A module whose weights are of that type already keeps all else as it is: what architectures hold in float32 on
+    purpose, such as the frequencies of rotary positions, is too coarse in bfloat16.
+    """
+    place, number = torch.device(device), getattr(torch, dtype)
+    if module.dtype != number:
+        module = module.to(dtype=number)
+    module = module.to(device=place).eval().requires_grad_(False)
     return LoadedModel(family, module, tokenizer, place, dtype, context_tokens)
 
 

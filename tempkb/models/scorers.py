@@ -8,7 +8,9 @@ from tempkb.models.families import Family
 
 Dtype = Literal["float32", "bfloat16", "float64"]
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
-VERSION = 1  # of what scorers compute; scores of another version are other scores
+# Of what scorers compute, by number type; scores of another version are other scores. In 1, narrow numbers rounded the
+# frequencies of rotary positions as well.
+VERSIONS: dict[Dtype, int] = {"float32": 1, "bfloat16": 2, "float64": 1}
 TEMPLATES: dict[Family, tuple[str, ...]] = {
     "masked": masked.TEMPLATES,
     "seq2seq": seq2seq.TEMPLATES,
@@ -33,6 +35,6 @@ def scorer_name(family: Family, template: str, dtype: Dtype) -> str:
     """Return the name of a scorer; equal names of one model mean equal scores, up to rounding.
 
     >>> scorer_name("causal", "span", "bfloat16")
-    'causal.span-1.bf16'
+    'causal.span-2.bf16'
     """
-    return f"{family}.{template}-{VERSION}.{SHORT_DTYPES[dtype]}"
+    return f"{family}.{template}-{VERSIONS[dtype]}.{SHORT_DTYPES[dtype]}"

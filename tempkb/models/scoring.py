@@ -21,7 +21,7 @@ class Scorer:
     """Scores prompts with one model and template.
 
     Attributes:
-        name: family, template, version and number type, such as `causal.span-1.bf16`: equal names of one model mean
+        name: family, template, version and number type, such as `causal.span-2.bf16`: equal names of one model mean
             equal scores, up to rounding.
     """
 
@@ -81,7 +81,7 @@ def planner_of(model: LoadedModel, template: str) -> Planner:
         if mask is None:
             raise ModelError(f"The tokenizer of {config.name_or_path!r} has no mask token, which masked models need.")
         return masked.MaskedPlanner(template, mask, most)
-    start = config.decoder_start_token_id
+    start = getattr(config, "decoder_start_token_id", None)
     if start is None:
         raise ModelError(
             f"The config of {config.name_or_path!r} has no decoder_start_token_id, which sequence-to-sequence models "

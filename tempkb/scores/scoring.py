@@ -32,6 +32,7 @@ from tempkb.store.quoting import parquet
 from tempkb.store.store import Store, inputs_of
 
 if TYPE_CHECKING:
+    from tempkb.models.batching import Limits
     from tempkb.models.loading import LoadedModel
 
 Log = Callable[[str], None]
@@ -208,10 +209,9 @@ class _Run:
         shutil.rmtree(folder)
 
     def _score_shards(self, one: Wanted, scorer: str, partition: str, shards: Shards) -> None:
-        from tempkb.models.batching import Limits
         from tempkb.models.scoring import Scorer
 
-        asker = Scorer(self._loaded(), one.template, Limits(self._request.batch_tokens, self._request.has_fixed_shapes))
+        asker = Scorer(self._loaded(), one.template, self._limits())
         unfinished = shards.unfinished()
         n, done, added_at = shards.n_prompts, 0, time.monotonic()
         name = self._row["model"]
@@ -262,10 +262,17 @@ class _Run:
                         f"({', '.join(differing)} differ); put them back, or add the new ones under another name: "
                         "tempkb model add NAME CHECKPOINT"
                     )
-                self._model = load_files(found, row["family"], row["context_tokens"], device, self._request.dtype)
+                self._model = load_files(
+                    found, row["family"], row["context_tokens"], device, self._request.dtype, self._limits()
+                )
             except ModelError as error:
                 raise ModelError(f"model {name!r}: {error}") from None
         return self._model
+
+    def _limits(self) -> "Limits":
+        from tempkb.models.batching import Limits
+
+        return Limits(self._request.batch_tokens, self._request.has_fixed_shapes)
 
     @property
     def _threads(self) -> int | None:

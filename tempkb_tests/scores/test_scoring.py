@@ -148,10 +148,11 @@ def test_a_score_that_is_no_number_is_a_row(store, add, monkeypatch):
     name = add(store, "t5")
     honest = heads.log_probs
 
-    def broken(logits, *arguments):
-        return honest(logits * float("nan"), *arguments)
+    def broken(logits, *arguments, **named):
+        return honest(logits * float("nan"), *arguments, **named)
 
-    monkeypatch.setattr("tempkb.models.batching.log_probs", broken)
+    for asker in ("batching", "probing"):
+        monkeypatch.setattr(f"tempkb.models.{asker}.log_probs", broken)
     done = score(store, name)["seq2seq.span_end-1.f32"]
     assert done.by_status == {"not_finite": done.n_prompts}
     assert {row["log_prob_nats"] for row in rows(store).values()} == {None}
