@@ -30,6 +30,8 @@ def select_tempel(
         cuts: seconds since 1970; the results are in the same order.
         lookback_days: how far the window reaches back, in whole days rounded down.
     """
+    if not cuts:
+        return []
     end = _last_read(cuts)
     earliest = min((time for time, empty in zip(times, is_empty, strict=True) if not empty), default=end)
     # What is read for a cut is the beginning of what is read for the last one, unless that begins after the cut.
