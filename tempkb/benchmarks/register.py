@@ -9,7 +9,8 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,7 @@ def held_versions(home: Home, name: str) -> dict[str, str] | None:
 
 def held_places(home: Home, name: str) -> dict[tuple[str, str], str]:
     """Return `held_versions` by (table, partition); empty if they are not known."""
-    found = {}
-    for place, version in (held_versions(home, name) or {}).items():
-        table, _, partition = place.partition(" ")
-        found[table, partition] = version
-    return found
+    return _places(held_versions(home, name) or {})
 
 
 @contextmanager
@@ -226,19 +223,27 @@ def release_names(home: Home) -> list[str]:
 
 def releases_of(home: Home, benchmark: str) -> list[str]:
     """Return the names of the releases of a benchmark, sorted, without entries that cannot be read."""
-    unreadable = unreadable_entries(home)
-    return [name for name in release_names(home) if name not in unreadable and benchmark_of(home, name) == benchmark]
+    return [name for name, entry in _readable(home) if entry["benchmark"] == benchmark]
 
 
-def releases_without(home: Home, benchmark: str, table: Table) -> list[str]:
-    """Return the built releases of a benchmark to which no partition of a table belongs, sorted.
+@dataclass(frozen=True)
+class BuiltRelease:
+    """A release that is built as requested; `tables` are those of which a partition belongs to it."""
 
-    They were built by a version of tempkb that did not have the table.
+    name: str
+    benchmark: str
+    tables: frozenset[str]
+
+
+def built_releases(home: Home) -> list[BuiltRelease]:
+    """Return the releases that are built, sorted by name, without entries that cannot be read; reads each entry once.
+
+    Those that an earlier version of tempkb built may lack tables, and have none if it did not record them.
     """
     return [
-        name
-        for name in releases_of(home, benchmark)
-        if is_built(home, name) and table.name not in {held for held, _ in held_places(home, name)}
+        BuiltRelease(name, entry["benchmark"], frozenset(table for table, _ in _places(entry.get(_HELD) or {})))
+        for name, entry in _readable(home)
+        if entry[_BUILT] == _requested(entry)
     ]
 
 
@@ -305,6 +310,21 @@ def _of_release(keys: Iterable[str], table: Table, name: str) -> list[str]:
 
 def _requested(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in (_BUILT, _HELD)}
+
+
+def _places(held: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    found = {}
+    for place, version in held.items():
+        table, _, partition = place.partition(" ")
+        found[table, partition] = version
+    return found
+
+
+def _readable(home: Home) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield names and entries, sorted by name, without entries that cannot be read."""
+    for name in release_names(home):
+        with suppress(DesignError):
+            yield name, _read(home, name)
 
 
 def _write(home: Home, name: str, entry: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +13,7 @@ from tempkb.dumps.looking import TABLE_COLUMNS
 from tempkb.dumps.offers import HISTORY
 from tempkb.dumps.sql import Value, read_rows
 from tempkb.dumps.tables import PAGE_PROPS, PAGES
+from tempkb.dumps.texts_by_page import TextsByPage
 from tempkb.errors import SourceError
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
@@ -23,8 +25,29 @@ _ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class _Props:
-    entity_ids: dict[int, str]
+    entity_ids: TextsByPage
     disambiguations: set[int]
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """What the tables beside `page` say; `props` is None without `page_props`."""
+
+    props: _Props | None
+    targets: TextsByPage
+
+    def columns(self, page_ids: Sequence[int]) -> dict[str, list[Any]]:
+        """Return the columns of `pages` that rest on these tables."""
+        targets = self.targets.find(page_ids)
+        items = self.props.entity_ids.find(page_ids) if self.props else [None] * len(page_ids)
+        marked = self.props.disambiguations if self.props else None
+        return {
+            "entity_id": [None if one is None else one[1] for one in items],
+            "entity_id_source": [None if one is None else PAGE_PROPS for one in items],
+            "redirect_namespace": [None if one is None else one[0] for one in targets],
+            "redirect_title": [None if one is None else one[1] for one in targets],
+            "is_disambiguation": [None if marked is None else one in marked for one in page_ids],
+        }
 
 
 def pages_from_sql(dump: Dump) -> Iterator[pa.Table]:
@@ -39,13 +62,20 @@ def pages_from_sql(dump: Dump) -> Iterator[pa.Table]:
     page = dump.table("page")
     if page is None:
         raise SourceError(f"dump {dump.dump_id}: has no page table; expected a file like {dump.dump_id}-page.sql.gz")
-    props_file, redirect_file = dump.table("page_props"), dump.table("redirect")
-    props = _read_props(props_file.path) if props_file else None
-    targets = _read_redirects(redirect_file.path) if redirect_file else {}
+    beside = _read_beside(dump)
     empty = True
     for rows in _in_order(page.path):
         empty = False
-        yield _rows_of(dump, rows, props, targets)
+        page_ids, namespaces, titles, redirects = (list(values) for values in zip(*rows, strict=True))
+        columns = {
+            "wiki": [dump.wiki] * len(rows),
+            "dump_id": [dump.dump_id] * len(rows),
+            "page_id": page_ids,
+            "namespace": namespaces,
+            "title": titles,
+            "is_redirect": redirects,
+        }
+        yield pa.table(columns | beside.columns(page_ids), PAGES.schema)
     if empty:
         raise SourceError(f"{page.path.name}: the table has no rows, but every wiki has pages; fetch the file again")
 
@@ -60,20 +90,9 @@ def complete_headers(headers: Iterable[pa.Table], beside: Dump) -> Iterator[pa.T
     Raises:
         SourceError: a table is malformed.
     """
-    props_file, redirect_file = beside.table("page_props"), beside.table("redirect")
-    props = _read_props(props_file.path) if props_file else None
-    targets = _read_redirects(redirect_file.path) if redirect_file else {}
+    found = _read_beside(beside)
     for rows in headers:
-        ids = rows["page_id"].to_pylist()
-        columns: dict[str, list[object]] = {
-            "redirect_namespace": [targets[one][0] if one in targets else None for one in ids],
-            "redirect_title": [targets[one][1] if one in targets else None for one in ids],
-        }
-        if props is not None:
-            columns["entity_id"] = [props.entity_ids.get(one) for one in ids]
-            columns["entity_id_source"] = [PAGE_PROPS if one in props.entity_ids else None for one in ids]
-            columns["is_disambiguation"] = [one in props.disambiguations for one in ids]
-        for name, values in columns.items():
+        for name, values in found.columns(rows["page_id"].to_pylist()).items():
             at = PAGES.schema.get_field_index(name)
             rows = rows.set_column(at, name, pa.array(values, PAGES.schema.field(at).type))
         yield rows
@@ -149,46 +168,33 @@ def _lists(path: Path) -> Iterator[list[_PageRow]]:
         yield rows
 
 
-def _rows_of(dump: Dump, rows: list[_PageRow], props: _Props | None, targets: dict[int, tuple[int, str]]) -> pa.Table:
-    return pa.Table.from_pylist(
-        [
-            {
-                "wiki": dump.wiki,
-                "dump_id": dump.dump_id,
-                "page_id": page_id,
-                "namespace": namespace,
-                "title": title,
-                "entity_id": props.entity_ids.get(page_id) if props else None,
-                "entity_id_source": PAGE_PROPS if props and page_id in props.entity_ids else None,
-                "is_redirect": is_redirect,
-                "redirect_namespace": targets[page_id][0] if page_id in targets else None,
-                "redirect_title": targets[page_id][1] if page_id in targets else None,
-                "is_disambiguation": page_id in props.disambiguations if props else None,
-            }
-            for page_id, namespace, title, is_redirect in rows
-        ],
-        PAGES.schema,
+def _read_beside(dump: Dump) -> _Beside:
+    props, redirect = dump.table("page_props"), dump.table("redirect")
+    return _Beside(
+        _read_props(props.path) if props else None,
+        _read_redirects(redirect.path) if redirect else TextsByPage().settle(),
     )
 
 
 def _read_props(path: Path) -> _Props:
-    props = _Props({}, set())
+    props = _Props(TextsByPage(), set())
     for page_id, name, value in read_rows(path, TABLE_COLUMNS["page_props"]):
         if name == b"wikibase_item":
             row = path.name, page_id
-            props.entity_ids[_number(page_id, row)] = _text(value, row)
+            props.entity_ids.add(_number(page_id, row), _text(value, row))
         elif name == b"disambiguation":
             props.disambiguations.add(_number(page_id, (path.name, page_id)))
+    props.entity_ids.settle()
     return props
 
 
-def _read_redirects(path: Path) -> dict[int, tuple[int, str]]:
-    targets = {}
+def _read_redirects(path: Path) -> TextsByPage:
+    targets = TextsByPage()
     for page_id, namespace, title, interwiki in read_rows(path, TABLE_COLUMNS["redirect"]):
         if not interwiki:
             row = path.name, page_id
-            targets[_number(page_id, row)] = (_namespace(namespace, row), _text(title, row))
-    return targets
+            targets.add(_number(page_id, row), _text(title, row), _namespace(namespace, row))
+    return targets.settle()
 
 
 _Row = tuple[str, Value]  # name of the file, and the row's page number as it is in the file

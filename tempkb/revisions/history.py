@@ -204,11 +204,16 @@ class PageHistory:
                 moves.append(Remark(self.times[at], unescape(comment).decode("utf-8", "replace"), is_null_edit))
         return moves
 
-    def once_had_text(self, index: int) -> bool:
-        """Did the file give the text of this content, at this position or an earlier one?"""
-        content = self.contents[index]
+    def once_had_text(self, positions: Sequence[int]) -> bool:
+        """Did the file give the text of the content at any of these positions, there or at an earlier one?
+
+        Args:
+            positions: in increasing order.
+        """
+        last = {self.contents[index]: index for index in positions}
         return any(
-            self.contents[at] == content and not self.flags[at] & (ABSENT | SUPPRESSED) for at in range(index + 1)
+            at <= last.get(content, -1) and not self.flags[at] & (ABSENT | SUPPRESSED)
+            for at, content in enumerate(self.contents)
         )
 
     def sha1_at(self, index: int) -> str | None:

@@ -106,15 +106,17 @@ class PageSnapshots:
         """
         page = self._page
         positions: dict[int, list[int]] = {}
-        empty = []
+        empty, absent = [], []
         for index in sorted({winner.stable.index for winner in self.winners}):
             number = page.text_numbers.get(page.contents[index])
             if number is not None:
                 positions.setdefault(number, []).append(index)
             elif page.flags[index] & BLANK and page.sizes[index] == 0:
                 empty.append(index)
-            elif not page.flags[index] & SUPPRESSED and page.once_had_text(index):
-                raise TextMissingError
+            elif not page.flags[index] & SUPPRESSED:
+                absent.append(index)
+        if absent and page.once_had_text(absent):
+            raise TextMissingError
         yield from ((index, "") for index in empty)
         for number, raw in store.get(positions):
             try:
@@ -174,6 +176,8 @@ class PageSnapshots:
     def _article_since(self) -> int | None:
         """Return the first second at which the main namespace had a known text that is neither redirect nor blank."""
         page = self._page
+        if all(naming.title.namespace != 0 for naming in self._namings):
+            return None
         not_article = SUPPRESSED | BLANK | ABSENT | REDIRECT
         for index, flags in enumerate(page.flags):
             if flags & not_article:

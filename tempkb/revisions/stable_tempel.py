@@ -8,7 +8,6 @@ against numbers that the code itself computed.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
 
 from tempkb.revisions.stable import Stable
 
@@ -31,8 +30,20 @@ def select_tempel(
         cuts: seconds since 1970; the results are in the same order.
         lookback_days: how far the window reaches back, in whole days rounded down.
     """
+    if not cuts:
+        return []
     end = _last_read(cuts)
-    return [_choose(times, _read(times, is_empty, cut, end), cut, lookback_days) for cut in cuts]
+    earliest = min((time for time, empty in zip(times, is_empty, strict=True) if not empty), default=end)
+    # What is read for a cut is the beginning of what is read for the last one, unless that begins after the cut.
+    whole = _read(times, is_empty, end, end)
+    chosen: list[int | None] = []
+    for cut in cuts:
+        if cut < earliest:
+            chosen.append(None)
+            continue
+        kept = whole if whole and times[whole[0]] <= cut else _read(times, is_empty, cut, end)
+        chosen.append(_choose(times, kept, cut, lookback_days))
+    return chosen
 
 
 def describe(times: Sequence[int], contents: Sequence[int], index: int, cut: int, lookback: int) -> Stable:
@@ -75,16 +86,17 @@ def _read(times: Sequence[int], is_empty: Sequence[bool | int], cut: int, end: i
 def _choose(times: Sequence[int], kept: Sequence[int], cut: int, lookback_days: int) -> int | None:
     if not kept:
         return None
-    chosen, longest, enough = kept[0], 0, ENOUGH_DAYS * DAY
-    for before, at in pairwise(kept):
-        if (cut - times[at]) // DAY > lookback_days:
-            chosen = at  # still before the window
-            continue
+    # One revision after the cut is read. Ages are rounded down to days, so one more day is before the window.
+    n_read = min(bisect_right(kept, cut, key=times.__getitem__) + 1, len(kept))
+    n_before = bisect_right(kept, cut - (lookback_days + 1) * DAY, 0, n_read, key=times.__getitem__)
+    chosen, longest, enough = kept[max(n_before - 1, 0)], 0, ENOUGH_DAYS * DAY
+    for place in range(max(n_before, 1), n_read):
+        before, at = kept[place - 1], kept[place]
         lasted = times[at] - times[before]  # its whole life, including time before the window or after the cut
         if lasted > longest or lasted >= enough:
             chosen = before
         longest = max(longest, lasted)
-    lasted = cut - times[kept[-1]]  # negative if an edit after the cut was read
+    lasted = cut - times[kept[n_read - 1]]  # negative if an edit after the cut was read
     if lasted >= longest or lasted >= enough:
-        chosen = kept[-1]
+        chosen = kept[n_read - 1]
     return chosen

@@ -33,6 +33,9 @@ _LOG_ROWS = 1 << 17
 _SNAPSHOT_ROWS = 1 << 15
 _TEXT_BYTES = 1 << 24
 _PAGE_ROWS = 1 << 16
+# A batch takes as long to write and to read as a hundred rows, so with many windows more rows are collected: this many
+# for each window. The most windows, the weeks since 2001, make it 170,000 rows, and a worker some 100 MB larger.
+_ROWS_OF_WINDOW = 128
 
 Numbers = npt.NDArray[np.int64]
 
@@ -132,6 +135,8 @@ class Staging:
     def __post_init__(self) -> None:
         self._starts = np.array([epoch_seconds(window.start) for window in self.windows], np.int64)
         self._end = epoch_seconds(self.windows[-1].end)
+        self._by_key = {window.key: window for window in self.windows}
+        self._enough = _ROWS_OF_WINDOW * len(self.to_build)
         self._n_files: Counter[str] = Counter()
         self._chains: defaultdict[tuple[str, str], _Chains] = defaultdict(_Chains)
         # Revisions outside the windows to build, by page, because a page may be read again.
@@ -149,14 +154,14 @@ class Staging:
         for own, its in zip(self._log, _log_columns(page), strict=True):
             own.extend(its)
         self._sha1s += page.sha1s
-        if len(self._pages) >= _LOG_ROWS:
+        if len(self._pages) >= max(_LOG_ROWS, self._enough):
             self.flush_log()
 
     def add_snapshot(self, window: str, row: tuple[Any, ...]) -> None:
         """Add a row of a snapshot, in the order of `SNAPSHOT_COLUMNS`."""
         self._snapshots.setdefault(window, []).append(row)
         self._n_snapshots += 1
-        if self._n_snapshots >= _SNAPSHOT_ROWS:
+        if self._n_snapshots >= max(_SNAPSHOT_ROWS, self._enough):
             self.flush_snapshots()
 
     def add_text(self, page_id: int, revision_id: int, time: int, source: int, text: str) -> None:
@@ -203,83 +208,83 @@ class Staging:
         self._outside.append(np.unique(pages[~to_build[windows]], return_counts=True))
         # By window, then page, then revision: lexsort takes the most significant column last.
         order = np.lexsort((ids, pages, windows))
-        edges = np.searchsorted(windows[order], np.arange(len(self.windows) + 1))
+        rows = order[to_build[windows[order]]]
         names = _contributors(people)
         hashes = pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(SHA1_CHARS), len(pages), [None, pa.py_buffer(bytes(self._sha1s))]
         )
         known = pc.not_equal(hashes, pa.scalar(NO_SHA1, pa.binary(SHA1_CHARS)))
         hashes = pc.cast(pc.cast(pc.if_else(known, hashes, None), pa.binary()), pa.string())
-        dumps = pa.array(self.dump_ids, pa.string())
-        batches: dict[str, pa.Table] = {}
-        for number, window in enumerate(self.windows):
-            rows = order[edges[number] : edges[number + 1]]
-            if window.key not in self.to_build or not len(rows):
-                continue
-            suppressed = (flags[rows] & SUPPRESSED) > 0
-            batches[window.key] = _table(
-                REVISION_LOG,
-                wiki=pa.repeat(self.wiki, len(rows)),
-                dump_id=dumps.take(pa.array(sources[rows])),
-                window_start=pa.repeat(pa.scalar(window.start), len(rows)),
-                page_id=pages[rows],
-                revision_id=ids[rows],
-                parent_id=pa.array(parents[rows], mask=parents[rows] == 0),
-                revision_timestamp=_instants(times[rows]),
-                contributor=names.take(pa.array(rows)),
-                text_sha1=hashes.take(pa.array(rows)),
-                text_bytes=pa.array(sizes[rows], mask=sizes[rows] < 0),
-                is_minor=pa.array((flags[rows] & MINOR) > 0),
-                is_suppressed=pa.array(suppressed),
-            )
-        self._write(REVISION_LOG, batches)
+        starts = pa.array([window.start for window in self.windows], pa.date32())
+        whole = _batch(
+            REVISION_LOG,
+            wiki=pa.repeat(self.wiki, len(rows)),
+            dump_id=self._dumps_of(sources[rows]),
+            window_start=starts.take(pa.array(windows[rows])),
+            page_id=pages[rows],
+            revision_id=ids[rows],
+            parent_id=pa.array(parents[rows], mask=parents[rows] == 0),
+            revision_timestamp=_instants(times[rows]),
+            contributor=names.take(pa.array(rows)),
+            text_sha1=hashes.take(pa.array(rows)),
+            text_bytes=pa.array(sizes[rows], mask=sizes[rows] < 0),
+            is_minor=pa.array((flags[rows] & MINOR) > 0),
+            is_suppressed=pa.array((flags[rows] & SUPPRESSED) > 0),
+        )
+        built, begins = np.unique(windows[rows], return_index=True)
+        self._write(REVISION_LOG, whole, [self.windows[number].key for number in built.tolist()], begins.tolist())
         self._clear_log()
 
     def flush_snapshots(self) -> None:
-        """Write the collected snapshot rows."""
-        by_key = {window.key: window for window in self.windows}
-        batches = {}
-        for key, rows in sorted(self._snapshots.items()):
-            rows.sort()
-            columns: dict[str, Any] = dict(zip(SNAPSHOT_COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
-            sources = columns.pop("source")
-            for name in ("revision_timestamp", "page_created_at", "article_since", "last_stood_at"):
-                columns[name] = _instants(columns[name])
-            batches[key] = _table(
-                STABLE_SNAPSHOTS,
-                wiki=pa.repeat(self.wiki, len(rows)),
-                dump_id=pa.array([self.dump_ids[source] for source in sources]),
-                window_start=pa.repeat(pa.scalar(by_key[key].start), len(rows)),
-                cut=pa.repeat(pa.scalar(by_key[key].cut), len(rows)),
-                stability_rule=pa.repeat(self.rule, len(rows)),
-                entity_id=pa.nulls(len(rows), pa.string()),
-                entity_id_source=pa.nulls(len(rows), pa.string()),
-                **columns,
-            )
-        self._write(STABLE_SNAPSHOTS, batches)
-        self._snapshots, self._n_snapshots = {}, 0
+        """Write the collected snapshot rows, sorted by window and page."""
+        if not self._snapshots:
+            return
+        keys, begins = sorted(self._snapshots), list[int]()
+        lists: list[list[Any]] = [[] for _ in SNAPSHOT_COLUMNS]
+        for key in keys:
+            begins.append(len(lists[0]))
+            for values, own in zip(lists, zip(*sorted(self._snapshots.pop(key)), strict=True), strict=True):
+                values.extend(own)
+        columns: dict[str, Any] = dict(zip(SNAPSHOT_COLUMNS, lists, strict=True))
+        sources = columns.pop("source")
+        for name in ("revision_timestamp", "page_created_at", "article_since", "last_stood_at"):
+            columns[name] = _instants(columns[name])
+        n = len(sources)
+        windows = [self._by_key[key] for key in keys]
+        numbers = pa.array(np.repeat(np.arange(len(keys)), np.diff([*begins, n])))
+        whole = _batch(
+            STABLE_SNAPSHOTS,
+            wiki=pa.repeat(self.wiki, n),
+            dump_id=self._dumps_of(sources),
+            window_start=pa.array([window.start for window in windows], pa.date32()).take(numbers),
+            cut=pa.array([window.cut for window in windows], pa.date32()).take(numbers),
+            stability_rule=pa.repeat(self.rule, n),
+            entity_id=pa.nulls(n, pa.string()),
+            entity_id_source=pa.nulls(n, pa.string()),
+            **columns,
+        )
+        self._write(STABLE_SNAPSHOTS, whole, keys, begins)
+        self._n_snapshots = 0
 
     def flush_texts(self) -> None:
-        """Write the collected wikitexts."""
-        by_quarter: dict[date, list[tuple[int, int, int, int, str]]] = {}
-        for row in self._texts:
-            quarter = window_of(instant(row[2]).date(), Granularity.QUARTER).start
-            by_quarter.setdefault(quarter, []).append(row)
-        batches = {}
-        for quarter, rows in sorted(by_quarter.items()):
-            rows.sort(key=lambda row: row[:2])
-            pages, ids, times, sources, texts = zip(*rows, strict=True)
-            batches[quarter.isoformat()] = _table(
-                PAGE_WIKITEXTS,
-                wiki=pa.repeat(self.wiki, len(rows)),
-                dump_id=pa.array([self.dump_ids[source] for source in sources]),
-                quarter=pa.repeat(pa.scalar(quarter), len(rows)),
-                page_id=list(pages),
-                revision_id=list(ids),
-                revision_timestamp=_instants(list(times)),
-                wikitext=list(texts),
-            )
-        self._write(PAGE_WIKITEXTS, batches)
+        """Write the collected wikitexts, sorted by quarter and key."""
+        if not self._texts:
+            return
+        rows = sorted(((_quarter(row[2]), *row) for row in self._texts), key=lambda row: row[:3])
+        quarters, pages, ids, times, sources, texts = zip(*rows, strict=True)
+        whole = _batch(
+            PAGE_WIKITEXTS,
+            wiki=pa.repeat(self.wiki, len(rows)),
+            dump_id=self._dumps_of(sources),
+            quarter=list(quarters),
+            page_id=list(pages),
+            revision_id=list(ids),
+            revision_timestamp=_instants(list(times)),
+            wikitext=list(texts),
+        )
+        built = sorted(set(quarters))
+        begins = [bisect_left(quarters, quarter) for quarter in built]
+        self._write(PAGE_WIKITEXTS, whole, [quarter.isoformat() for quarter in built], begins)
         self._texts, self._text_bytes = [], 0
 
     def flush_heads(self) -> None:
@@ -288,7 +293,7 @@ class Staging:
             return
         pages, namespaces, titles, redirects = zip(*sorted(self._heads), strict=True)
         n = len(pages)
-        rows = _table(
+        rows = _batch(
             PAGES,
             wiki=pa.repeat(self.wiki, n),
             dump_id=pa.repeat(self.dump_id, n),
@@ -302,7 +307,7 @@ class Staging:
             redirect_title=pa.nulls(n, pa.string()),
             is_disambiguation=pa.nulls(n, pa.bool_()),
         )
-        self._write(PAGES, {self.dump_id: rows})
+        self._write(PAGES, rows, [self.dump_id], [0])
         self._heads = []
 
     def _clear_log(self) -> None:
@@ -310,17 +315,29 @@ class Staging:
         self._log = [array("q"), array("q"), array("q"), array("q"), array("q"), array("B"), array("H")]
         self._sha1s = bytearray()
 
-    def _write(self, table: Table, batches: dict[str, pa.Table]) -> None:
-        if not batches:
+    def _dumps_of(self, sources: Any) -> pa.Array:
+        return pa.array(self.dump_ids, pa.string()).take(pa.array(sources, pa.int64()))
+
+    def _write(self, table: Table, rows: pa.RecordBatch, partitions: Sequence[str], begins: Sequence[int]) -> None:
+        """Write rows that are sorted by partition and key as one file with a batch for each partition.
+
+        Args:
+            table: of which the rows are.
+            rows: of all partitions together, since columns of few rows take as long to make as those of many.
+            partitions: in the order of their rows.
+            begins: number of the first row of each partition.
+        """
+        if not partitions:
             return
         file = self._n_files[table.name]
         self._n_files[table.name] += 1
+        ends = [*begins[1:], rows.num_rows]
+        firsts, lasts = (_keys(rows, table, places) for places in (begins, [end - 1 for end in ends]))
         path = _path(self.folder, table.name, file)
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            for number, (partition, rows) in enumerate(batches.items()):
-                writer.write_batch(rows.combine_chunks().to_batches(max_chunksize=None)[0])
-                first, last = (tuple(rows[name][at].as_py() for name in table.key) for at in (0, -1))
-                self._chains[table.name, partition].add(first, last, file, number)
+            for number, partition in enumerate(partitions):
+                writer.write_batch(rows.slice(begins[number], ends[number] - begins[number]))
+                self._chains[table.name, partition].add(firsts[number], lasts[number], file, number)
 
 
 # The values that `add_snapshot` takes, in this order; page_id is first, so that rows sort by it.
@@ -358,13 +375,23 @@ def _log_columns(page: PageHistory) -> "tuple[array[int], ...]":
     return page.ids, page.parents, page.times, page.sizes, page.people, page.flags, page.sources
 
 
-def _table(declared: Table, **columns: Any) -> pa.Table:
+def _quarter(second: int) -> date:
+    return window_of(instant(second).date(), Granularity.QUARTER).start
+
+
+def _keys(rows: pa.RecordBatch, table: Table, places: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the keys of the rows at some places."""
+    at = pa.array(places, pa.int64())
+    return list(zip(*(rows.column(name).take(at).to_pylist() for name in table.key), strict=True))
+
+
+def _batch(declared: Table, **columns: Any) -> pa.RecordBatch:
     arrays = []
     for column in declared.columns:
         values = columns[column.name]
         arrays.append(values if isinstance(values, pa.Array) else pa.array(values, column.arrow))
     fitted = [values.cast(field.type) for values, field in zip(arrays, declared.schema, strict=True)]
-    return pa.Table.from_arrays(fitted, schema=declared.schema)
+    return pa.RecordBatch.from_arrays(fitted, schema=declared.schema)
 
 
 def _instants(seconds: Any) -> pa.Array:

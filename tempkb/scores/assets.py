@@ -9,7 +9,7 @@ from tempkb.rooms import BENCHMARKS
 from tempkb.scores.checking import ASKED
 from tempkb.scores.requests import SCORE_LINES, request_of
 from tempkb.scores.scoring import Scored, score_model
-from tempkb.scores.showing import picture, sample
+from tempkb.scores.showing import picture, sample, to_show
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.assets import table_of
 from tempkb.store.materialise import facts_of_partitions
@@ -57,16 +57,11 @@ def _counts(done: list[Scored]) -> dict[str, Any]:
 
 
 def _shown(store: Store, name: str, done: list[Scored]) -> dict[str, Any]:
-    """A sample and a picture of each release, by its first scorer that has prompts."""
-    shown: dict[str, Any] = {}
-    for one in done:
-        if not one.n_prompts:
-            continue
-        for source in one.sources:
-            if f"{source.release}/sample" not in shown:
-                partition = partition_of(name, one.scorer)
-                shown[f"{source.release}/sample"] = table_of(sample(store, partition, source), cell=200)
-                shown[f"{source.release}/scores by window and role"] = dg.MetadataValue.md(
-                    picture(store, partition, source)
-                )
+    """A sample and a picture of a few releases, and how many others there are."""
+    sources, n_others = to_show(store, done)
+    shown: dict[str, Any] = {"releases not shown": n_others} if n_others else {}
+    for scorer, source in sources:
+        partition = partition_of(name, scorer)
+        shown[f"{source.release}/sample"] = table_of(sample(store, partition, source), cell=200)
+        shown[f"{source.release}/scores by window and role"] = dg.MetadataValue.md(picture(store, partition, source))
     return shown

@@ -52,6 +52,7 @@ class Scored:
         n_new: how many of them had no row before the run.
         by_status: numbers of the wanted prompts by status.
         sources: the prompts of each release.
+        new_sources: those of them that have a prompt that had no row before the run.
     """
 
     scorer: str
@@ -59,6 +60,7 @@ class Scored:
     n_new: int
     by_status: Mapping[str, int]
     sources: Sequence[Source]
+    new_sources: Sequence[Source]
 
 
 def score_model(
@@ -151,9 +153,11 @@ class _Run:
         finally:
             # Also if a shard fails or the run is interrupted: what is finished is not lost.
             self._add(shards, partition, one)
+        places = shards.having([source.query for source in one.sources]) if n_new else []
         shutil.rmtree(shards.folder)
         by_status = counted(self._store, partition, query)
-        return Scored(scorer, sum(by_status.values()), n_new, by_status, one.sources)
+        new_sources = [one.sources[place] for place in places]
+        return Scored(scorer, sum(by_status.values()), n_new, by_status, one.sources, new_sources)
 
     def _require_own(self, partition: str) -> None:
         """Refuse to add to scores of other files, which may be left if the model's own row was lost.

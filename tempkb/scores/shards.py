@@ -14,7 +14,7 @@ import pyarrow as pa
 from tempkb.models.scores import Score
 from tempkb.prompts import Prompt
 from tempkb.scores.tables import PROMPT_SCORES
-from tempkb.store.memory import spilling_to
+from tempkb.store.memory import asking, spilling_to
 from tempkb.store.parquet import open_parquet, parquet_writer
 from tempkb.store.quoting import parquet
 
@@ -66,6 +66,14 @@ class Shards:
         """Number of prompts of the plan."""
         with open_parquet(self.folder / _PLAN) as plan:
             return int(plan.metadata.num_rows)
+
+    def having(self, queries: Sequence[str]) -> list[int]:
+        """Return the places of those queries that give a prompt of the plan; each is SQL from FROM on."""
+        each = " UNION ALL ".join(f"SELECT {at} AS place, prompt_id {query}" for at, query in enumerate(queries))
+        plan = f"(SELECT prompt_id FROM {parquet([self.folder / _PLAN])})"
+        with asking() as memory:
+            query = f"SELECT DISTINCT place FROM ({each}) SEMI JOIN {plan} USING (prompt_id) ORDER BY ALL"
+            return [place for (place,) in memory.execute(query).fetchall()]
 
     def unfinished(self) -> Iterator[tuple[int, list[str], list[Prompt]]]:
         """Yield the shards that are not finished: number, ids and prompts."""

@@ -1,8 +1,11 @@
 """What a run shows of the scores of a model: a sample of prompts, and a picture by window and role."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from tempkb.benchmarks.plots import plot_means
+from tempkb.scores.scoring import Scored
 from tempkb.scores.selecting import Source
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.memory import asking
@@ -10,6 +13,33 @@ from tempkb.store.quoting import parquet
 from tempkb.store.store import Store
 
 _N_SAMPLE = 10
+# A picture takes a third of a second, and a home may have hundreds of releases.
+_N_SHOWN = 4
+
+
+def to_show(store: Store, done: Sequence[Scored]) -> tuple[list[tuple[str, Source]], int]:
+    """Return the releases that a run shows, the newest first: some with new scores, or if none has, the newest of all.
+
+    Args:
+        store: of the home.
+        done: what the run has done with each scorer.
+
+    Returns:
+        the first scorer that has prompts of the release, and those; and the number of releases that are not shown.
+    """
+    asked: dict[str, tuple[str, Source]] = {}
+    for one in done:
+        for source in one.sources if one.n_prompts else ():
+            asked.setdefault(source.release, (one.scorer, source))
+    newest = sorted(asked.values(), key=lambda one: _written(store, one[1]), reverse=True)
+    with_new = {source.release for one in done for source in one.new_sources}
+    shown = [one for one in newest if one[1].release in with_new][:_N_SHOWN] or newest[:1]
+    return shown, len(newest) - len(shown)
+
+
+def _written(store: Store, source: Source) -> int:
+    """When the prompts of a release were written last, in nanoseconds since 1970."""
+    return max((store.lake.pointed_at(one.table, one.partition) or 0 for one in source.versions), default=0)
 
 
 def sample(store: Store, partition: str, source: Source) -> pa.Table:

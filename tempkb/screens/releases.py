@@ -2,7 +2,7 @@
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
-from tempkb.benchmarks.register import releases_without
+from tempkb.benchmarks.register import built_releases
 from tempkb.benchmarks.releases import load
 from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, print_next
@@ -24,10 +24,12 @@ def print_release(benchmark: Benchmark, name: str) -> None:
 
 def lacking_derived(home: Home) -> list[str]:
     """Return a sentence for each release that is built, but without a table that a later step derives from it."""
+    built = built_releases(home)
     return [
-        f"release {name} has no {derived.what}, {derived.use}, since an earlier version of tempkb built it; "
-        f"add them: tempkb release finish {name}"
+        f"release {one.name} has no {derived.what}, {derived.use}, since an earlier version of tempkb built it; "
+        f"add them: tempkb release finish {one.name}"
         for benchmark in BENCHMARKS
         for derived in benchmark.derived
-        for name in releases_without(home, benchmark.name, derived.table)
+        for one in built
+        if one.benchmark == benchmark.name and derived.table.name not in one.tables
     ]

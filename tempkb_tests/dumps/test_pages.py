@@ -1,7 +1,10 @@
 """The table `pages` of the demo world, from its SQL tables, against what the world knows."""
 
+import random
+import tracemalloc
 from datetime import date
 
+import pyarrow as pa
 import pytest
 
 from tempkb.demo.export import write_dump
@@ -9,7 +12,8 @@ from tempkb.demo.model import Page
 from tempkb.demo.world import make_world
 from tempkb.dumps import pages as pages_module
 from tempkb.dumps.catalogue import Dump, DumpFile, find_dumps
-from tempkb.dumps.pages import pages_from_sql
+from tempkb.dumps.pages import complete_headers, pages_from_sql
+from tempkb.dumps.texts_by_page import TextsByPage
 from tempkb.errors import SourceError
 
 
@@ -53,6 +57,7 @@ def test_without_page_props_items_are_unknown(tmp_path):
 NAMES = {
     "page": ("page_id", "page_namespace", "page_title", "page_is_redirect"),
     "redirect": ("rd_from", "rd_namespace", "rd_title", "rd_interwiki"),
+    "page_props": ("pp_page", "pp_propname", "pp_value"),
 }
 
 
@@ -81,3 +86,66 @@ def test_a_namespace_may_have_any_number_of_32_bits(tmp_path):
     file = put_table(tmp_path, "page", "(1,2147483647,'A',0)")
     found = rows(Dump("testwiki-20260401", "testwiki", date(2026, 4, 1), (file,), 0))
     assert found[1]["namespace"] == 2147483647
+
+
+@pytest.mark.parametrize("order", ["in order", "in any order"])
+def test_items_and_targets_are_those_of_a_dict_in_which_the_last_row_of_a_page_counts(tmp_path, monkeypatch, order):
+    monkeypatch.setattr(pages_module, "_ROWS", 40)
+    chance = random.Random(24)
+    told = chance.choices(range(1, 400), k=300)
+    page_ids = chance.sample(range(1, 400), 200)
+    if order == "in order":
+        told, page_ids = sorted(told), sorted(page_ids)
+    items = [(page_id, f"Q{chance.randrange(10**6)}") for page_id in told]
+    marks = [page_id for page_id in told if page_id % 7 == 0]
+    targets = [(page_id, chance.randrange(16), chance.choice(["Zürich", "", "漢字", "B c"])) for page_id in told]
+    rows_of_props = [f"({page_id},'wikibase_item','{item}')" for page_id, item in items]
+    rows_of_props += [f"({page_id},'disambiguation','')" for page_id in marks]
+    files = (
+        put_table(tmp_path, "page", ",".join(f"({page_id},0,'Page_{page_id}',0)" for page_id in page_ids)),
+        put_table(tmp_path, "page_props", ",".join(rows_of_props)),
+        put_table(tmp_path, "redirect", ",".join(f"({one[0]},{one[1]},'{one[2]}','')" for one in targets)),
+    )
+    dump = Dump("testwiki-20260401", "testwiki", date(2026, 4, 1), files, 0)
+    item_of, target_of = dict(items), {page_id: (number, title) for page_id, number, title in targets}
+    expected = [
+        {
+            "wiki": "testwiki",
+            "dump_id": "testwiki-20260401",
+            "page_id": page_id,
+            "namespace": 0,
+            "title": f"Page {page_id}",
+            "entity_id": item_of.get(page_id),
+            "entity_id_source": "page_props" if page_id in item_of else None,
+            "is_redirect": False,
+            "redirect_namespace": target_of.get(page_id, (None, None))[0],
+            "redirect_title": target_of.get(page_id, (None, None))[1],
+            "is_disambiguation": page_id in marks,
+        }
+        for page_id in sorted(page_ids)
+    ]
+    tables = list(pages_from_sql(dump))
+    assert [row for table in tables for row in table.to_pylist()] == expected
+    beside = ("entity_id", "entity_id_source", "redirect_namespace", "redirect_title", "is_disambiguation")
+    empty = [
+        pa.table({**dict(zip(table.column_names, table.columns, strict=True)), **nulls(table, beside)})
+        for table in tables
+    ]
+    assert [row for table in complete_headers(empty, dump) for row in table.to_pylist()] == expected
+
+
+def nulls(table, names):
+    return {name: pa.nulls(len(table), table.schema.field(name).type) for name in names}
+
+
+def test_a_page_takes_some_thirty_bytes_beside_its_text():
+    n = 50_000
+    tracemalloc.start()
+    found = TextsByPage()
+    for page_id in range(n):
+        found.add(page_id, "a text of twenty-five...", page_id % 16)
+    found.settle()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.find([7, n]) == [(7, "a text of twenty-five..."), None]
+    assert taken < n * (24 + 40)

@@ -301,6 +301,18 @@ def test_a_page_that_a_newer_complete_history_lacks_is_in_no_later_snapshot(home
     assert counts.agree
 
 
+@pytest.mark.parametrize("rule", ["standing", "tempel"])
+def test_a_page_whose_text_is_known_at_none_of_the_cuts_is_in_no_snapshot(home_folder, tmp_path, rule):
+    """Only 2021 is built, at whose end the newer history lacks page 2."""
+    old, new = (tmp_path / f"testwiki-{year}0101-pages-meta-history.xml" for year in (2021, 2022))
+    told = [page(n, revision(n, "2019-01-05T00:00:00Z", f"text {n}")) for n in (2, 4)]
+    old.write_bytes(export(*told))
+    new.write_bytes(export(told[1]))
+    store, _, _ = build_files(old, new, granularity="year", since=date(2021, 1, 1), stability_rule=rule)
+    assert [(number, str(cut)) for number, cut in winners(store)] == [(4, "2022-01-01")]
+    assert left_out(store) == {"2021-01-01": 1}
+
+
 def test_a_deleted_page_that_is_read_twice_ends_with_the_older_dump_too(home_folder, tmp_path):
     """Its elements are far apart, so that a second pass puts it together."""
     halves = [page(2, revision(n, f"2019-0{n}-05T00:00:00Z", f"text {n}")) for n in (1, 2)]

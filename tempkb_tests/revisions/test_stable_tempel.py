@@ -2,12 +2,14 @@
 
 import csv
 import hashlib
+import random
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tempkb.revisions.stable_tempel import DAY, describe, select_tempel
+from tempkb.revisions.stable_tempel import DAY, ENOUGH_DAYS, describe, select_tempel
 from tempkb_tests.bench.history import write_history
 from tempkb_tests.peer.stress_history import write_stress
 from tempkb_tests.revisions.builds import build_files, export, page, revision
@@ -70,6 +72,46 @@ def test_blank_texts_and_earlier_times_are_passed_over():
     days = ["2020-11-01", "2020-12-10", "2020-12-01", "2020-12-25"]
     assert chosen(days) == "2020-12-10"
     assert chosen(days, empty=("2020-12-10",)) == "2020-12-01"
+
+
+def plain(times, is_empty, cuts, lookback_days):
+    """The rule as the released code goes about it: for each cut it reads the history from the beginning."""
+    end = next((cut for cut in reversed(cuts) if cut > cuts[0]), cuts[0])
+    for cut in cuts:
+        kept = []
+        for at, time in enumerate(times):
+            if is_empty[at] or time > end or (time <= times[kept[-1]] if kept else time > cut):
+                continue
+            kept.append(at)
+            if time > cut:
+                break
+        chosen, longest = kept[0] if kept else None, 0
+        for before, at in pairwise(kept):
+            if (cut - times[at]) // DAY > lookback_days:
+                chosen = at
+                continue
+            lasted = times[at] - times[before]
+            if lasted > longest or lasted >= ENOUGH_DAYS * DAY:
+                chosen = before
+            longest = max(longest, lasted)
+        if kept and (cut - times[kept[-1]] >= longest or cut - times[kept[-1]] >= ENOUGH_DAYS * DAY):
+            chosen = kept[-1]
+        yield chosen
+
+
+def test_equals_reading_from_the_beginning_for_each_cut_whatever_the_order_of_revisions_and_cuts():
+    chance = random.Random(24)
+    for _ in range(3000):
+        step = chance.choice([DAY // 2, DAY, 5 * DAY])
+        times = [step * chance.randrange(60) + chance.choice([-1, 0, 0, 1]) for _ in range(chance.randrange(1, 25))]
+        cuts = [step * chance.randrange(60) for _ in range(chance.randrange(1, 7))]
+        if chance.random() < 0.7:
+            times.sort()
+        if chance.random() < 0.7:
+            cuts.sort()
+        is_empty = [chance.random() < 0.2 for _ in times]
+        days = chance.randrange(1, 40)
+        assert select_tempel(times, is_empty, cuts, days) == list(plain(times, is_empty, cuts, days))
 
 
 def test_standing_time_of_its_choice_is_told_for_the_interval():

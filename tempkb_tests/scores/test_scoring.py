@@ -13,7 +13,7 @@ from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
 from tempkb.removal import of_model, remove
 from tempkb.rooms import BENCHMARKS
-from tempkb.scores import scoring, shards
+from tempkb.scores import scoring, shards, showing
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
 from tempkb.scores.tables import PROMPT_SCORES
@@ -104,6 +104,26 @@ def test_nothing_is_computed_twice(store, add, monkeypatch):
     more = score(store, name, variants="dated,undated")["causal.span_end-1.f32"]
     assert more.n_new == len(prompts(store, {"dated"})) > 0
     assert more.n_prompts == len(prompts(store, {"dated", "undated"}))
+
+
+@pytest.mark.slow
+def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_the_others(store, add, monkeypatch):
+    name = add(store, "t5")
+
+    def shown(**words):
+        sources, n_others = showing.to_show(store, score_model(store, BENCHMARKS, name, request_of(words), quiet))
+        return [source.release for _, source in sources], n_others
+
+    (first,) = set(store.read("dynamic_templama_prompts")["release"].to_pylist())
+    assert shown() == ([first], 0)
+    yearly = release(store, TEMPLAMA, "2018-01-01..2021-01-01", "year").name
+    assert shown() == ([yearly], 1)
+    # Fewer quarters than the first release has: all its prompts have a score.
+    fewer = release(store, windows="2019-01-01..2019-10-01").name
+    assert shown() == ([fewer], 2)
+    # Dated prompts are new in each of them.
+    monkeypatch.setattr(showing, "_N_SHOWN", 2)
+    assert shown(variants="dated") == ([fewer, yearly], 1)
 
 
 def test_a_second_release_over_more_windows_costs_only_its_new_prompts(store, add):

@@ -75,6 +75,24 @@ def codes(clusters: Clusters) -> tuple[Codes, int]:
     return found, len(known)
 
 
+def joint_codes(first: Clusters, second: Clusters) -> tuple[Codes, int]:
+    """Return as `codes` a number for each item of two sides, and the number of clusters of either.
+
+    Clusters are numbered in the order in which they are first seen, so that sums over them, and with them the last
+    digits of an estimate, are the same for arrays of whole numbers, which NumPy sorts, as for any other ids.
+    """
+    numbers = [one for one in (first, second) if isinstance(one, np.ndarray) and one.dtype.kind in "iub"]
+    if len(numbers) == 2:
+        together: NDArray[Any] = np.concatenate(numbers)
+        # Not so for signed numbers with unsigned ones of 64 bits, which become floats.
+        if together.dtype.kind in "iub":
+            distinct, seen_at, found = np.unique(together, return_index=True, return_inverse=True)
+            rank = np.empty(len(distinct), np.int64)
+            rank[np.argsort(seen_at)] = np.arange(len(distinct))
+            return rank[found], len(distinct)
+    return codes([*first, *second])
+
+
 def aligned(what: str, values: Floats, *others: Clusters) -> None:
     """Check that there is one of each for each value.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.results.statistics.clusters import Clusters, Sums, Values, aligned, codes, floats, summed
+from tempkb.results.statistics.clusters import Clusters, Sums, Values, aligned, codes, floats, joint_codes, summed
 from tempkb.results.statistics.estimates import (
     ROUNDING,
     Estimate,
@@ -128,7 +128,7 @@ def _changed(
     old, new = floats(before), floats(after)
     aligned("clusters before", old, before_clusters)
     aligned("clusters after", new, after_clusters)
-    place, n_clusters = codes([*list(before_clusters), *list(after_clusters)])
+    place, n_clusters = joint_codes(before_clusters, after_clusters)
     sides = [summed(old, place[: len(old)], n_clusters), summed(new, place[len(old) :], n_clusters)]
     psi = np.zeros(n_clusters)
     means, numbers = [], []

@@ -75,6 +75,19 @@ def test_a_change_on_the_same_items_is_the_paired_difference(random):
     assert (macro.low, macro.high) == (pytest.approx(expected.low), pytest.approx(expected.high))
 
 
+@pytest.mark.parametrize("estimator", [change, macro_change])
+@pytest.mark.parametrize("kinds", [("int64", "int64"), ("int32", "uint8"), ("bool", "int64"), ("uint64", "int64")])
+def test_a_change_is_the_same_to_the_last_digit_for_arrays_of_clusters_and_for_lists(random, estimator, kinds):
+    for n in (12, 300, 3000):
+        before, after = random.normal(size=n), random.normal(0.2, 1, n // 2)
+        first, second = (random.integers(0, 2 if kind == "bool" else 200, n).astype(kind) for kind in kinds)
+        second = second[: n // 2]
+        found, expected = (
+            estimator(before, one(first), after, one(second)) for one in (np.asarray, lambda side: side.tolist())
+        )
+        assert repr(found) == repr(expected)
+
+
 def test_a_change_without_common_clusters_adds_two_variances(random):
     """The factor is 50/49 for all clusters in place of 20/19 and 30/29; degrees of freedom are those of the twenty."""
     first, second = random.normal(size=20), random.normal(1, 2, 30)
