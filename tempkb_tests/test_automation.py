@@ -373,6 +373,7 @@ def test_what_failed_is_asked_for_once_a_day_by_whichever_sensor(registered, aut
     assert asked(tick(automation, instance, store)) == asked(first)
 
 
+@pytest.mark.slow
 def test_what_was_put_there_by_hand_is_taken_by_nobody_but_a_person(arrived, automation, instance):
     """An older dump without its publisher's list would serve the windows first, were it told of."""
     from tempkb.revisions.plans import plan_windows

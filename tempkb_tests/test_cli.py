@@ -157,6 +157,7 @@ def test_tables_and_status(demo_home):
     assert "wiki demowiki, windows of a quarter" in said
 
 
+@pytest.mark.slow
 def test_publish_and_gc(demo_home, tmp_path):
     home = tmp_path / "home"
     shutil.copytree(demo_home, home)

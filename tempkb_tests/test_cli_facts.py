@@ -79,6 +79,7 @@ def test_answers_and_named_questions_in_duckdb(home):
     assert "dynamic_templama_split_sizes" in said
 
 
+@pytest.mark.slow
 def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
     said = run_tempkb(
         home, "release", "templama", "2019-01-01..2021-01-01", "--name", "years", "--set", "max_subjects=2"

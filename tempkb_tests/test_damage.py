@@ -304,6 +304,7 @@ def test_a_query_over_a_damaged_file_of_a_view_names_it(home):
     assert typed("sql", "SELECT revision_id FROM page_wikitexts").exit_code == 0
 
 
+@pytest.mark.slow
 def test_verify_says_which_dump_is_gone_from_where_it_came_and_what_to_type(home, tmp_path, monkeypatch):
     dump = next(home.glob("dumps/testwiki/*/*.xml"))
     elsewhere = tmp_path / "named-20210801-pages.xml"

@@ -112,6 +112,7 @@ def folder_dump(home, data):
     return path
 
 
+@pytest.mark.slow
 def test_a_dump_in_the_folder_that_is_none_is_not_registered(tmp_path):
     home = tmp_path / "home"
     folder_dump(home, HTML)

@@ -99,6 +99,7 @@ def test_test_sentences_of_ecbd_are_in_the_articles_but_in_no_sentence_that_is_r
         assert corpus.n_withheld["tests"] > 50
 
 
+@pytest.mark.slow
 def test_a_fifth_of_the_subjects_of_facts_is_told_of_in_no_sentence(corpora, ask):
     spells = ask(
         """
@@ -225,6 +226,7 @@ def test_the_same_bytes_again_and_in_other_processes_and_nothing_is_trained_twic
     )
 
 
+@pytest.mark.slow
 def test_untrained_models_differ_by_seed_alone_and_have_read_nothing(store):
     words = making.make(store, Asked(FAMILIES, CUTS, 2, with_untrained=True), print, SHORT)
     untrained = {name: Path(one["checkpoint"]) for name, one in words.items() if "untrained" in name}
@@ -252,6 +254,7 @@ def test_a_name_says_which_model_it_is_of():
         assert DemoModel.named(other) is None
 
 
+@pytest.mark.slow
 def test_other_seeds_and_other_texts_have_other_folders(store):
     one, two = made(store), made(store, n_seeds=2)
     assert {name: two[name] for name in one} == one

@@ -148,6 +148,7 @@ def test_all_pairs_of_seeds_by_brute_force():
     assert "6 pairs" in row.note
 
 
+@pytest.mark.slow
 def test_pairs_of_seeds_raise_few_false_alarms_where_seeds_differ_by_luck_alone():
     alarms = 0
     for world in range(60):

@@ -161,6 +161,7 @@ def test_a_spoilt_export_of_utf_16_is_told_or_whole(tmp_path):
     spoil(tmp_path, "u.xml", XML.decode().encode("utf-16"), OTHER_XML.decode().encode("utf-16"), 50, 2, judge)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_the_books_of_a_build_from_spoilt_exports_are_balanced(tmp_path, home_folder, monkeypatch):
     """The whole way into the lake: elements = log + exclusions, or one clear error."""

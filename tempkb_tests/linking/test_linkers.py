@@ -193,6 +193,7 @@ def test_a_checkpoint_without_a_row_that_is_of_another_training_is_replaced(stor
     assert not (trained.checkpoint / "checkpoint").exists()
 
 
+@pytest.mark.slow
 def test_hard_negatives_are_what_the_other_linker_ranks_first_and_never_the_right_entity(store, taught):
     train(store, "ranking")
     ranking = load_encoder(known_linker(store.lake, "ranking"), "cpu")

@@ -52,6 +52,7 @@ def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch
     ]
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_one_message_and_nothing_else(tmp_path, monkeypatch):
     store = small_home(tmp_path / "home", monkeypatch)
     (tmp_path / "empty").mkdir()

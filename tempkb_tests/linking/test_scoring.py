@@ -154,6 +154,7 @@ def test_pools_of_one_size(store, encoder):
     assert f"release r: pool fixed-1 at {B} has 2 entities, since its mentions have as many" in lines
 
 
+@pytest.mark.slow
 def test_what_pools_of_one_size_are_made_of_is_computed_once(store, encoder, monkeypatch):
     asked = []
     asking = pools.asking
@@ -371,6 +372,7 @@ def test_what_a_killed_run_has_encoded_with_other_files_is_not_kept(tmp_path, mo
     assert encoder.n_entities == len(stored(store, ENTITY_VECTORS)) == 5
 
 
+@pytest.mark.slow
 def test_who_lacks_no_vector_links_while_another_process_encodes(store, encoder):
     link(store, cuts=(A,))
     with store.lake.resumable("resumable-linker-hand"):

@@ -74,6 +74,7 @@ def version_of(home, name):
     return (home / "lake" / "models" / name / "CURRENT").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_model_is_a_row_with_its_digests_and_dates(home_folder, saved):
     folder = saved("gpt2")
     said = model(home_folder, "add", "tiny", str(folder), "--knows-until", "2020-03-01..2021-01-01").stdout
@@ -108,6 +109,7 @@ def test_a_model_is_a_row_with_its_digests_and_dates(home_folder, saved):
     assert "no such model; there: tiny" in model(home_folder, "show", "huge", check=False).stderr
 
 
+@pytest.mark.slow
 def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folder, saved, tmp_path):
     folder, other = saved("roberta"), saved("roberta", is_retrained=True)
     model(home_folder, "add", "tiny", str(folder), "--knows-until", "2020-01-01")
@@ -322,6 +324,7 @@ def test_a_kill_between_row_and_publication_is_made_good_by_the_same_command(hom
     assert published(home_folder)["tiny"]["status"] == "ready"
 
 
+@pytest.mark.slow
 def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
     model(home_folder, "add", "tiny", str(saved("roberta")))
     row = published(home_folder)["tiny"]
@@ -424,6 +427,7 @@ def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, 
     assert published(home_folder)["tiny"]["knows_certainly_until"] == "2020-01-01"
 
 
+@pytest.mark.slow
 def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, offline):
     model(home_folder, "add", "tiny", str(saved("roberta")))
     model(home_folder, "add", "far", "nobody/nothing", check=False, **offline)
@@ -467,6 +471,7 @@ def test_the_hubs_cache_stays_the_users_own(home_folder, monkeypatch, tmp_path):
             assert os.environ["HF_HOME"] == str(tmp_path / "cache" / "huggingface")
 
 
+@pytest.mark.slow
 def test_plain_tensors_in_a_file_of_pytorch_are_noted(home_folder, own):
     folder = own("roberta", "old")
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")

@@ -46,6 +46,7 @@ def launched(asked, before):
     return [one.partition_key for one in asked if one.run_key not in known]
 
 
+@pytest.mark.slow
 def test_each_ready_model_is_scored_once_for_each_state_of_the_releases(home, instance):
     asked, cursor = tick(instance)
     assert [(one.job_name, one.partition_key) for one in asked] == [("score_models", "early"), ("score_models", "late")]

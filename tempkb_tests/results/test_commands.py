@@ -71,6 +71,7 @@ def preferences(home, model):
     return found
 
 
+@pytest.mark.slow
 def test_levels_are_those_of_a_plain_count_and_items_that_may_have_leaked_are_left_out(home, tmp_path):
     file = tmp_path / "k.csv"
     said = knows(home, *WINDOW, "--answers", "--csv", str(file)).stdout
@@ -152,6 +153,7 @@ def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
     assert "both before and after" not in knows(home, *WINDOW).stdout
 
 
+@pytest.mark.slow
 def test_tables_for_papers_and_pictures_are_written_whole(home, tmp_path):
     latex, picture = tmp_path / "k.tex", tmp_path / "k.png"
     knows(home, *WINDOW, "--latex", str(latex), "--picture", str(picture))
@@ -322,6 +324,7 @@ def status(home):
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines if line.startswith("│")]
 
 
+@pytest.mark.slow
 def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, tmp_path):
     file = tmp_path / "k.csv"
     knows(scored_home, "--window", "2022-07-01..2022-10-01", "--csv", str(file))

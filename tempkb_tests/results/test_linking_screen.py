@@ -34,6 +34,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs/linking.md").read_text("utf-
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_command_prints_tables_and_figures_in_sentences(linked_home):
     said = run_tempkb(linked_home, "linking", "--k", "1").stdout
     assert "r: accuracy@1 of continual entities (pool own)" in said
@@ -135,6 +136,7 @@ def test_a_setup_is_explained_by_what_differs_from_its_preset(linked_home, tmp_p
     assert "setup" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_files_have_all_figures(linked_home, tmp_path):
     files = {name: tmp_path / f"linking.{name}" for name in ("csv", "tex", "png")}
     options = ("--csv", files["csv"], "--latex", files["tex"], "--picture", files["png"])
@@ -160,6 +162,7 @@ def test_files_have_all_figures(linked_home, tmp_path):
     assert files["png"].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_terminal_has_colours(linked_home):
     """Worse than on its own snapshot is red."""
     leader, follower = pty.openpty()
@@ -310,6 +313,7 @@ def test_points_have_an_interval_or_the_reason_why_not():
     assert points({**few, "n_clusters": 12}).endswith("(all entities agree exactly, so that there is no interval)")
 
 
+@pytest.mark.slow
 def test_equal_results_give_equal_pictures(linked_home, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
     (linking,) = read_linking(open_store(), (), "own", 64)
@@ -345,6 +349,7 @@ def test_pictures_show_no_interval_beyond_what_is_possible():
     assert changes[0]["high"] == 1.1
 
 
+@pytest.mark.slow
 def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(linked_home, home)

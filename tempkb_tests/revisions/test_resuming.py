@@ -106,6 +106,7 @@ def test_an_item_that_fails_does_not_cost_the_others(home_folder, tmp_path, call
     assert store.lake.unfinished() == []
 
 
+@pytest.mark.slow
 def test_changed_bytes_are_read_again(home_folder, tmp_path, calls):
     paths = parts(tmp_path / "dump")
     seen, stop = calls
@@ -208,6 +209,7 @@ def test_what_a_rebuild_changed_is_told_though_it_was_killed(home_folder, tmp_pa
     assert store.read("rebuild_changes").num_rows == 3
 
 
+@pytest.mark.slow
 def test_what_a_pass_saw_of_the_files_is_written_down_before_the_windows(home_folder, tmp_path, monkeypatch, calls):
     """Of a run that is killed when the last window is written no later run reads the dump again."""
     paths = parts(tmp_path / "dump", n=1)

@@ -34,6 +34,7 @@ def test_without_a_model_there_is_one_line_that_says_what_to_do(home):
         assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_added_scored_and_shown_and_its_scores_go_with_it(home, saved):
     done = run_tempkb(home, "score", str(saved("gpt2")), "--limit", "300", "--benchmark", "dynamic-templama")
     assert "causal.span_end-1.f32" in done.stdout

@@ -218,6 +218,7 @@ def test_views_count_missing_tables_of_other_benchmarks_as_empty(scored):
         assert connection.execute("SELECT count(*) FROM fact_scores").fetchall()[0][0] == found.num_rows > 0
 
 
+@pytest.mark.slow
 def test_views_over_several_benchmarks_are_there_with_one_of_them(scored):
     """Neither ECBD nor TempLAMA is built here, so their own views are missing, which others use."""
     scored.publish()

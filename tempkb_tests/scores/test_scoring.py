@@ -126,6 +126,7 @@ def test_a_run_shows_the_releases_with_new_scores_or_else_the_newest_and_counts_
     assert shown(variants="dated") == ([fewer, yearly], 1)
 
 
+@pytest.mark.slow
 def test_a_second_release_over_more_windows_costs_only_its_new_prompts(store, add):
     name = add(store, "t5")
     score(store, name)

@@ -202,6 +202,7 @@ def test_what_a_terminal_of_ascii_lacks_is_an_escape():
         assert out.buffer.getvalue() == b"K\\xf6ln \\u2603\n"
 
 
+@pytest.mark.slow
 def test_a_full_disk_takes_an_export_back_and_says_so(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
     with mock.patch(

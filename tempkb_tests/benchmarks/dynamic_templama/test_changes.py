@@ -105,6 +105,7 @@ def test_all_ways_to_come_and_to_go(home):
     ]
 
 
+@pytest.mark.slow
 def test_what_is_known_by_the_year_only_has_no_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2019", "2020-06-30"), ("Q103", "2020-07", "")]))
     quarters = release_without_prompts(store, changes="sets")

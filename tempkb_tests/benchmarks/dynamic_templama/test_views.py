@@ -80,6 +80,7 @@ def test_facts_over_time_are_asked_in_every_window(store):
     }
 
 
+@pytest.mark.slow
 def test_table_8_and_shares_of_splits(store):
     release(store, TEMPLAMA, granularity="year", windows="2019-01-01..2021-01-01")
     assert rows(store, "templama_relations") == [

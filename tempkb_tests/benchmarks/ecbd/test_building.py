@@ -275,6 +275,7 @@ def test_presets_differ_where_they_should(store):
     assert {"beyond max_spans_per_entity", "beyond max_spans_per_window"} <= reasons
 
 
+@pytest.mark.slow
 def test_a_later_cut_asks_about_more_and_about_the_same_items_in_the_same_words(store):
     make(store, "early", windows="2021-01-01..2023-01-01", cut="2023-01-01")
     early = {row["cloze_id"]: row for row in store.read("ecbd_cloze", release="early").to_pylist()}
@@ -306,6 +307,7 @@ def test_what_cannot_be_built_is_refused_and_leaves_nothing(store, changes, erro
     assert all(store.lake.current(table.name, "bad") is None for table in TABLES)
 
 
+@pytest.mark.slow
 def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
     target = export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path / "exports")
     files = verified_files(target)

@@ -92,6 +92,7 @@ def pipeline(tmp_path_factory):
     return str(train(tmp_path_factory.mktemp("model") / "tiny"))
 
 
+@pytest.mark.slow
 def test_a_spacy_pipeline_is_loaded_and_gives_chunks_and_what_hangs_on_them(pipeline):
     chunker = open_chunker("spacy", pipeline, "en", pytest.fail)
     assert isinstance(chunker, SpacyChunker)

@@ -88,6 +88,7 @@ def store(tmp_path, monkeypatch):
     return read_home(tmp_path, monkeypatch, {DAY: entities})
 
 
+@pytest.mark.slow
 def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
     made = release(store, TEMPLAMA, granularity="year")
     folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
@@ -112,6 +113,7 @@ def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
     assert (again / "SHA256SUMS").read_bytes() == (folder / "SHA256SUMS").read_bytes()
 
 
+@pytest.mark.slow
 def test_dynamic_releases_bring_their_changes(store, tmp_path):
     made = release(store, DYNAMIC)
     folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
@@ -220,6 +222,7 @@ def test_a_name_belongs_to_one_design(store):
         load(store.home, BENCHMARKS[TEMPLAMA], "yours")
 
 
+@pytest.mark.slow
 def test_only_the_last_step_completes_a_release(store):
     """A run was killed behind its last table, before the promises of that table were checked."""
     made = release(store, DYNAMIC)
@@ -233,6 +236,7 @@ def test_only_the_last_step_completes_a_release(store):
     assert built == [False, False, False, True]
 
 
+@pytest.mark.slow
 def test_a_frozen_release_is_not_written_again(store):
     made = release(store, DYNAMIC)
     before = [

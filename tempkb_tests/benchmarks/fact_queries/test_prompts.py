@@ -371,6 +371,7 @@ def test_without_a_noun_or_another_wording_the_variants_are_left_out_and_counted
     assert left_out(store) == {("no_subject", "2019-01-01"): 2}
 
 
+@pytest.mark.slow
 def test_a_longer_study_asks_only_its_new_undated_prompts(home):
     store = home(ADA, BO)
     first = release(store, windows="2019-01-01..2019-07-01")
@@ -389,6 +390,7 @@ def test_a_longer_study_asks_only_its_new_undated_prompts(home):
     assert len(ids(second, "dated")) == 3 + 5 + 5 + 4 + 3
 
 
+@pytest.mark.slow
 def test_a_window_that_is_lost_is_built_again_with_the_same_bytes(home):
     store = home(ADA, BO)
     made = release(store, windows="2019-01-01..2020-01-01")

@@ -269,6 +269,7 @@ def test_an_open_statement_counts_for_so_many_years(home):
     assert changes == {("Q101", "undatable"), ("Q102", "unchanged"), ("Q103", "unchanged")}
 
 
+@pytest.mark.slow
 def test_how_long_open_statements_count_may_depend_on_the_relation(home):
     store = home(open_for_long())
     everything = {"2019-Q1": ["Reed", "Salt"], "2019-Q2": ["Reed", "Moss"]}
@@ -362,6 +363,7 @@ def test_objects_are_counted_as_answers_are(home):
     }
 
 
+@pytest.mark.slow
 def test_ranks_and_points_in_time_by_choice(home):
     entities = players(Ada=[("Q101", "2019-01-01", "2019-12-31"), ("Q102", "2020-01-01", "")])
     entities[-1]["claims"]["P54"] += [

@@ -111,6 +111,7 @@ def as_json(facts_file, entities_file):
             yield item(row["entity"], row["label"], page, **claims, **fillers)
 
 
+@pytest.mark.slow
 def test_the_paper_preset_gives_the_released_records_from_a_dump(tmp_path, monkeypatch):
     """From JSON to query tables; with room for all subjects, since ties go by another order than that of a file."""
     dump = list(as_json(PEER / "facts.csv", PEER / "entities.csv"))

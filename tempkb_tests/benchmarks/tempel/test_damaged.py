@@ -140,6 +140,7 @@ def test_lost_counts_of_the_filters_are_written_again_as_they_were(released, wit
     assert store.lake.lost("tempel_filters") == []
 
 
+@pytest.mark.slow
 def test_all_that_a_repair_has_changed_is_named_and_held_to_its_promises(released, without_dagster):
     store, release = released
     # What was frozen of another partition is not what its sources give now.

@@ -175,6 +175,7 @@ def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
     assert digests(store, "r", CUTS[0]) == other | by_title
 
 
+@pytest.mark.slow
 def test_digests_stay_when_texts_of_a_quarter_leave_the_home_and_are_not_made_of_nothing(released):
     store, release = released
     before = versions(store)

@@ -56,6 +56,7 @@ def built(released):
     return released
 
 
+@pytest.mark.slow
 def test_a_release_goes_out_and_comes_back(built, tmp_path):
     store, release = built
     folder = export_release(store, TEMPEL, release, tmp_path / "out")

@@ -29,6 +29,7 @@ PRIORS = Path(__file__).parents[2] / "peer" / "priors.csv"
 UNSEEN_MOVES = {22, 31, 37}
 
 
+@pytest.mark.slow
 def test_equal_what_the_peers_alias_table_gives(home_folder, tmp_path):
     file = tmp_path / "stress.xml"
     with file.open("w", encoding="utf-8") as out:

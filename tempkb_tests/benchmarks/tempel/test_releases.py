@@ -92,6 +92,7 @@ def test_categories_are_what_the_world_says(released, world):
     assert cup["age_at_cut_days"] == (date(2022, 1, 1) - date(2021, 2, 10)).days
 
 
+@pytest.mark.slow
 def test_filters_part_what_stands_on_both_sides_of_each_threshold(home):
     store, _, _ = make_release("tempkb", min_men_prior_rank="1", max_men_prior="1.0")
     entities = titles_of(store, "r")
@@ -148,6 +149,7 @@ def test_a_release_outlives_a_later_cleaner(released):
     assert store.lake.current(TEMPEL_MENTIONS.name, partition_of("r", CUTS[0])).version == before
 
 
+@pytest.mark.slow
 def test_holes_in_mention_and_contexts_are_counted(home, world):
     """With a hole before each word, a mention has as many as its contexts and itself begin words."""
     # With one snapshot all mentions are taken, since none have to be as many as those of another.
@@ -204,6 +206,7 @@ def test_a_mention_has_all_attributes_of_table_4(released, world):
     assert row["anchor_title"].startswith("Songs of Varland, book")
 
 
+@pytest.mark.slow
 def test_mentions_whose_text_is_gone_are_replaced_by_others_of_the_same_entity(released):
     store, _ = released
     harbour = store.read("tempel_mentions", release="r", cut=CUTS[0], target_title="Grand Harbour", subset="train")
@@ -249,6 +252,7 @@ def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
     assert load(store.home, TEMPEL, "r").added == ()
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_ask_for_equal_snapshots_takes_what_a_snapshot_has(home):
     store, _, _ = make_release(equal_snapshots="false")
     grown = extended(load(store.home, TEMPEL, "r"), [LATER])

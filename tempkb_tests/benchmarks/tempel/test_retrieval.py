@@ -242,6 +242,7 @@ def test_mteb_evaluates_its_task_without_tempkb_and_without_a_network(exported):
         assert len({scores[f"hit_rate_at_{k}"] for k in K}) > 2  # the encoder is poor, but not without success
 
 
+@pytest.mark.slow
 def test_its_files_have_checksums_and_equal_exports_have_equal_bytes(exported, tmp_path):
     store, release, folder = exported
     names = verified_files(folder)

@@ -112,6 +112,7 @@ def test_means_are_those_of_python(items, name):
     assert found["agree", 0][1:3] == (0, None)
 
 
+@pytest.mark.slow
 def test_proportions_are_those_of_python(truths):
     found = rows_of(clustered_sql.proportion(SOURCE, GROUPS), truths)
     assert_equal(found, {group: statistics.proportion(*one) for group, one in by_group(truths).items()})
@@ -146,6 +147,7 @@ def test_changes_are_those_of_python(items, name, is_macro):
     assert_equal({row[:2]: row[2:] for row in found.fetchall()}, expected)
 
 
+@pytest.mark.slow
 def test_a_query_without_groups_is_one_row_and_an_empty_source_none(items):
     source = "SELECT cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"
     connection = duckdb.connect()

@@ -17,6 +17,7 @@ def test_holm_by_hand():
         holm([0.1, float("nan")])
 
 
+@pytest.mark.slow
 def test_holm_gives_what_statsmodels_gives():
     random = np.random.default_rng(4)
     for n in (1, 2, 3, 7, 30):

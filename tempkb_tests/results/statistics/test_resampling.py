@@ -116,6 +116,7 @@ def test_missing_values_count_for_nothing():
     assert found.low < found.value < found.high
 
 
+@pytest.mark.slow
 def test_the_rows_of_all_replicates_are_never_drawn_at_once(monkeypatch):
     """10,000 replicates of 2,000 subjects are 160 MB, and twice as many in two types of numbers."""
     matrix = np.random.default_rng(15).normal(size=(2000, 3))
