@@ -121,7 +121,7 @@ def test_files_whose_name_is_bound_to_others_are_not_scored_as_those(home, saved
     done = run_tempkb(home, "score", str(other), "--limit", "7", check=False)
     assert done.returncode == 1
     assert "expected the files to which the name is bound" in done.stderr
-    assert query(home, "SELECT * FROM prompt_scores WHERE model = 'bound'") == []
+    assert not list((home / "lake" / "prompt_scores").glob("bound*"))
     assert "bound" not in done.stdout
 
 
