@@ -2,28 +2,40 @@
 
 The process is forked from one that has imported all libraries already, which takes
 longer than most commands do. What depends on the settings of a home (`tempkb.definitions`)
-is imported by each command itself.
+is imported by each command itself. All workers of a run of the tests share that one process.
 
-    python -m tempkb_tests.commands FOLDER
+    python -m tempkb_tests.commands SOCKET PID
 
-reads orders from standard input, a JSON object a line, and answers each with an exit code.
+serves orders at a socket, a JSON object each, and answers each with an exit code, until the process PID has ended.
 """
 
+import atexit
 import gc
 import importlib
 import json
 import os
 import pkgutil
 import runpy
+import selectors
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import traceback
+import weakref
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from unittest import mock
 
+from tempkb.store.locks import locked
+
+# The run of the tests: its workers are children of one process.
+_RUN = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+
+# A process of a gigabyte is forked, and its child ended, in half the time if its memory is in large pages.
+_LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "PYTHONMALLOC": "malloc"}
 # Modules that read the settings of a home when they are imported.
 _LATE = ("tempkb.definitions",)
 # What builds and releases import when they come to need it, beside the modules of tempkb.
@@ -74,7 +86,6 @@ def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=No
         module: another one to run, as `python -m` does.
         script: Python to run instead, as `python -c` does.
     """
-    server = _server()
     with tempfile.TemporaryDirectory() as folder:
         order = {
             "module": module,
@@ -85,9 +96,7 @@ def run_command(arguments, environment, cwd=None, module="tempkb.cli", script=No
             "stdout": f"{folder}/stdout",
             "stderr": f"{folder}/stderr",
         }
-        server.stdin.write(json.dumps(order) + "\n")
-        server.stdin.flush()
-        code = int(server.stdout.readline())
+        code = _ask(order)
         said = [Path(order[name]).read_text("utf-8") for name in ("stdout", "stderr")]
     return subprocess.CompletedProcess(arguments, code, *said)
 
@@ -98,31 +107,74 @@ def run_alone(arguments, environment, cwd):
     return subprocess.run(command, env=environment, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-@cache
-def _aside():
-    return tempfile.TemporaryDirectory()
+def _ask(order):
+    """Have an order done, and return its exit code."""
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.connect(str(_served()))
+        asked.sendall(json.dumps(order).encode() + b"\n")
+        with asked.makefile() as answer:
+            return int(answer.readline())
 
 
 @cache
-def _server():
+def _served():
+    """Return the socket at which commands of this run are served; who comes first begins to serve them."""
+    folder = Path(tempfile.gettempdir()) / f"commands-of-tests-{_RUN}"
+    path = folder / "socket"
+    with locked(folder.with_suffix(".lock")):
+        if not path.exists():
+            _serve_at(path)
+    return path
+
+
+def _serve_at(path):
+    """Begin a process that serves commands, and wait until it does."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("TEMPKB_")}
-    return subprocess.Popen(
-        [sys.executable, "-m", __name__, _aside().name],
-        stdin=subprocess.PIPE,
+    server = subprocess.Popen(
+        [sys.executable, "-m", __name__, str(path), str(_RUN)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**environment, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**environment, **_LARGE_PAGES, "PYTHONPATH": str(Path(__file__).parents[1])},
     )
+    if not server.stdout.readline():
+        raise AssertionError(f"the process that runs commands ended with {server.wait()}")
 
 
-def _do(order):
-    """Run a command in a process forked from this one, and return its code."""
+def _serve(listener, run):
+    """Have orders done, each in a process forked from this one, until the run of the tests has ended."""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(listener, selectors.EVENT_READ)
+        waiting.register(os.pidfd_open(run), selectors.EVENT_READ, "run")
+        while True:
+            for key, _ in waiting.select():
+                if key.data == "run":
+                    return
+                if key.data:
+                    waiting.unregister(key.fd)
+                    _answer(key.fd, *key.data)
+                else:
+                    asked, _ = listener.accept()
+                    child = _begin(asked)
+                    waiting.register(os.pidfd_open(child), selectors.EVENT_READ, (child, asked))
+
+
+def _begin(asked):
+    """Read an order and fork the process that does it."""
+    with asked.makefile() as words:
+        order = json.loads(words.readline())
     child = os.fork()
     if not child:
         _become(order)
         _run(order["module"], order["script"])
+    return child
+
+
+def _answer(watch, child, asked):
+    """Say with which code a process ended."""
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    os.close(watch)
+    with asked:
+        asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
 def _become(order):
@@ -187,6 +239,15 @@ def _draw():
     plot_bars("x", ["2021-01-01"], {"unchanged": [1]})
 
 
+def _leave_alone():
+    """Let children not go through what is here, which would copy its memory: it stays as long as this process."""
+    gc.freeze()
+    for finalizer in list(weakref.finalize._registry):
+        finalizer.atexit = False
+    # Reports, at the end of each process, what was compiled, or that nothing was.
+    atexit.unregister(importlib.import_module("torch._dynamo.utils").dump_compile_times)
+
+
 def _share_storage(made):
     """Let new homes copy the storage of Dagster's that the first of them makes.
 
@@ -203,22 +264,31 @@ def _share_storage(made):
             shutil.copytree(made, folder)
         else:
             make(home, folder)
-            shutil.copytree(folder, made.with_name("draft"))
-            made.with_name("draft").rename(made)
+            draft = made.with_name(f"draft-{os.getpid()}")
+            shutil.copytree(folder, draft)
+            # Two commands at once may have made one each.
+            with suppress(OSError):
+                draft.rename(made)
 
     instance._make = make_or_copy
 
 
 if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    import_libraries(folder)
+    path = Path(sys.argv[1])
+    path.parent.mkdir()
+    import_libraries(path.parent)
     from tempkb import instance
     from tempkb.cli import run
     from tempkb.screens.failure import leave
 
-    _share_storage(folder / "made")
-    # What is here stays as long as the process; children need not go through it, which would copy its memory.
-    gc.freeze()
-    for line in sys.stdin:
-        print(_do(json.loads(line)), flush=True)
-    os._exit(0)
+    _share_storage(path.parent / "made")
+    _leave_alone()
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            print("serving", flush=True)
+            _serve(listener, int(sys.argv[2]))
+    finally:
+        shutil.rmtree(path.parent)
+        path.parent.with_suffix(".lock").unlink()

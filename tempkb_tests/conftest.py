@@ -1,5 +1,6 @@
 """Fixtures: homes of a test's own, and the demo world built once."""
 
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -140,6 +141,16 @@ def read(demo_home, monkeypatch):
 def load(home_folder):
     """Load the test's home with settings."""
     return lambda **settings: load_home(**settings)
+
+
+def pytest_collection():
+    """Do not look for garbage while modules are imported and tests are collected: all of it stays."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

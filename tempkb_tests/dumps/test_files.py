@@ -6,6 +6,7 @@ import lzma
 import re
 import subprocess
 import sys
+from functools import cache
 
 import py7zr
 import pytest
@@ -28,31 +29,37 @@ def multi(compress):
 NOTE = b"\x5f\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
 
 PACKED = {
-    "plain.xml": TEXT,
-    "one.xml.bz2": bz2.compress(TEXT),
-    "multi.xml.bz2": multi(bz2.compress),
-    "one.xml.gz": gzip.compress(TEXT),
-    "multi.xml.gz": multi(gzip.compress),
-    "one.xml.xz": lzma.compress(TEXT),
-    "padded.xml.xz": lzma.compress(TEXT) + bytes(8),
-    "padded-by-far.xml.gz": gzip.compress(TEXT) + bytes(600_000),
-    "padded-between.xml.bz2": bz2.compress(TEXT[:100_000]) + bytes(600_000) + bz2.compress(TEXT[100_000:]),
-    "one.xml.lzma": lzma.compress(TEXT, lzma.FORMAT_ALONE),
-    "one.xml.zst": zstandard.compress(TEXT),
-    "multi.xml.zst": multi(zstandard.compress),
-    "noted.xml.zst": NOTE + zstandard.compress(TEXT[:100_000]) + NOTE + zstandard.compress(TEXT[100_000:]),
-    "misnamed.xml": bz2.compress(TEXT),
-    "utf8-mark.xml": b"\xef\xbb\xbf" + TEXT,
-    "utf16.xml": TEXT.decode().encode("utf-16"),
-    "utf16-without-mark.xml": TEXT.decode().encode("utf-16-be"),
-    "utf16.xml.bz2": bz2.compress(TEXT.decode().encode("utf-16")),
+    "plain.xml": lambda: TEXT,
+    "one.xml.bz2": lambda: bz2.compress(TEXT),
+    "multi.xml.bz2": lambda: multi(bz2.compress),
+    "one.xml.gz": lambda: gzip.compress(TEXT),
+    "multi.xml.gz": lambda: multi(gzip.compress),
+    "one.xml.xz": lambda: lzma.compress(TEXT),
+    "padded.xml.xz": lambda: lzma.compress(TEXT) + bytes(8),
+    "padded-by-far.xml.gz": lambda: gzip.compress(TEXT) + bytes(600_000),
+    "padded-between.xml.bz2": lambda: bz2.compress(TEXT[:100_000]) + bytes(600_000) + bz2.compress(TEXT[100_000:]),
+    "one.xml.lzma": lambda: lzma.compress(TEXT, lzma.FORMAT_ALONE),
+    "one.xml.zst": lambda: zstandard.compress(TEXT),
+    "multi.xml.zst": lambda: multi(zstandard.compress),
+    "noted.xml.zst": lambda: NOTE + zstandard.compress(TEXT[:100_000]) + NOTE + zstandard.compress(TEXT[100_000:]),
+    "misnamed.xml": lambda: bz2.compress(TEXT),
+    "utf8-mark.xml": lambda: b"\xef\xbb\xbf" + TEXT,
+    "utf16.xml": lambda: TEXT.decode().encode("utf-16"),
+    "utf16-without-mark.xml": lambda: TEXT.decode().encode("utf-16-be"),
+    "utf16.xml.bz2": lambda: bz2.compress(TEXT.decode().encode("utf-16")),
 }
+
+
+@cache
+def packed(name):
+    """Pack the text: not on import, which each worker does."""
+    return PACKED[name]()
 
 
 @pytest.mark.parametrize("name", PACKED)
 def test_gives_the_plain_bytes(tmp_path, name):
     path = tmp_path / name
-    path.write_bytes(PACKED[name])
+    path.write_bytes(packed(name))
     progress = Progress()
     pieces = list(open_dump(path, progress))
     assert b"".join(pieces) == TEXT
@@ -62,7 +69,7 @@ def test_gives_the_plain_bytes(tmp_path, name):
 @pytest.mark.parametrize("name", [name for name in PACKED if "plain" not in name and not name.startswith("utf")])
 def test_a_file_that_ends_early_is_told_from_one_that_ends(tmp_path, name):
     path = tmp_path / name
-    data = PACKED[name].rstrip(b"\0")
+    data = packed(name).rstrip(b"\0")
     path.write_bytes(data[: len(data) - 5])
     got, damage = read_until_damage(path)
     assert re.search(rf"{name}: (cut|damaged) at byte \d+ \(compressed bytes\): .*Fetch the file again", str(damage))
@@ -82,7 +89,7 @@ def read_until_damage(path):
 
 @pytest.mark.parametrize("name", ["one.xml.bz2", "one.xml.gz", "one.xml.xz", "one.xml.zst"])
 def test_a_flipped_byte_in_the_middle_is_damage(tmp_path, name):
-    data = bytearray(PACKED[name])
+    data = bytearray(packed(name))
     data[len(data) // 2] ^= 0xFF
     path = tmp_path / name
     path.write_bytes(data)
