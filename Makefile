@@ -36,7 +36,7 @@ PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
 test: check ## ruff, mypy, then all tests but the slow ones
 	$(PYTEST) -m "not slow"
 
-slow: $(READY_DEV) ## the slow tests: kills, damage, trainings, daemons, clusters, simulations, brute force; CI runs them after make test
+slow: $(READY_DEV) ## the slow tests, of more than a second: whole builds, kills, damage, trainings, daemons, clusters, simulations, brute force; CI runs them after make test
 	$(PYTEST) -m slow
 
 check: $(READY_DEV) ## ruff and mypy

@@ -128,6 +128,7 @@ def test_a_dump_that_is_not_complete_is_waited_for(arrived, automation, instance
     assert asked(tick(automation, instance, open_store())) == [("register_dump", WIKIDATA)], "nobody says it is whole"
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_for_while_it_is_under_way_or_when_all_is_built(
     demo_home, tmp_path, monkeypatch, automation, instance
 ):
@@ -152,6 +153,7 @@ def scheduled(automation, instance, store):
     return automation.after_windows_end(dg.build_schedule_context(instance=instance), store)
 
 
+@pytest.mark.slow
 def test_the_schedule_takes_up_what_was_missed_and_rests_when_all_is_built(
     demo_home, arrived, automation, stored_instance, monkeypatch, tmp_path
 ):
@@ -241,6 +243,7 @@ def test_of_a_killed_run_the_hook_hears_how_it_ended(automation, instance, event
     assert automation.failure_in_words(context) == told.format(run_id=run.run_id)
 
 
+@pytest.mark.slow
 def test_a_dump_on_a_server_is_fetched_by_the_run_that_registers_it(
     home_folder, demo_dumps, monkeypatch, automation, instance
 ):

@@ -94,6 +94,7 @@ def test_a_release_by_year_is_built_exported_and_frozen(home, tmp_path):
     assert rows(home, "SELECT count(*) AS n FROM future_relation_queries") == [{"n": 86}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -139,6 +140,7 @@ def test_without_wikidata_there_are_no_releases_of_facts(tmp_path):
     assert "no Wikidata dump was read yet; put one into the home's dumps" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_home_that_does_not_know_its_wiki_asks_for_it(tmp_path):
     path = write_lines(tmp_path / "some.json", WORLD)
     done = run_tempkb(tmp_path / "home", "build", "--dump", str(path), "--day", "2021-01-01", check=False)

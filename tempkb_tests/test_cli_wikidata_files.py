@@ -69,6 +69,7 @@ def test_the_day_of_a_file_is_refused_questioned_and_corrected(tmp_path, home):
     assert max(tempkb.read("late_edits")["window_end"].to_pylist()) == date(2021, 1, 1)
 
 
+@pytest.mark.slow
 def test_files_that_tell_of_no_change_may_be_of_any_day(tmp_path, home):
     file = write_lines(tmp_path / "some.json", WORLD)
     done = run_tempkb(home, "build", "--dump", str(file), "--day", "2021-01-01", **WIKI)

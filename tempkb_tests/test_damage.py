@@ -190,6 +190,7 @@ def test_commands_get_past_a_damaged_partition_and_name_it(home):
     assert "damaged, and set aside: pages testwiki-20210701" in said.output
 
 
+@pytest.mark.slow
 def test_verify_has_a_line_a_fault_and_says_what_to_type(home):
     said = typed("verify")
     assert said.exit_code == 0, said.output
@@ -229,6 +230,7 @@ def publish(dump, **said):
     (dump.parent / "dumpstatus.json").write_text(json.dumps({"jobs": jobs}))
 
 
+@pytest.mark.slow
 def test_verify_tells_a_dump_that_was_published_again_from_a_damaged_one(home):
     dump = next(home.glob("dumps/testwiki/*/*.xml"))
     size, sums = dump.stat().st_size, known_sums(dump, None)

@@ -183,6 +183,7 @@ def test_wikidata_without_an_entity_is_refused_and_the_good_file_is_read(tmp_pat
     assert run_tempkb(home, "sql", query, "--csv").stdout.split() == ["entity_id,site_title", "Q1,One"]
 
 
+@pytest.mark.slow
 def test_a_list_of_pages_that_is_none_or_that_no_dump_has(tmp_path):
     home, path, listed = tmp_path / "home", tmp_path / "testwiki-20220101-x.xml", tmp_path / "pages.txt"
     path.write_bytes(GOOD)

@@ -195,6 +195,7 @@ def test_a_server_without_an_index_of_its_root_is_told_of_all_the_same(server):
     assert "it shows no other wiki either" in look_out(open_store(), TODAY).nothing
 
 
+@pytest.mark.slow
 def test_fetch_and_plan_print_the_reasons_and_fetch_refuses_a_wiki_that_is_not_there(tmp_path):
     home, mirror = tmp_path / "home", tmp_path / "mirror"
     run_tempkb(tmp_path / "publisher", "demo")

@@ -55,6 +55,7 @@ def test_without_yes_nothing_goes_before_it_is_confirmed(home):
     assert "2021-10-01" in partitions(home, "stable_snapshots")
 
 
+@pytest.mark.slow
 def test_a_release_goes_and_others_stay(home):
     assert count(home, "dynamic_templama_queries") > 0
     others = count(home, "ecbd_cloze")

@@ -40,6 +40,7 @@ def mentions(world):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pages", "n"), [(627, 0), (1_239, 0), (1_240, 1), (PAGES, 3)])
 def test_worlds_of_more_than_1200_pages_have_a_district_for_each_forty(pages, n):
     world = make_world(pages=pages)

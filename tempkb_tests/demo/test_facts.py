@@ -297,6 +297,7 @@ def true_objects(world, dump_day, window):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("granularity", ["year", "quarter", "month"])
 def test_all_answers_and_all_changes_are_those_of_the_truth(store, world, granularity):
     dump_day = world.dump_days[0]
@@ -358,6 +359,7 @@ def test_yearly_releases_ask_the_same(store):
     assert len(of_years) > 150
 
 
+@pytest.mark.slow
 def test_the_second_dump_knows_more(store, tmp_path, monkeypatch):
     # In a home of its own: the other tests expect the releases of the first dump alone.
     copy_home(store.home.path, tmp_path, monkeypatch)

@@ -177,6 +177,7 @@ def test_29_thirty_subjects_of_each_relation_change_and_as_many_do_not(spells):
     assert all(abs(kept[one] - changed[one]) < 10 for one in relations)
 
 
+@pytest.mark.slow
 def test_29_a_larger_world_has_two_hundred_subjects_and_forty_objects(tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(tmp_path))
     monkeypatch.setenv("TEMPKB_WIKI", "demowiki")
@@ -217,6 +218,7 @@ def test_30_ten_entities_of_the_first_period_have_an_article_at_the_first_cut(as
     assert sum(len(sentences[SECOND].get(one, ())) > 9 for one in between) >= 10
 
 
+@pytest.mark.slow
 def test_30_an_article_tells_traits_of_its_own_in_several_sentences(world, sentences):
     newest = sentences[max(sentences)]
     for birth in (one for one in world.births.all if not one.story):

@@ -54,6 +54,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_whole_demo_shows_each_command_and_runs_it_in_one_process(home_folder, ran):
     done = CliRunner().invoke(main, ["demo", "--all"])
     assert done.exit_code == 0, done.output

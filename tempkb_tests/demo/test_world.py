@@ -159,6 +159,7 @@ def test_every_winning_text_is_kept_once_and_is_the_worlds(read, world):
     assert set(ids) == winners
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path, world):
     day = world.dump_days[0]
     first = {path.name: path.read_bytes() for path in write_dump(make_world(), day, tmp_path / "a")}

@@ -264,6 +264,7 @@ def test_other_seeds_and_other_texts_have_other_folders(store):
     assert others["demo-causal-2022-01-01"]["checkpoint"] != str(one["demo-causal-2022-01-01"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_checkpoint_is_one_that_transformers_loads_and_scorers_ask(store, family):
     folder = made(store)[DemoModel(family, SECOND).name]

@@ -267,6 +267,7 @@ def test_new_minus_kept_by_hand_and_a_subject_may_be_in_both_groups():
     assert (row.n_items, row.n_clusters, row.verdict) == (45, 20, "shown")
 
 
+@pytest.mark.slow
 def test_the_interval_of_two_groups_is_that_of_two_independent_means():
     """Without differences between seeds: SE^2 = s_1^2 / n_1 + s_2^2 / n_2."""
     chance = np.random.default_rng(1)

@@ -133,6 +133,7 @@ def pages_of_whole(data: bytes):
 WHOLE_EXPORT = (9, 9 * 3 + 3 * len(TEXTS))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("name", "n"),

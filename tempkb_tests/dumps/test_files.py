@@ -144,6 +144,7 @@ def test_every_reader_of_7z_gives_the_same_bytes(archive, program):
     assert b"".join(SevenZipReader(archive, program).pieces(1 << 20)) == TEXT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", readers())
 def test_a_cut_7z_and_one_of_several_files_are_refused(tmp_path, archive, program):
     cut = tmp_path / "cut.7z"
@@ -193,6 +194,7 @@ print(peak_megabytes())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "compress", "head"),
     [

@@ -188,6 +188,7 @@ def test_locks_hold_between_workers_on_two_nodes(nodes, tmp_path):
     assert (tmp_path / "number").read_text() == "400"
 
 
+@pytest.mark.slow
 def test_a_file_system_whose_locks_do_not_hold_is_refused_before_any_work(nodes, tmp_path, monkeypatch):
     @contextlib.contextmanager
     def not_held(path):
@@ -219,6 +220,7 @@ def test_a_node_with_another_tempkb_is_named_with_both_versions(nodes, tmp_path,
         list(map_items(work, ["a"], tmp_path, 1))
 
 
+@pytest.mark.slow
 def test_a_node_that_joins_later_is_asked_before_each_item(nodes, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "_check_nodes", lambda ray, terms: None)
     monkeypatch.setattr(tempkb, "__version__", "99.1")

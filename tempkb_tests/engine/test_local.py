@@ -38,6 +38,7 @@ def work(item, folder, report):
     return item.upper()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_and_failures_are_named_and_the_rest_goes_on(tmp_path, workers):
     reports = []
@@ -96,6 +97,7 @@ for _ in map_items(work, ["sleeps", "sleeps"], Path(sys.argv[1]), 2):
 """
 
 
+@pytest.mark.slow
 def test_workers_die_with_a_parent_that_is_killed(tmp_path):
     parent = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PARENT), str(tmp_path)], stdout=subprocess.PIPE, text=True

@@ -85,6 +85,7 @@ def test_a_text_that_is_no_utf8_is_linked_and_json_is_utf8_in_any_terminal(monke
     assert (said["mention"], said["entities"][0]["title"]) == ("caf\ufffd", "Zürich")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("markers", "form"), [(True, "[Ms] the old port [Me]"), (False, "the old port: At dawn")])
 def test_the_card_of_an_index_has_the_form_that_its_encoder_reads(store, tmp_path, markers, form):
     add(store, tmp_path / "encoder", markers)
@@ -120,6 +121,7 @@ def test_an_index_below_a_file_is_refused_with_the_name_of_the_file(store, tmp_p
         write_index(store, DAY, tmp_path / "notes.txt" / "index", "own", lambda _: None)
 
 
+@pytest.mark.slow
 def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
     add(store, tmp_path / "encoder", markers=True)
     write_index(store, DAY, tmp_path / "index", "own", lambda _: None)

@@ -62,6 +62,7 @@ def test_what_one_side_does_not_use_is_the_others(found, kept):
     assert string.split() == [*lefts, "[Ms]", *rest[0], "[Me]", *rest[1]]
 
 
+@pytest.mark.slow
 def test_the_quotas_are_those_of_blink():
     """The released code, written again here for words; its mention is not guarded, so only short ones are compared."""
 

@@ -78,6 +78,7 @@ def train(store, name="tiny", log=print, **words):
     return train_linker(store, linker_request(name, {**WORDS, **words, "device": "cpu"}), log)
 
 
+@pytest.mark.slow
 def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, taught):
     trained = train(store)
     (lesson,) = taught
@@ -117,6 +118,7 @@ def test_a_linker_is_trained_on_the_train_mentions_of_both_categories(store, tau
     assert not list((store.lake.root / "_staging").glob("resumable-*"))
 
 
+@pytest.mark.slow
 def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught):
     first = train(store)
     files = {path: path.stat().st_mtime_ns for path in first.checkpoint.rglob("*")}
@@ -133,6 +135,7 @@ def test_the_same_request_does_nothing_and_another_one_is_refused(store, taught)
         train(store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [None, "", "{", "{}", '{"steps": 1, "losses": 3, "validation": []}'])
 def test_the_same_request_needs_no_curves(store, taught, left):
     first = train(store)
@@ -148,6 +151,7 @@ def test_the_same_request_needs_no_curves(store, taught, left):
     assert len(taught) == 1
 
 
+@pytest.mark.slow
 def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, monkeypatch):
     first = train(store)
     shutil.move(store.home.path, tmp_path / "moved")
@@ -160,6 +164,7 @@ def test_a_linker_is_found_in_a_home_that_was_moved(store, taught, tmp_path, mon
     assert len(taught) == 1
 
 
+@pytest.mark.slow
 def test_other_mentions_are_another_linker(store, taught):
     train(store)
     rows = [small_home.mention_row(*one) for one in small_home.MENTIONS[:-1] if one[0] == A]
@@ -168,6 +173,7 @@ def test_other_mentions_are_another_linker(store, taught):
         train(store)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_its_row_was_written_trains_no_second_time(store, taught, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
@@ -184,6 +190,7 @@ def test_a_run_that_was_killed_before_its_row_was_written_trains_no_second_time(
     assert not list((store.lake.root / "_staging").glob("resumable-*"))
 
 
+@pytest.mark.slow
 def test_a_checkpoint_without_a_row_that_is_of_another_training_is_replaced(store, taught):
     train(store)
     store.lake.remove(LINKERS.name, "tiny")
@@ -221,6 +228,7 @@ def test_hard_negatives_are_what_the_other_linker_ranks_first_and_never_the_righ
         train(store, "harder", hard_negatives="3", negatives_of="ranking")
 
 
+@pytest.mark.slow
 def test_training_may_begin_with_a_checkpoint(store, taught, tmp_path):
     base = save_base(tmp_path / "base", "bert", max_tokens=64, markers=False)
     train(store, base=str(base), settings="batch_size=2,epochs=1,max_tokens=24,towers=1")
@@ -365,6 +373,7 @@ def test_an_added_linker_is_added_again_from_where_it_was():
     assert mend_in_words(of_hub) == "Fetch them again: tempkb linker add zero x/y --revision 0a1b"
 
 
+@pytest.mark.slow
 def test_the_lost_row_of_a_linker_is_written_again_by_the_command_that_is_named(store, taught, capsys):
     version = train(store).version
     row = known_linker(store.lake, "tiny")
@@ -426,6 +435,7 @@ def test_a_damaged_checkpoint_is_verified_like_all_else(store, taught, capsys, s
     assert ("damaged: linker tiny: found no" in capsys.readouterr().out) == (not folder.exists())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["..", ".", "../models", "tiny/../tiny"])
 def test_what_is_no_name_of_a_linker_is_not_removed(store, taught, name):
     train(store)

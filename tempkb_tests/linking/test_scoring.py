@@ -91,6 +91,7 @@ def test_similarity_of_the_first_candidates(store, encoder):
     assert scores(store, B)[PORT]["top_similarity"] == pytest.approx((1 / 7 + 1 / 7 + 1 / 7) / 3)
 
 
+@pytest.mark.slow
 def test_each_text_is_encoded_once_over_all_snapshots(store, encoder):
     lines = []
     first = link(store, lines=lines)
@@ -107,6 +108,7 @@ def test_each_text_is_encoded_once_over_all_snapshots(store, encoder):
     assert sum(one.n_encoded for one in again) == 0
 
 
+@pytest.mark.slow
 def test_candidates_of_another_snapshot_are_those_of_its_day(store, encoder):
     link(store, pools=("2022-01-01", "2023-01-01"))
     old = scores(store, B, "2022-01-01")
@@ -122,6 +124,7 @@ def test_candidates_of_another_snapshot_are_those_of_its_day(store, encoder):
         link(store, pools=("2020-01-01",))
 
 
+@pytest.mark.slow
 def test_a_day_is_a_pool_of_the_releases_that_have_its_snapshot(store, encoder):
     write_release(store, "later", [B])
     lines = []
@@ -137,6 +140,7 @@ def test_a_day_is_a_pool_of_the_releases_that_have_its_snapshot(store, encoder):
         link(store, releases=("later",), pools=(str(A),))
 
 
+@pytest.mark.slow
 def test_pools_of_one_size(store, encoder):
     lines = []
     link(store, pools=("fixed-2", "fixed-10"), lines=lines)
@@ -178,6 +182,7 @@ def test_a_fixed_pool_alone_needs_the_vectors_of_its_entities_alone(store, encod
     assert encoder.n_entities == 3
 
 
+@pytest.mark.slow
 def test_what_is_up_to_date_is_not_linked_again(store, encoder):
     link(store)
     before = {one.partition: one for one in store.lake.versions(LINKING_SCORES.name)}
@@ -190,6 +195,7 @@ def test_what_is_up_to_date_is_not_linked_again(store, encoder):
     assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
 
 
+@pytest.mark.slow
 def test_scores_of_mentions_that_changed_are_computed_again(store, encoder):
     link(store)
     rows = [row for row in stored(store, TEMPEL_MENTIONS) if row["cut"] == B and row["target_page_id"] == PIER]
@@ -199,6 +205,7 @@ def test_scores_of_mentions_that_changed_are_computed_again(store, encoder):
     assert set(scores(store, B)) == {PIER}
 
 
+@pytest.mark.slow
 def test_a_limit_chooses_by_hash_and_subsets_share_a_partition(store, encoder):
     link(store, cuts=(A,), limit=1)
     (chosen,) = scores(store, A)
@@ -223,6 +230,7 @@ def test_a_limit_chooses_by_hash_and_subsets_share_a_partition(store, encoder):
     assert len(stored(store, LINKING_SCORES)) == 3
 
 
+@pytest.mark.slow
 def test_the_mention_prior(store):
     done = link(store, "prior", pools=("own", "2022-01-01", "fixed-2"))
     # The goddess has seven links as "aurora", the port and the assembly five each, of which the port has the lower id.
@@ -253,6 +261,7 @@ def test_priors_that_were_counted_again_are_asked_again(store):
     assert scores(store, A, linker="prior")[PORT]["top_scores"] == [2.0]
 
 
+@pytest.mark.slow
 def test_bm25_finds_what_shares_words(store):
     link(store, "bm25", pools=("own", "fixed-2"))
     # The context names Aurora: both of that name have the word, and the assembly has "assembly".
@@ -316,6 +325,7 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(tmp_path, monkeypatch, d
     assert not list((killed.lake.root / "_staging").glob("resumable*"))
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_encoded_for_other_candidates_is_kept(tmp_path, monkeypatch):
     store = small_home(tmp_path / "home", monkeypatch)
     encoder = hand_made_linker(store, monkeypatch)
@@ -343,6 +353,7 @@ def die_at_the_third_text(store, encoder, monkeypatch, cut):
             link(store, cuts=(cut,))
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_planned_is_encoded_once_also_for_an_earlier_snapshot(tmp_path, monkeypatch):
     whole = small_home(tmp_path / "whole", monkeypatch)
     hand_made_linker(whole, monkeypatch)
@@ -361,6 +372,7 @@ def test_what_a_killed_run_has_planned_is_encoded_once_also_for_an_earlier_snaps
     assert lake_files(killed) == lake_files(whole)
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_has_encoded_with_other_files_is_not_kept(tmp_path, monkeypatch):
     store = small_home(tmp_path / "home", monkeypatch)
     die_at_the_third_text(store, hand_made_linker(store, monkeypatch), monkeypatch, B)
@@ -381,6 +393,7 @@ def test_who_lacks_no_vector_links_while_another_process_encodes(store, encoder)
             link(store)
 
 
+@pytest.mark.slow
 def test_a_vector_that_float16_cannot_hold_is_refused_with_its_entity(store, encoder, monkeypatch):
     for number in (7e4, float("nan"), float("-inf")):
         monkeypatch.setitem(VECTORS, "Aurora is a goddess.", (1, number))
@@ -393,6 +406,7 @@ def test_a_vector_that_float16_cannot_hold_is_refused_with_its_entity(store, enc
     link(store)
 
 
+@pytest.mark.slow
 def test_vectors_in_two_precisions_are_not_mixed(store, encoder):
     link(store)
     with pytest.raises(

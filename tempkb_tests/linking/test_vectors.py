@@ -113,6 +113,7 @@ def test_vectors_are_as_the_table_says(store, monkeypatch):
     assert '"dtype": "float32"' in settings
 
 
+@pytest.mark.slow
 def test_plans_are_refused_by_nobody_but_the_lock(store, monkeypatch):
     hand_made_linker(store, monkeypatch)
     row = row_of(store, "hand")

@@ -53,6 +53,7 @@ def rows(store, table, cut):
     return [{key: value for key, value in row.items() if key != "dump_id"} for row in kept]
 
 
+@pytest.mark.slow
 def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_folder, tmp_path, monkeypatch):
     early, late = tmp_path / "early.xml", tmp_path / "late.xml"
     early.write_bytes(wiki(later=False))
@@ -65,6 +66,7 @@ def test_later_history_never_changes_what_was_mentioned_at_an_earlier_cut(home_f
             assert rows(before, table, cut) == rows(after, table, cut) != []
 
 
+@pytest.mark.slow
 def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, tmp_path):
     file = tmp_path / "late.xml"
     file.write_bytes(wiki(later=True))
@@ -90,6 +92,7 @@ def test_mentions_of_each_cut_are_those_of_its_texts_and_redirects(home_folder, 
     )
 
 
+@pytest.mark.slow
 def test_a_new_window_cleans_only_what_is_new(home_folder, tmp_path):
     file = tmp_path / "late.xml"
     file.write_bytes(wiki(later=True))
@@ -215,6 +218,7 @@ def test_dropped_sections_are_a_setting_of_the_home(home_folder, tmp_path):
     assert store.read("page_texts").to_pylist()[0]["text"] == "Lead.\nSee also\nTwo"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_one_or_two_workers_give_the_same_bytes(home_folder, tmp_path, workers):
     file = tmp_path / "late.xml"

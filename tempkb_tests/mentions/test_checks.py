@@ -87,6 +87,7 @@ def is_passed(store, name, key, instance, *assets):
     return one.passed
 
 
+@pytest.mark.slow
 def test_a_run_checks_the_quarters_that_it_has_written(built):
     """The first run finds all clean and writes nothing; asked by itself, the check looks at everything."""
     spoil(built, PAGE_LINKS, "2020-01-01", "surface", "Too")

@@ -338,6 +338,7 @@ def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
     assert published(home_folder)["tiny"] == row
 
 
+@pytest.mark.slow
 def test_the_check_finds_files_that_were_changed_and_files_that_are_gone(home_folder, own):
     folder = own("roberta", "tiny")
     model(home_folder, "add", "tiny", str(folder))

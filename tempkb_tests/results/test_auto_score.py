@@ -67,6 +67,7 @@ def test_each_ready_model_is_scored_once_for_each_state_of_the_releases(home, in
     assert launched(fewer, grown) == []
 
 
+@pytest.mark.slow
 def test_a_model_that_was_removed_and_added_again_is_scored_again(home, instance):
     first, cursor = tick(instance)
     run_tempkb(home, "model", "rm", "late", "--yes")
@@ -82,6 +83,7 @@ def test_a_model_that_was_removed_and_added_again_is_scored_again(home, instance
     assert launched(tick(instance, seen)[0], [*first, *again, *without]) == ["late"]
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_asked_for_once_and_again_when_something_has_changed(home, instance):
     first, cursor = tick(instance)
     has_run(instance, "score_models", {"dagster/partition": "late"}, dg.DagsterRunStatus.FAILURE)

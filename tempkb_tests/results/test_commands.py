@@ -105,6 +105,7 @@ def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
     assert "Left out" not in said
 
 
+@pytest.mark.slow
 def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home):
     said = knows(home, "--models", "early").stdout
     assert "from 2023-07-01 to 2023-10-01 (demo-quarters), earlier: 2020-07-01 to 2020-10-01" in said
@@ -114,6 +115,7 @@ def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home
     assert "late" not in said.replace("later", "")
 
 
+@pytest.mark.slow
 def test_what_lies_in_the_window_only_in_part_is_counted_and_said(home):
     with duckdb.connect(str(home / "tempkb.duckdb"), read_only=True) as connection:
         (partly,) = connection.execute(
@@ -128,6 +130,7 @@ def test_what_lies_in_the_window_only_in_part_is_counted_and_said(home):
     assert "(demo-quarters), earlier" not in short
 
 
+@pytest.mark.slow
 def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_home, tmp_path, monkeypatch):
     home, file = tmp_path / "home", tmp_path / "k.csv"
     shutil.copytree(scored_home, home)
@@ -145,6 +148,7 @@ def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_ho
     assert int(rows["undated"]["n_items"]) == int(rows["early"]["n_items"]) + int(rows["early"]["n_unclean"])
 
 
+@pytest.mark.slow
 def test_a_level_on_both_sides_of_a_knowledge_date_is_called_that(home):
     # The early model knows until 2022-01-01: half of this window, and nothing of the next.
     said = knows(home, "--window", "2021-07-01..2022-07-01", "--earlier", "2021-01-01..2021-07-01").stdout
@@ -243,6 +247,7 @@ def test_options_that_cannot_be_meant_are_refused(home, arguments, message):
     assert message in done.stderr
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_has_fewer_columns_and_no_cut_lines(home):
     wide, narrow = (
         run_tempkb(home, "knows", *WINDOW, "--release", "demo-quarters", COLUMNS=str(width)).stdout.splitlines()
@@ -265,6 +270,7 @@ def test_a_narrow_terminal_has_fewer_columns_and_no_cut_lines(home):
     assert not any("too narrow" in line for line in wide)
 
 
+@pytest.mark.slow
 def test_it_is_said_which_models_were_ranked_together_and_by_what(home):
     changes = ("--release", "demo-quarters")
     assert "Ranked by difference: early, late.\n" in knows(home, *WINDOW, *changes).stdout
@@ -282,6 +288,7 @@ def test_a_home_without_scores_says_how_to_get_them(demo_home, tmp_path):
     assert done.stderr.rstrip().endswith("tempkb score --all")
 
 
+@pytest.mark.slow
 def test_a_weekly_release_in_which_nothing_changes_has_a_last_window(tmp_path, monkeypatch):
     store = read_home(tmp_path, monkeypatch, {DAY: players(Ada=[("Q101", "2018-01-01", "")])})
     made = release(store, windows="2019-01-07..2019-02-04", granularity="week", min_objects="1")
@@ -339,6 +346,7 @@ def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, t
         assert row["verdict"] == said[row["model"]]["verdict"] == "no comparison"
 
 
+@pytest.mark.slow
 def test_perplexities_pool_entities_of_a_year(scored_home):
     (row,) = query(
         scored_home,

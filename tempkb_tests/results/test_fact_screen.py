@@ -63,6 +63,7 @@ def test_an_object_is_the_most_probable_one_only_where_there_is_another(rows):
     ]
 
 
+@pytest.mark.slow
 def test_scores_that_belong_to_no_day_are_printed_but_not_drawn(shown, tmp_path):
     picture = tmp_path / "f.png"
     undated = FactScore("m", "causal.span_end-1.f32", OLD, -2.0, None, is_dated=False)

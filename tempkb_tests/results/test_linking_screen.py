@@ -56,6 +56,7 @@ def test_every_query_of_the_page_finds_something(linked_home, query):
     assert not {(linker, str(cut)[:4]) for linker, cut, *_ in rows} & {("r-2022", "2022"), ("r-2023", "2023")}
 
 
+@pytest.mark.slow
 def test_linkers_of_all_snapshots_are_at_zero_where_they_are_their_own(linked_home, monkeypatch):
     """Figure 5b has lines through the origin, and a type has the same colour in figures 5c and 8."""
     monkeypatch.setenv("TEMPKB_HOME", str(linked_home))
@@ -366,6 +367,7 @@ def test_verdicts_on_scores_that_changed_since_are_marked(linked_home, tmp_path,
     assert told in said
 
 
+@pytest.mark.slow
 def test_verdicts_are_shown_with_the_pool_that_they_are_of(linked_home, tmp_path, monkeypatch):
     home = tmp_path / "home"
     shutil.copytree(linked_home, home)

@@ -267,6 +267,7 @@ def median(world, change, **equal):
     )
 
 
+@pytest.mark.slow
 def test_medians_are_of_the_objects_of_a_change_and_respect_the_split():
     world = Facts()
     world.handover("Ann", "Salt", "Reed")

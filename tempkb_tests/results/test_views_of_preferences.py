@@ -48,6 +48,7 @@ def test_a_change_has_both_scores_labels_and_days(three):
     assert (ann["days_after"], ann["is_long_known"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_aggregates_over_changes_are_those_of_their_names(three):
     values = {name: pooled(three, name) for name in NAMES}
     expected = {
@@ -87,6 +88,7 @@ NAMES = (
 )
 
 
+@pytest.mark.slow
 def test_changes_count_by_window_split_and_pairs_of_similar_length(three):
     by_window = {
         (row["window_start"], row["split"]): row["n_items"]
@@ -168,6 +170,7 @@ def many():
     return world
 
 
+@pytest.mark.slow
 def test_standard_errors_and_intervals_are_clustered_by_subject(many):
     for model in ("a", "b"):
         rows = many.read("scored_changes", model=model, release="r")

@@ -41,6 +41,7 @@ def demo_file(tmp_path, world):
     return path
 
 
+@pytest.mark.slow
 def test_agrees_with_the_oracle_on_every_page_and_cut_of_the_demo_world(home_folder, demo_file):
     store, report, windows = build_files(demo_file, until=date(2024, 1, 1))
     assert report.bad == {}
@@ -57,6 +58,7 @@ def test_agrees_at_other_granularities(home_folder, demo_file, granularity):
     assert winners(store) == expected_winners([demo_file], windows)
 
 
+@pytest.mark.slow
 def test_log_rows_and_exclusions_are_all_revision_elements(home_folder, demo_file):
     store, report, _ = build_files(demo_file, until=date(2023, 7, 1))
     elements = bz2.decompress(demo_file.read_bytes()).count(b"<revision>")
@@ -156,6 +158,7 @@ def test_of_a_revision_in_two_dumps_the_newer_counts_and_the_older_is_named(home
     assert (counts.elements, counts.duplicates, counts.logged) == (4, 2, 2)
 
 
+@pytest.mark.slow
 def test_a_page_cut_over_files_by_time_is_one_page(home_folder, tmp_path):
     """As the content exports of 2025 do with a page larger than their limit: names with p..r..r.."""
     folder = tmp_path / "parts"
@@ -173,6 +176,7 @@ def test_a_page_cut_over_files_by_time_is_one_page(home_folder, tmp_path):
     assert report.counts["testwiki-20210201"].agree
 
 
+@pytest.mark.slow
 def test_a_page_in_elements_far_apart_is_put_together(home_folder, tmp_path):
     """Nine pages lie between the halves, and the second half holds the older revisions."""
     late = [revision(50 + n, f"2020-0{n + 4}-02T00:00:00Z", f"late {n}") for n in range(3)]

@@ -25,6 +25,7 @@ def pages_of(store, cut="2022-01-01"):
     return store.read("stable_snapshots", cut=cut)["page_id"].to_pylist()
 
 
+@pytest.mark.slow
 def test_one_page_in_seven(home_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_PAGES", "1/7")
     store, report, _ = build_files(put(tmp_path, 700))

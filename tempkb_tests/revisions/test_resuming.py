@@ -88,6 +88,7 @@ def test_a_run_that_was_interrupted_goes_on_from_its_finished_items(home_folder,
     assert bytes_of(build_files(*paths)[0]) == told
 
 
+@pytest.mark.slow
 def test_an_item_that_fails_does_not_cost_the_others(home_folder, tmp_path, calls):
     paths = parts(tmp_path / "dump")
     seen, _ = calls
@@ -233,6 +234,7 @@ def test_what_a_pass_saw_of_the_files_is_written_down_before_the_windows(home_fo
     assert [store.read(table).to_pylist() for table in ("dump_files", "exclusions")] == whole
 
 
+@pytest.mark.slow
 def test_a_build_of_what_is_missing_goes_on_with_one_that_ended_while_it_wrote(
     home_folder, tmp_path, monkeypatch, calls
 ):
@@ -258,6 +260,7 @@ def test_a_build_of_what_is_missing_goes_on_with_one_that_ended_while_it_wrote(
     assert windows_to_read(store, Request(), every[3:], set(ALL)) == every[3:]
 
 
+@pytest.mark.slow
 def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tmp_path):
     store = open_store()
     folder = store.lake.root / "_staging" / "resumable-x"

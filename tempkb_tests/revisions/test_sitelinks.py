@@ -121,6 +121,7 @@ def versions(store):
     }
 
 
+@pytest.mark.slow
 def test_items_come_from_site_links_whichever_was_read_first(world):
     world.home("history-first")
     store = world.read_history()
@@ -159,6 +160,7 @@ def test_what_is_made_from_a_snapshot_names_the_wikidata_dump_of_its_items(world
     assert set(with_files(store, [snapshot])) - set(made_from) == {"wikidatawiki-20220103/"}
 
 
+@pytest.mark.slow
 def test_the_wikidata_dump_nearest_in_time_counts_and_nothing_else_changes(world):
     world.home("home")
     world.read_wikidata(OLD_ITEMS, date(2019, 1, 1))
@@ -173,6 +175,7 @@ def test_the_wikidata_dump_nearest_in_time_counts_and_nothing_else_changes(world
     assert versions(store) == standing, "a dump further away changes nothing"
 
 
+@pytest.mark.slow
 def test_the_sensor_asks_for_the_items_of_windows_that_stand_and_the_status_counts_them(world, capsys, monkeypatch):
     from tempkb import automation
     from tempkb.screens.status import print_status

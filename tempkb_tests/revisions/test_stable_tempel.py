@@ -120,6 +120,7 @@ def test_standing_time_of_its_choice_is_told_for_the_interval():
     assert (told.standing_seconds, told.last_stood_at, told.n_before, told.n_inside) == (20 * DAY, times[1], 2, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", ["bench", "stress"])
 def test_equals_the_peers_own_reader_on_every_page_and_cut(home_folder, tmp_path, history):
     file = tmp_path / f"{history}.xml"

@@ -115,6 +115,7 @@ def test_a_partition_of_models_in_the_ui_adds_the_model_and_scores_it(home, save
     assert counted["n"] == 25
 
 
+@pytest.mark.slow
 def test_files_whose_name_is_bound_to_others_are_not_scored_as_those(home, saved, tmp_path):
     run_tempkb(home, "model", "add", "bound", str(saved("t5")))
     other = shutil.copytree(saved("bart"), tmp_path / "bound")
@@ -133,6 +134,7 @@ def test_two_checkpoints_of_one_name_are_refused(home, saved, tmp_path):
     assert "would both have the name 'twin'; add them under names of their own" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_checkpoint_may_be_asked_by_a_scorer_of_its_own_family(home, saved):
     done = run_tempkb(home, "score", str(saved("roberta")), "--scorer", "original", "--limit", "6")
     assert "masked.original-1.f32" in done.stdout

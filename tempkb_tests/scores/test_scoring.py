@@ -86,6 +86,7 @@ def test_causal_models_are_asked_sentences_only_where_nothing_precedes_the_targe
         assert sentences[prompt_id]["log_prob_nats"] == pytest.approx(right, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_twice(store, add, monkeypatch):
     name = add(store, "gpt2")
     score(store, name)
@@ -150,6 +151,7 @@ def test_a_limit_takes_the_first_ids_and_a_larger_one_only_adds(store, add):
     assert sorted(rows(store)) == ids[:8]
 
 
+@pytest.mark.slow
 def test_windows_variants_and_releases_choose_prompts(store, add):
     name = add(store, "t5")
     made = release(store, windows="2019-04-01..2019-10-01")
@@ -267,6 +269,7 @@ def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(
     assert files(store) == before
 
 
+@pytest.mark.slow
 def test_a_model_is_not_removed_while_a_process_scores_with_it(store, add):
     name = add(store, "t5")
     score(store, name, limit="3")
@@ -292,6 +295,7 @@ def test_a_removal_that_is_killed_leaves_no_scores_without_their_model(store, ad
     assert not store.lake.partitions("prompt_scores")
 
 
+@pytest.mark.slow
 def test_two_processes_never_score_with_one_model(store, add):
     name = add(store, "t5")
     with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
@@ -358,6 +362,7 @@ def test_the_table_is_one_of_the_schema(store, add):
     assert isinstance(store.read("prompt_scores"), pa.Table)
 
 
+@pytest.mark.slow
 def test_shards_are_added_while_a_long_run_goes_on(store, tmp_path, monkeypatch, add):
     monkeypatch.setattr(shards, "N_PROMPTS", 4)
     name = add(store, "t5")

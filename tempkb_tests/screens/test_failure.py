@@ -330,6 +330,7 @@ kept.create_function("length_of", length)
 """
 
 
+@pytest.mark.slow
 def test_what_libraries_hold_of_one_another_at_the_end_is_not_complained_about():
     """DuckDB complains if an object of its own outlives it, such as a connection with a function of ours."""
     plain = subprocess.run([sys.executable, "-c", CYCLE], capture_output=True, text=True, timeout=60)

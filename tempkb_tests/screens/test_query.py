@@ -227,6 +227,7 @@ def test_a_reader_that_has_enough_ends_the_command_quietly(demo_home):
     assert running.returncode == 141
 
 
+@pytest.mark.slow
 def test_a_release_leaves_a_home_with_an_apostrophe_for_a_folder_with_another(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
     done = CliRunner().invoke(main, ["release", "export", "demo-cloze", str(tmp_path / 'it\'s "out" [y]')])

@@ -81,6 +81,7 @@ def test_the_head_of_an_answer_comes_with_the_number_of_its_rows(n, answer):
     assert (first, n_rows) == ([(i,) for i in range(min(n, 2))], n)
 
 
+@pytest.mark.slow
 def test_rows_are_never_whole_in_memory(answer):
     statement = f"SELECT repeat('x', 1000) || i AS text FROM range({8 * BATCH_ROWS}) AS r(i)"
     tracemalloc.start()

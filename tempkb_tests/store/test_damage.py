@@ -415,6 +415,7 @@ def test_a_file_that_cannot_be_opened_for_another_reason_stays(store, error, sai
     assert store.publish().left == 0
 
 
+@pytest.mark.slow
 def test_a_damaged_file_that_another_program_has_open_stays(store):
     path = with_notes(store)
     script = f"import duckdb; held = duckdb.connect({str(path)!r}); print(1, flush=True); input()"

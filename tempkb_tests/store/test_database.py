@@ -167,6 +167,7 @@ sys.stdin.readline()
 """
 
 
+@pytest.mark.slow
 def test_an_analysts_open_connection_fails_nothing_and_the_partition_arrives_later(store):
     write(store, "north", 3)
     store.publish()

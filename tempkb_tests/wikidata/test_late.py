@@ -74,6 +74,7 @@ def test_whatever_is_said_of_an_end_after_the_window(late, end):
     assert [start for start in edited(windows) if start < "2020"] == []
 
 
+@pytest.mark.slow
 def test_a_finer_date_changes_the_windows_in_which_it_matters(late):
     windows = late([said("Q1$1", "Q2", "2019")], [said("Q1$1", "Q2", "2019-05-10")])
     # Not yet in the first quarter; in the others of the year it may have begun later, by the first dump.
@@ -84,6 +85,7 @@ def test_a_finer_date_changes_the_windows_in_which_it_matters(late):
     assert edited(windows)[0] == "2018-01-01"
 
 
+@pytest.mark.slow
 def test_of_ranks_only_deprecated_counts(late):
     first = [said("Q1$1", "Q2", "2018-01-01", rank="preferred")]
     assert edited(late(first, [said("Q1$1", "Q2", "2018-01-01")])) == []
@@ -91,6 +93,7 @@ def test_of_ranks_only_deprecated_counts(late):
     assert removed["2018-01-01"] == (1, 0, 0, 1, 0, 1.0)
 
 
+@pytest.mark.slow
 def test_the_same_under_another_number_is_no_change_and_another_object_is_one(late):
     """Statements are removed and entered anew; a stretch that is added before others numbers those anew."""
     first = [said("Q1$1", "Q2", "2018-01-01", "2018-12-31"), said("Q1$2", "Q3", ("2019-02-01",), ("2019-03-01",))]
@@ -188,6 +191,7 @@ def test_random_statements_against_an_oracle_over_days(late, seed):
     assert sum(row[4] for row in found.values()) > 10
 
 
+@pytest.mark.slow
 def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken_for_finished(tmp_path, monkeypatch):
     """Reading an older dump gives the newer one another first dump; its own table is the last that is written."""
     older, newer = "wikidatawiki-20200101", "wikidatawiki-20210701"
@@ -220,6 +224,7 @@ def test_a_reading_that_was_killed_before_the_tables_of_later_dumps_is_not_taken
     assert store.read("late_edits", dump_id=newer).to_pylist() == whole
 
 
+@pytest.mark.slow
 def test_a_dump_without_a_single_dated_statement_was_read_as_well(tmp_path, monkeypatch):
     """The older dump says since when the club exists, and of nobody when he played for it; the newer one does."""
     of_club = item("Q2", "Reed", "Reed", P571=[said("Q2$a", time("1901"))])

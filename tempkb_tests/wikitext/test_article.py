@@ -86,6 +86,7 @@ VISIBLE = [piece.replace("·", " ") for piece in PIECES.split()]
 MARKUP = st.sampled_from([*VISIBLE, " ", "\n", "\n*", "\n{|", "\n|}", "\x00", "\x001\x00", "\x01", "\x010\x01"])
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(st.lists(st.one_of(MARKUP, st.text(max_size=4)), max_size=40).map("".join))
 def test_nothing_that_people_write_raises_and_spans_are_exact(wikitext):

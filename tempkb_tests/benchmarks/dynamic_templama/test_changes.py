@@ -48,12 +48,14 @@ def changes(store, **equal):
     return found
 
 
+@pytest.mark.slow
 def test_a_successor_on_the_day_after_the_quarter(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
     release_without_prompts(store, windows="2019-01-01..2020-01-01", changes="sets")
     assert changes(store) == {"2019-07-01": {"Salt": ("updated", "replaced", ["Reed"])}}
 
 
+@pytest.mark.slow
 def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
     store = home(
         players(Ada=[("Q101", "2018-01-01", ""), ("Q102", "2019-02-01", "2019-08-15"), ("Q103", "2019-11-01", "")])
@@ -76,6 +78,7 @@ def test_one_of_two_leaves_which_the_released_rule_does_not_see(home):
     assert told == [("unchanged", "Reed"), ("updated", "Moss")]
 
 
+@pytest.mark.slow
 def test_all_ways_to_come_and_to_go(home):
     store = home(
         players(
@@ -127,6 +130,7 @@ def test_what_is_known_by_the_year_only_has_no_quarter(home):
     }
 
 
+@pytest.mark.slow
 def test_an_undatable_end_makes_no_update_of_a_start_that_is_known(home):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019"), ("Q102", "2020-01-01", "")]))
     release_without_prompts(store, changes="sets")
@@ -145,6 +149,7 @@ def test_the_released_rule_goes_by_text_and_name():
     assert count_changes(released_changes(before, now)) == {"unchanged": 0, "updated": 1, "new": 2, "deleted": 2}
 
 
+@pytest.mark.slow
 def test_the_paper_preset_counts_as_released(home):
     store = home(
         players(

@@ -91,6 +91,7 @@ def test_italy_under_the_three_rules(tmp_path, monkeypatch):
     assert [pair[name] for name in ("arriving_label", "leaving_label", "is_whole")] == ["B", "A", True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
@@ -126,6 +127,7 @@ def test_at_most_one_window_apart(told, terms, expected):
     assert told(*terms) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
@@ -176,6 +178,7 @@ def test_spells(told, terms, expected):
     assert told(*terms) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
@@ -242,6 +245,7 @@ def test_each_is_used_once_the_nearest_first(told, terms, expected):
     assert told(*terms) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("terms", "expected"),
     [
@@ -320,6 +324,7 @@ def test_points_in_time(told):
     }
 
 
+@pytest.mark.slow
 def test_certain_answers(told):
     terms = [
         ("A", "2018-06-01", "2021-02-13"),
@@ -335,6 +340,7 @@ def test_certain_answers(told):
     }
 
 
+@pytest.mark.slow
 def test_certain_again_in_the_middle_of_a_spell_is_no_arrival(told):
     # Two statements of A that touch: the first ends in some month of 2020, the second begins in a month that is known.
     terms = [
@@ -352,6 +358,7 @@ def test_certain_again_in_the_middle_of_a_spell_is_no_arrival(told):
     }
 
 
+@pytest.mark.slow
 def test_weeks_and_months(told):
     # 2021-02-13 is a Saturday of week 6.
     assert told(*ITALY, windows="2021-01-04..2021-03-29", granularity="week") == {
@@ -360,6 +367,7 @@ def test_weeks_and_months(told):
     }
 
 
+@pytest.mark.slow
 def test_a_partner_beyond_the_study(tmp_path, monkeypatch):
     """A handover is one whatever the study; outside of it a partner has no row, and its window says so."""
     terms = [*ITALY[:1], ("B", "2021-02-13", "2021-09-02"), ("C", "2021-09-03", "")]

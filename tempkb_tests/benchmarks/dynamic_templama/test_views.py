@@ -92,6 +92,7 @@ def test_table_8_and_shares_of_splits(store):
     assert list(shares.values()) == [pytest.approx(1), pytest.approx(1)]
 
 
+@pytest.mark.slow
 def test_facts_told_from_both_sides_in_two_splits(tmp_path, monkeypatch):
     from tempkb_tests.wikidata.items import item, said
 

@@ -289,6 +289,7 @@ def test_a_later_cut_asks_about_more_and_about_the_same_items_in_the_same_words(
     assert max(row["sentence_since"] for row in early.values()).isoformat() < "2023-01-01"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "error", "told"),
     [

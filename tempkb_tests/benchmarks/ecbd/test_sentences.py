@@ -270,6 +270,7 @@ def harvest(said: str, filters: Chain[Sighting], rules: str = "tempkb", holes=()
     return Harvester(finder, sentencex_splitter(language), filters, False, rules).harvest(article)
 
 
+@pytest.mark.slow
 def test_a_sentence_with_a_hole_is_left_out_and_counted():
     kept = "People say that Ida was the worst of all storms."
     holed = "The arithmetic mean of and is what Ida had."

@@ -166,6 +166,7 @@ def read_again(store, tmp_path, monkeypatch):
     assert store.lake.current("wikidata_entities", DUMP).version != before.version
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", [TEMPLAMA, DYNAMIC])
 def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_path, monkeypatch, export, benchmark):
     made = release(store, benchmark, granularity="year")
@@ -178,6 +179,7 @@ def test_an_export_has_the_same_bytes_whatever_becomes_of_the_dump(store, tmp_pa
     assert export(made) == first
 
 
+@pytest.mark.slow
 def test_a_release_of_an_earlier_version_is_exported_as_long_as_its_dump_is_as_it_was(
     store, tmp_path, monkeypatch, export
 ):
@@ -203,6 +205,7 @@ def test_a_release_of_an_earlier_version_is_exported_as_long_as_its_dump_is_as_i
     )
 
 
+@pytest.mark.slow
 def test_what_is_not_built_cannot_be_exported(store, tmp_path):
     made = release(store, TEMPLAMA, granularity="year")
     other = create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "other")
@@ -212,6 +215,7 @@ def test_what_is_not_built_cannot_be_exported(store, tmp_path):
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
+@pytest.mark.slow
 def test_a_name_belongs_to_one_design(store):
     made = release(store, TEMPLAMA, granularity="year")
     keep(store.home, create(store.home, BENCHMARKS[TEMPLAMA], "tempkb", made.design, "mine"))

@@ -201,6 +201,7 @@ def test_a_released_query_has_the_variants_of_its_template():
     assert forms_of_query("_X_ leads Frog Ropes.", "P488", ours) == {"undated": ("", " leads Frog Ropes.")}
 
 
+@pytest.mark.slow
 def test_the_prompts_of_two_players_and_a_coach(home):
     coached = item(
         "Q9",
@@ -265,6 +266,7 @@ def test_the_prompts_of_two_players_and_a_coach(home):
     }
 
 
+@pytest.mark.slow
 def test_of_a_change_of_two_each_pair_gets_a_pair_and_no_object_twice(home):
     several = player(
         1,
@@ -290,6 +292,7 @@ def test_of_a_change_of_two_each_pair_gets_a_pair_and_no_object_twice(home):
     assert pairs == {(NUMBER["Reed"], NUMBER["Moss"]), (NUMBER["Salt"], NUMBER["Fern"])}
 
 
+@pytest.mark.slow
 def test_controls_come_from_the_nearest_earlier_window_if_there_is_none_in_this(home):
     store = home(
         ADA,
@@ -313,6 +316,7 @@ def test_controls_come_from_the_nearest_earlier_window_if_there_is_none_in_this(
     }
 
 
+@pytest.mark.slow
 def test_an_object_with_the_name_of_an_answer_is_not_previous(home):
     moved = [said("Q1$1", "Q118", "2018-01-01", "2019-05-10"), said("Q1$2", "Q102", "2019-05-11", "")]
     store = home(item("Q118", "Salt", "Salt (town)"), item("Q1", "Ada", "Ada", P54=moved))
@@ -321,6 +325,7 @@ def test_an_object_with_the_name_of_an_answer_is_not_previous(home):
     assert left_out(store) == {("previous", "2019-07-01"): 1}
 
 
+@pytest.mark.slow
 def test_by_year_the_object_that_came_may_have_come_in_the_last_year_of_the_other(home):
     store = home(
         ADA,
@@ -400,6 +405,7 @@ def test_a_window_that_is_lost_is_built_again_with_the_same_bytes(home):
     assert {one.partition: one.version for one in store.lake.versions("dynamic_templama_prompts")} == before
 
 
+@pytest.mark.slow
 def test_prompts_follow_queries_that_were_built_again_with_other_rows(home):
     store = home(ADA, BO)
     made = release(store, windows="2019-01-01..2020-01-01")
@@ -520,6 +526,7 @@ def _other_id(rows):
     rows[0]["prompt_id"] = "0" * 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "promise"),
     [
@@ -547,6 +554,7 @@ def test_each_promise_notices_its_fault(home, fault, promise):
     assert broken(store, OF_DYNAMIC[promise], [made.name])
 
 
+@pytest.mark.slow
 def test_a_candidate_that_is_missing_is_noticed(home):
     store = home(ADA)
     made = release(store, TEMPLAMA, windows="2019-01-01..2020-01-01", granularity="year")
@@ -557,6 +565,7 @@ def test_a_candidate_that_is_missing_is_noticed(home):
     assert len(broken(store, promise, [made.name])) == 1
 
 
+@pytest.mark.slow
 def test_large_releases_are_judged_on_adjacent_windows(home, monkeypatch):
     from tempkb.benchmarks import samples
 
@@ -568,6 +577,7 @@ def test_large_releases_are_judged_on_adjacent_windows(home, monkeypatch):
     assert all(day.endswith("-01-01") for day in sample.windows)
 
 
+@pytest.mark.slow
 def test_changes_by_the_sets_rule_have_previous_objects_and_controls_as_well(home):
     store = home(ADA, BO)
     release(store, windows="2019-01-01..2020-01-01", changes="sets")

@@ -55,6 +55,7 @@ def test_answers_are_all_that_hold_in_a_window_by_when_they_began(home):
     }
 
 
+@pytest.mark.slow
 def test_every_granularity_asks_of_its_own_windows(home):
     store = home(players(Ada=[("Q101", "2019-01-01", "2020-03-01"), ("Q102", "2020-03-02", "2020-03-10")]))
     for granularity, windows in (
@@ -76,6 +77,7 @@ def test_every_granularity_asks_of_its_own_windows(home):
     }
 
 
+@pytest.mark.slow
 def test_a_gap_is_kept_and_a_spell_inside_another_cuts_nothing_short(home):
     store = home(
         players(
@@ -122,6 +124,7 @@ def test_a_gap_is_kept_and_a_spell_inside_another_cuts_nothing_short(home):
     assert len(of(store, "Nest")) == 8
 
 
+@pytest.mark.slow
 def test_an_open_end_is_closed_by_death(home):
     entities = players(
         Eva=[("Q101", "2019-01-01", ""), ("Q102", "2018-01-01", "2018-12-31"), ("Q103", "2020-03-01", "")]
@@ -148,6 +151,7 @@ def german_players():
     return entities
 
 
+@pytest.mark.slow
 def test_templates_in_another_language_need_no_more_than_that_language(home, tmp_path):
     store = home(german_players(), languages="en,de")
     file = tmp_path / "de.csv"
@@ -185,6 +189,7 @@ def test_a_language_that_is_not_there_is_named(home, tmp_path):
         release_without_prompts(store, templates=[str(file)], language="de")
 
 
+@pytest.mark.slow
 def test_relations_that_no_statement_has_are_named(home, tmp_path):
     store = home(players(Ada=[("Q101", "2018-01-01", "2019-06-30"), ("Q102", "2019-07-01", "")]))
     file = tmp_path / "mine.csv"
@@ -245,6 +250,7 @@ def open_for_long():
     )
 
 
+@pytest.mark.slow
 def test_an_open_statement_counts_for_so_many_years(home):
     store = home(open_for_long())
     release_without_prompts(store, windows="2019-01-01..2019-07-01", max_open_years="20", min_objects="1")
@@ -290,6 +296,7 @@ def test_how_long_open_statements_count_may_depend_on_the_relation(home):
     assert of(store, "Ada", release=made.name)["2019-Q1"] == ["Salt", "Reed", "Moss"]
 
 
+@pytest.mark.slow
 def test_said_to_have_no_end_is_not_open(home):
     store = home(players(Ada=[("Q101", "1951", "novalue"), ("Q102", "1951", "somevalue"), ("Q103", "2019-02-01", "")]))
     release_without_prompts(store, windows="2019-01-01..2019-07-01", max_open_years="20")
@@ -314,6 +321,7 @@ def test_what_certainly_holds_by_choice(home):
     }
 
 
+@pytest.mark.slow
 def test_what_has_no_end_is_certain_until_its_subject_may_have_died(home):
     """Every one came to Reed in 2010 for good, and also played for Salt; they differ in when they died."""
     told = [("Q101", "2010-01-01", "novalue"), ("Q102", "2012-01-01", "2015-01-01"), ("Q103", "2012-01-01", "")]
@@ -389,6 +397,7 @@ def test_ranks_and_points_in_time_by_choice(home):
     }
 
 
+@pytest.mark.slow
 def test_several_objects_are_counted_in_the_study_and_not_before(home):
     store = home(
         players(
@@ -401,6 +410,7 @@ def test_several_objects_are_counted_in_the_study_and_not_before(home):
     assert left_out(store, "fact_subjects")["has fewer objects in the study than asked for"] == 1
 
 
+@pytest.mark.slow
 def test_the_most_popular_are_asked_about_and_ties_go_by_number(home):
     spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
     entities = players(**{f"P{n}": spells for n in range(1, 13)})
@@ -414,6 +424,7 @@ def test_the_most_popular_are_asked_about_and_ties_go_by_number(home):
     assert store.read("fact_subjects", release=made.name)["subject_id"].to_pylist() == ["Q12"]
 
 
+@pytest.mark.slow
 def test_subjects_of_one_name_are_told_apart(home):
     spells = [("Q101", "2019", "2019"), ("Q102", "2020", "2020")]
     entities = players(Ada=spells, Ben=spells, Cem=spells)
@@ -470,6 +481,7 @@ def test_names_of_another_language_must_have_been_read(home):
         build_spells(store, Release("german", TEMPLAMA, "tempkb", design), quiet)
 
 
+@pytest.mark.slow
 def test_windows_are_provisional_until_ninety_days_after(home):
     store = home(players(Ada=[("Q101", "2019", "2019"), ("Q102", "2020", "2020")]))
     release_without_prompts(store)
@@ -481,6 +493,7 @@ def test_windows_are_provisional_until_ninety_days_after(home):
     }
 
 
+@pytest.mark.slow
 def test_a_subject_has_one_split_in_all_relations_and_releases(home):
     clubs = [item(f"Q{n}", f"Club {n}", f"Club {n}") for n in range(900, 903)]
     people = []
@@ -501,6 +514,7 @@ def test_a_subject_has_one_split_in_all_relations_and_releases(home):
     assert sum(counted.values()) == 300
 
 
+@pytest.mark.slow
 def test_random_facts_against_an_oracle_that_counts_days(home):
     """Facts of any precision with open and unknown ends; the oracle marks the days of each and knows no intervals."""
     chance = random.Random(5)
@@ -547,6 +561,7 @@ def test_random_facts_against_an_oracle_that_counts_days(home):
     assert len(found) > 500
 
 
+@pytest.mark.slow
 def test_the_most_mentioned_by_choice(home):
     """Inlinks are those of the home's newest window, by the items of its pages."""
     import pyarrow as pa

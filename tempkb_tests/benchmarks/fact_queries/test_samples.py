@@ -110,6 +110,7 @@ def test_an_answer_and_a_query_that_are_lost_are_missed(built, monkeypatch, is_w
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
     [

@@ -165,6 +165,7 @@ def store_settings(version):
     return {row["name"]: row["sha256"] for row in version.side_rows("manifest") if row["role"] == "input"}
 
 
+@pytest.mark.slow
 def test_an_entity_whose_text_was_taken_out_is_known_by_its_title(released):
     store, release = released
     row = store.read("tempel_entities", release="r", cut=CUTS[0]).to_pylist()[3]

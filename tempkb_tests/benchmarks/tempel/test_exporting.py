@@ -139,6 +139,7 @@ def test_the_card_has_the_datasheets_headings_filled_from_the_data(built, tmp_pa
     assert json.loads((folder / "design.json").read_text("utf-8"))["min_nr_inlinks"] == 3
 
 
+@pytest.mark.slow
 def test_the_card_names_every_file_of_every_dump_also_when_these_are_gone(built, tmp_path):
     """Wikidata tells which pages are lists, and the demo's SQL tables the items of pages."""
     store, release = built

@@ -97,6 +97,7 @@ def test_what_filters_leave_is_counted_in_their_order():
     assert left["min_nr_distinct_mentions_per_entity"] == (1, 3, 30)
 
 
+@pytest.mark.slow
 def test_an_impossible_design_is_refused_before_anything_is_written(demo_home, tmp_path, monkeypatch):
     home = copy_home(demo_home, tmp_path, monkeypatch)
     with pytest.raises(DesignError) as refused:

@@ -115,6 +115,7 @@ def test_filters_part_what_stands_on_both_sides_of_each_threshold(home):
     )
 
 
+@pytest.mark.slow
 def test_of_an_ambiguous_surface_only_the_less_likely_entity_stays(home):
     # With rank 2 alone nothing else is ambiguous enough for three surfaces, so one is enough here.
     changes = {"min_men_prior_rank": "2", "min_nr_inlinks": "3", "min_nr_distinct_mentions_per_entity": "1"}
@@ -239,6 +240,7 @@ def test_a_release_is_frozen_once_built(released):
         make_release(seed="14")
 
 
+@pytest.mark.slow
 def test_an_extension_that_falls_short_is_refused_and_leaves_nothing(released):
     store, _ = released
     grown = extended(load(store.home, TEMPEL, "r"), [LATER])
@@ -268,6 +270,7 @@ def test_a_release_that_does_not_ask_for_equal_snapshots_takes_what_a_snapshot_h
     assert "each has all that passes the filters" in str(methods.card(store, grown, {}))
 
 
+@pytest.mark.slow
 def test_of_several_added_snapshots_none_stays_when_a_later_one_fails(home, released, monkeypatch):
     store, _ = released
     pointers = {path: path.read_bytes() for path in store.home.lake.glob("tempel_*/*/CURRENT")}
@@ -354,6 +357,7 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
         assert breaks(store, query, view.name) == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_extended_or_balanced_is_refused(released):
     store, _ = released
     with pytest.raises(DesignError, match="2022-07-01 is not later than its last one, 2023-01-01"):

@@ -104,6 +104,7 @@ def test_the_pairs_of_lowest_overlap_come_first_to_read(figures):
     assert values(figures, "drift", LAST) == {"One (page 1)": pytest.approx(3 / 5), "Two (page 2)": 1.0}
 
 
+@pytest.mark.slow
 def test_pictures_are_made_of_the_numbers(figures):
     assert plot_figures(figures).startswith("![figures](data:image/png;base64,")
     assert plot_figures([]).startswith("![figures](data:image/png;base64,")

@@ -102,6 +102,7 @@ def assert_equal(found, expected):
             assert (low, high) == (pytest.approx(one.low, abs=near), pytest.approx(one.high, abs=near)), group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clustered_mean", "macro_mean"])
 def test_means_are_those_of_python(items, name):
     found = rows_of(getattr(clustered_sql, name)(SOURCE, GROUPS), items)
@@ -120,6 +121,7 @@ def test_proportions_are_those_of_python(truths):
     assert found["a", 6][:4] == (1, 0, pytest.approx(1 / (1 + t.ppf(0.975, 399) ** 2 / 400)), 1)
 
 
+@pytest.mark.slow
 def test_perplexities_are_those_of_python(items):
     found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
     expected = {group: statistics.exponentiated(statistics.macro_mean(*one)) for group, one in by_group(items).items()}

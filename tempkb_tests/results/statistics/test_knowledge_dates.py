@@ -110,6 +110,7 @@ def test_few_clusters_or_one_window_cannot_tell():
     assert knowledge_date([MONTHS[0]] * 20, [1, 0] * 10, [0] * 20, range(20), seed=1).answer == "cannot tell"
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_sets():
     """`make bench` times a thousand permutations of 5,000 changes over 60 months."""
     data = simulated(np.random.default_rng(3), 2000, 60, 30, 0.3, 1200)
