@@ -173,7 +173,8 @@ def _answer(watch, child, asked):
     """Say with which code a process ended."""
     _, status = os.waitpid(child, 0)
     os.close(watch)
-    with asked:
+    # Who asked may have been killed; others go on.
+    with asked, suppress(BrokenPipeError):
         asked.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
@@ -275,20 +276,20 @@ def _share_storage(made):
 
 if __name__ == "__main__":
     path = Path(sys.argv[1])
-    path.parent.mkdir()
-    import_libraries(path.parent)
-    from tempkb import instance
-    from tempkb.cli import run
-    from tempkb.screens.failure import leave
-
-    _share_storage(path.parent / "made")
-    _leave_alone()
     try:
+        path.parent.mkdir()
+        import_libraries(path.parent)
+        from tempkb import instance
+        from tempkb.cli import run
+        from tempkb.screens.failure import leave
+
+        _share_storage(path.parent / "made")
+        _leave_alone()
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(str(path))
             listener.listen()
             print("serving", flush=True)
             _serve(listener, int(sys.argv[2]))
     finally:
-        shutil.rmtree(path.parent)
-        path.parent.with_suffix(".lock").unlink()
+        shutil.rmtree(path.parent, ignore_errors=True)
+        path.parent.with_suffix(".lock").unlink(missing_ok=True)
