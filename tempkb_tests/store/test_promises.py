@@ -1,0 +1,65 @@
+"""Queries of promises: what was found unbroken is not asked again, and what has changed is."""
+
+import os
+
+import pytest
+
+from tempkb.store import promises
+from tempkb.store.drafts import Provenance
+from tempkb.store.promises import broken
+from tempkb_tests.store.tables_for_tests import TOWNS, towns
+
+LARGE = "SELECT town_id FROM towns WHERE n_people > 100"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The number of times that DuckDB was asked, in a list of one."""
+    times = [0]
+
+    def asking():
+        times[0] += 1
+        return original()
+
+    original = promises.asking
+    monkeypatch.setattr(promises, "asking", asking)
+    return times
+
+
+def write(store, people):
+    store.write(TOWNS, "north", [towns("north", 2, people)], Provenance({"x": "1"}))
+
+
+def test_a_query_that_found_nothing_is_not_repeated_for_the_same_files(store, asked):
+    write(store, 5)
+    assert broken(store, LARGE, {"towns": TOWNS}) == []
+    assert broken(store, LARGE, {"towns": TOWNS}) == []
+    assert asked == [1]
+
+
+def test_rows_that_break_a_promise_are_found_each_time(store, asked):
+    write(store, 500)
+    assert broken(store, LARGE, {"towns": TOWNS}) == [(0,), (1,)]
+    assert broken(store, LARGE, {"towns": TOWNS}) == [(0,), (1,)]
+    assert asked == [2]
+
+
+def test_another_query_another_part_and_other_files_are_asked_for(store, asked):
+    write(store, 5)
+    assert broken(store, LARGE, {"towns": TOWNS}) == []
+    small = "SELECT town_id FROM towns WHERE n_people < 10"
+    assert broken(store, small, {"towns": TOWNS}) == [(0,), (1,)]
+    first = {"towns": "SELECT * REPLACE (n_people * 100 AS n_people) FROM rows WHERE town_id = 0"}
+    assert broken(store, LARGE, {"towns": TOWNS}, narrowed=first) == [(0,)]
+    write(store, 101)
+    assert broken(store, LARGE, {"towns": TOWNS}) == [(0,), (1,)]
+    assert asked == [4]
+
+
+def test_a_file_that_was_touched_is_read_again(store, asked):
+    write(store, 5)
+    assert broken(store, LARGE, {"towns": TOWNS}) == []
+    (path,) = store.lake.files("towns", None)
+    os.utime(path, ns=(1, 1))
+    assert broken(store, LARGE, {"towns": TOWNS}) == []
+    assert asked == [2]
