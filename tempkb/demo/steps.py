@@ -12,10 +12,10 @@ STEPS = (
     ("model", "demo"),
     ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
     ("score", "--all", "--benchmark", "dynamic-templama"),
-    ("results",),
     ("knows", "--answers", "--window", "2022-01-01..2023-07-01", "--earlier", "2021-01-01..2022-01-01"),
     ("linker", "train", "demo", "--cut", "2022-01-01", "--cut", "2023-01-01", "--preset", "demo"),
     ("linker", "score", "--all", "--release", "demo"),
+    ("results",),
     ("linking", "--release", "demo"),
 )
 """The arguments of each command, in order. They are meant for the world of the default seed and size."""
