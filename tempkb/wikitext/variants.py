@@ -3,7 +3,8 @@
 import re
 
 _MARKUP = re.compile(r"-\{([^{}]*)\}-")
-_FLAGS = re.compile(r"\s*([A-Za-z;\s-]*?)\s*\|")
+# Possessive, so that a long run of blanks without a bar is read once.
+_FLAGS = re.compile(r"([A-Za-z;\s-]*+)\|")
 _VARIANT = re.compile(r"\s*([a-z]{2,3}(?:-[a-z]+)?)\s*:")
 # Rules for the rest of the page (H), its title (T) and the removal of rules (-) show nothing at their place.
 _HIDDEN = frozenset("HT-")
