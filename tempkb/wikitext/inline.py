@@ -34,7 +34,7 @@ def _tokens(trail: str) -> re.Pattern[str]:
         rf"|&(?P<entity>(?:\#[0-9]{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});)"
         rf"|<(?P<tag>/?(?:{_TAGS})(?=[\s/>]))[^<>]*>"
         rf"|{MARK}(?P<literal>[0-9]{{1,9}}){MARK}"
-        rf"|\[(?:{_PROTOCOLS}|//)[^\s\[\]<>\"{MARK}]+(?P<words>\s+[^\[\]]*)?\]"
+        rf"|\[(?:{_PROTOCOLS}|//)[^\s\[\]<>\"{MARK}]+(?P<words>\s[^\[\]]*+)?\]"
         r"|_(?P<magic>_[^\W\d_](?:_?[^\W\d_])*__)"
         r"|\[(?P<bracket>)(?=\[\[)"
         r"|\[(?P<opened>\[)(?:[^\[\]|<>{}]*\|)?|\](?P<closed>\])|\{(?P<brace>[{|])\{*|\}(?P<braces>\})\}*|\|(?P<table>\})"

@@ -76,6 +76,11 @@ def test_unbalanced_markup_is_counted():
     assert read_article("a {{b|c\n\nd [[e f", ENGLISH).unbalanced == 2
 
 
+def test_blanks_behind_an_address_are_read_once():
+    """Forty thousand took 17 s when their time grew with the square."""
+    assert read_article("[http://x" + " " * 800_000 + "text", ENGLISH).text == "[http://x text"
+
+
 PIECES = """
     [[ ]] {{ }} {{{ }}} {| |} |- | '' ''' ''''' <ref> </ref> <!-- --> == a File: Category: <nowiki> </nowiki> &amp; &#1; http:// ]
     [ # : ( ) , {{convert| 5 |km {{birth·date| ~~~~ __TOC__ é {{odd}} <math>x</math> <math>\\int</math> [[File:a.png|20px]]
