@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 _RUN = re.compile(r"\{\{+|\}\}+")
+_LINE_END = re.compile(r"\n")
+_BRACE_OR_LINE_END = re.compile(r"[}\n]")
 _PIPE_OR_LINK = re.compile(r"\||\[\[|\]\]")
 # The most that an unclosed opening brace may remove from the text.
 _LONGEST_LOSS = 20_000
@@ -91,29 +93,32 @@ def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[in
 def _end_of_region(text: str, start: int, outermost: Sequence[Braces], at: int) -> int:
     """Go line by line from the opening braces, skipping whole templates, while lines look like parameters."""
     limit = min(len(text), start + _LONGEST_LOSS)
-    position, is_first = start, True
-    while position < limit:
-        line_end, at = _end_of_line(text, position, limit, outermost, at)
-        single = text.find("}", position, line_end)
-        if is_first and single >= 0 and not (at and position <= outermost[at - 1].start < single):
-            return single + 1
-        following = text[line_end + 1 : line_end + 80].lstrip(" ")[:1]
+    end, at = _find_outside(_BRACE_OR_LINE_END, text, start, limit, outermost, at)
+    if text.startswith("}", end):
+        return end + 1
+    while end < limit:
+        following = text[end + 1 : end + 80].lstrip(" ")[:1]
         if following not in ("|", "}"):
-            return line_end
-        position, is_first = line_end + 1, False
-    return limit
+            break
+        end, at = _find_outside(_LINE_END, text, end + 1, limit, outermost, at)
+    return end
 
 
-def _end_of_line(text: str, position: int, limit: int, outermost: Sequence[Braces], at: int) -> tuple[int, int]:
-    """Return the next line end outside whole templates, and the first template after it."""
-    found = text.find("\n", position, limit)
-    end = found if found >= 0 else limit
-    while at < len(outermost) and outermost[at].start < end:
-        if outermost[at].end > end:
-            found = text.find("\n", outermost[at].end)
-            end = found if found >= 0 else len(text)
+def _find_outside(
+    sign: re.Pattern[str], text: str, position: int, limit: int, outermost: Sequence[Braces], at: int
+) -> tuple[int, int]:
+    """Return where a sign is found outside whole templates, or where the search ends; and the first template after it.
+
+    A template that begins before the limit is skipped as a whole, even if it ends after it.
+    """
+    while at < len(outermost) and outermost[at].start < limit:
+        found = sign.search(text, position, outermost[at].start)
+        if found is not None:
+            return found.start(), at
+        position = outermost[at].end
         at += 1
-    return end, at
+    found = sign.search(text, position, limit)
+    return (found.start() if found is not None else max(position, limit)), at
 
 
 def replace_braces(text: str, braces: Sequence[Braces], start: int, end: int, write: Callable[[Braces], str]) -> str:
