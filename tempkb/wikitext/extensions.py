@@ -36,6 +36,8 @@ _LEAVES_HOLE = frozenset(("score", "hiero", "syntaxhighlight", "source", "listin
 _NAMES = "|".join((*DROPPED, *_SHOWN_AS_WRITTEN))
 _KEPT = frozenset((*_SHOWN_AS_WRITTEN, *_FORMULAS, *_LEAVES_HOLE))
 _OPENER = re.compile(rf"<!--|<({_NAMES})(?=[\s/>])[^<>]*?(/?)>", re.IGNORECASE)
+# What may bring letters that would join a link before them: a letter, another tag, a template.
+_MAY_JOIN = re.compile(r"[A-Za-z<\u0080-\U0010ffff]|\{\{")
 _CLOSERS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in (*DROPPED, *_SHOWN_AS_WRITTEN)}
 
 
@@ -92,11 +94,21 @@ def strip_extensions(wikitext: str) -> Stripped:
             else:
                 pieces.append(f"{MARK}{len(literals)}{MARK}")
                 literals.append(literal)
-        elif not name and wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
+        elif name:
+            pieces.append(kept_apart(wikitext, start, end))
+        elif wikitext[start - 1 : start] == "\n" and wikitext[end : end + 1] == "\n":
             end += 1  # a comment alone on its line removes the line
         at = end
     pieces.append(wikitext[at:])
     return Stripped("".join(pieces), literals, holes)
+
+
+def kept_apart(text: str, start: int, end: int) -> str:
+    """Return what takes the place of the dropped text[start:end]: nothing, or a marker between a link and letters.
+
+    Without it the letters behind would become part of the link. On the wiki they do so only behind comments.
+    """
+    return NOTHING if text.endswith("]]", 0, start) and _MAY_JOIN.match(text, end) else ""
 
 
 def _literal(name: str, content: str) -> str | None:

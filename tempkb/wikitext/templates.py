@@ -12,6 +12,7 @@ from datetime import date
 
 from tempkb.wikitext.braces import Braces, match_braces, replace_braces, split_arguments, unclosed_regions
 from tempkb.wikitext.calls import is_aside, read_call
+from tempkb.wikitext.extensions import kept_apart
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.shown import PARSER_FUNCTIONS, Renderer, renderer_of
 from tempkb.wikitext.template_tables import is_silent
@@ -88,7 +89,7 @@ class Expansion:
         head = name.partition(":")[0]
         self.dropped[head] += 1
         if is_silent(name, self._language) or (not depth and self._is_block(braces)):
-            return ""
+            return kept_apart(self._text, braces.start, braces.end)
         return self._holes.leave("template", head)
 
     def _is_block(self, braces: Braces) -> bool:
