@@ -2,12 +2,14 @@
 
 import html
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from tempkb.titles import Site
+from tempkb.wikitext.counting import UNSPACED
 from tempkb.wikitext.extensions import MARK
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.redirects import words_table
@@ -20,6 +22,9 @@ _TAGS = (
 _PROTOCOLS = (
     r"(?:https?|ftps?|irc|ircs|news|mailto|gopher|nntp|worldwind|svn|git|telnet|sip|sips|xmpp|sms|tel|urn|geo|magnet):"
 )
+# Vowel signs, tone marks and joiners are parts of words, but Python does not count them among the letters.
+_SIGNS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
+_LETTER = rf"(?:[^\W\d_]|(?-i:[{_SIGNS}\u200c\u200d]))"
 _LABEL = r"(?:[^\[\]]|\[(?!\[)|\](?!\]))*"
 
 
@@ -207,8 +212,11 @@ def _begins_media(prefix: str, site: Site) -> bool:
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 _LONGEST_CAPTION = 3000
-# A width or height below a hundred pixels; the unit is in the wiki's own script.
-_SMALL = re.compile(r"\|\s*x?[0-9]{1,2}(?:x[0-9]{1,2})?\s*[^\W\d_]{0,3}\s*(?=[|\]])")
+# The unit of a width in the wiki's own language. Without a blank before it, it may be any word; a longer word behind a
+# blank, as in "20 people", or one in a script without blanks, as in "18世紀の地図", is a caption unless it means pixels.
+_UNIT = rf"(?:(?![{UNSPACED}]){_LETTER}){{0,12}}|\s*(?:{_LETTER}{{0,3}}|פיקסלים|ピクセル|พิกเซล)"
+# A width or height below a hundred pixels, in any digits.
+_SMALL = re.compile(rf"\|\s*x?\d{{1,2}}(?:x\d{{1,2}})?(?:{_UNIT})\s*(?=[|\]])")
 # A caption with more brackets than this lacks one; all brackets of the text are then matched together.
 _MOST_BRACKETS = 200
 

@@ -32,6 +32,27 @@ def test_japanese_holes_stand_between_words_without_blanks():
     assert [article.text[: hole.offset] for hole in article.holes] == ["東京は、", "東京は、の首都。"]
 
 
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "said"),
+    [
+        ("hewiki", "זהו [[קובץ:Flag.svg|20פיקסלים]] דגל.", "זהו "),
+        ("hewiki", "זהו [[קובץ:Flag.svg|20 פיקסלים]] דגל.", "זהו "),
+        ("fawiki", "این [[پرونده:Flag.svg|20پیکسل]] است.", "این "),
+        ("fawiki", "این [[پرونده:Flag.svg|۲۰px]] است.", "این "),
+        ("hiwiki", "यह [[चित्र:Flag.svg|20पिक्सेल]] है।", "यह "),
+        ("jawiki", "この[[ファイル:Flag.svg|20x20ピクセル]]旗。", "この"),
+    ],
+)
+def test_small_pictures_are_holes_in_every_language(wiki, wikitext, said):
+    article = read_article(wikitext, Site(wiki))
+    assert [(article.text[: hole.offset], hole.kind) for hole in article.holes] == [(said, "file")]
+
+
+def test_a_number_of_things_in_a_caption_is_no_size():
+    assert read_article("A [[File:x.jpg|thumb|20 people]] town.", ENGLISH).holes == ()
+    assert read_article("この[[ファイル:x.jpg|thumb|18世紀の地図]]町。", Site("jawiki")).holes == ()
+
+
 def test_spans_of_sections_and_paragraphs():
     article = read_article("Lead [[a]].\n\nMore.\n== One ==\nx\n=== Two ===\n* y\n== Three ==\nz", ENGLISH)
     assert article.text == "Lead a.\nMore.\nOne\nx\nTwo\ny\nThree\nz"
