@@ -40,7 +40,7 @@ def _tokens(trail: str) -> re.Pattern[str]:
         rf"|<(?P<tag>/?(?:{_TAGS})(?=[\s/>]))[^<>]*>"
         rf"|{MARK}(?P<literal>[0-9]{{1,9}}){MARK}"
         rf"|\[(?:{_PROTOCOLS}|//)[^\s\[\]<>\"{MARK}]+(?P<words>\s[^\[\]]*+)?\]"
-        r"|_(?P<magic>_[^\W\d_](?:_?[^\W\d_])*__)"
+        rf"|_(?P<magic>_[^\W\d_](?:_?{_LETTER})*__)"
         r"|\[(?P<bracket>)(?=\[\[)"
         r"|\[(?P<opened>\[)(?:[^\[\]|<>{}]*\|)?|\](?P<closed>\])|\{(?P<brace>[{|])\{*|\}(?P<braces>\})\}*|\|(?P<table>\})"
         r"|~(?P<signature>~{2,4})",

@@ -33,6 +33,19 @@ def test_japanese_holes_stand_between_words_without_blanks():
 
 
 @pytest.mark.parametrize(
+    ("wiki", "magic"),
+    [
+        ("hiwiki", "__विषयसूचीनहीं__"),
+        ("fawiki", "__بی\u200cفهرست__"),
+        ("thwiki", "__ไม่มีสารบัญ__"),
+        ("hewiki", "__ללא_תוכן_עניינים__"),
+    ],
+)
+def test_magic_words_of_every_script_show_nothing(wiki, magic):
+    assert read_article(f"{magic}\nx ____ y __1__ z", Site(wiki)).text == "x ____ y __1__ z"
+
+
+@pytest.mark.parametrize(
     ("wiki", "wikitext", "said"),
     [
         ("hewiki", "זהו [[קובץ:Flag.svg|20פיקסלים]] דגל.", "זהו "),
