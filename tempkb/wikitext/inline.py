@@ -25,7 +25,8 @@ _PROTOCOLS = (
 # Vowel signs, tone marks and joiners are parts of words, but Python does not count them among the letters.
 _SIGNS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
 _LETTER = rf"(?:[^\W\d_]|(?-i:[{_SIGNS}\u200c\u200d]))"
-_LABEL = r"(?:[^\[\]]|\[(?!\[)|\](?!\]))*"
+# A label with an opening bracket takes the first of three closing ones, too: `[[a|[b]]]` shows "[b]".
+_LABEL = r"(?:[^\[\]]|\](?!\]))*+(?:\[(?!\[)(?:[^\[\]]|\[(?!\[)|\](?!\]))*+(?:\](?=\]\]))?)?"
 
 
 @cache
