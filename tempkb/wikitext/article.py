@@ -14,6 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from tempkb.titles import Site
+from tempkb.wikitext.blanks import with_plain_blanks
 from tempkb.wikitext.blocks import Block, Kind, split_blocks
 from tempkb.wikitext.extensions import strip_extensions
 from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out
@@ -111,7 +112,7 @@ def read_article(
     ("Ada was a poets' friend.", (Link(start=10, end=15, surface='poets', target='Poet'),))
     """
     language = language_of(site)
-    stripped = strip_extensions(_with_plain_blanks(wikitext))
+    stripped = strip_extensions(with_plain_blanks(wikitext))
     expansion = Expansion(stripped.text, day, language=words_of(language), holes=stripped.holes)
     shown = drop_media(settle_variants(expansion.expand(mend), language), site, stripped.holes)
     inline = Inline(site, stripped.literal, language)
@@ -142,32 +143,6 @@ def _read_holes(line: str, edges: list[int], holes: Holes) -> tuple[str, list[in
         if at not in emptied or holes[number].kind == "formula":
             found.append((moved[at], holes[number]))
     return line, moved[: len(edges)], found
-
-
-_BLANKS = (
-    "\r\n",
-    "\t",
-    "\u00a0",
-    "\u2009",
-    "\u202f",
-    "\u2028",
-    "\u2029",
-    "\x85",
-    "\x0b",
-    "\x0c",
-    "\x1c",
-    "\x1d",
-    "\x1e",
-    "\r",
-)
-
-
-def _with_plain_blanks(text: str) -> str:
-    """Replace blanks of every width by one kind, and all line ends by one kind."""
-    for blank in _BLANKS:
-        if blank in text:
-            text = text.replace(blank, "\n" if blank == "\r\n" else " ")
-    return text
 
 
 @cache

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.formulas import chemical_in_words, formula_in_words
 from tempkb.wikitext.holes import HOLE, Holes
 
@@ -114,7 +115,7 @@ def kept_apart(text: str, start: int, end: int) -> str:
 def _literal(name: str, content: str) -> str | None:
     """Return the text that a tag shows; None if it cannot be part of a line."""
     if name in _SHOWN_AS_WRITTEN:
-        return " ".join(html.unescape(content).split("\n"))
+        return in_one_line(html.unescape(content))
     return _FORMULAS[name](html.unescape(content)) if name in _FORMULAS else None
 
 
