@@ -10,6 +10,8 @@ _VARIANT = re.compile(r"\s*([a-z]{2,3}(?:-[a-z]+)?)\s*:")
 _HIDDEN = frozenset("HT-")
 # A semicolon separates two forms only if another form or the end follows: that of an entity does not.
 _BETWEEN = re.compile(r";(?=\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*:|$))")
+# MediaWiki reads no deeper markup inside markup.
+_DEEPEST = 10
 _LANGUAGES = frozenset(("zh", "sr", "sh", "gan", "kk", "ku", "tg", "uz", "crh", "iu", "shi", "wuu"))
 _PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec")
 
@@ -23,7 +25,16 @@ def settle_variants(text: str, language: str) -> str:
     >>> settle_variants("十六个-{zh-hant:邦; zh-hans:联邦州}-之一，-{T|zh:x}-和-{A|zh-tw:甲;zh-hk:乙}-", "zh")
     '十六个联邦州之一，和甲'
     """
-    return _MARKUP.sub(_shown, text) if "-{" in text and language in _LANGUAGES else text
+    if language not in _LANGUAGES:
+        return text
+    for _ in range(_DEEPEST):
+        if "-{" not in text:
+            break
+        # Only markup without markup inside matches, so the innermost is settled first.
+        text, settled = _MARKUP.subn(_shown, text)
+        if not settled:
+            break
+    return text
 
 
 def _shown(markup: re.Match[str]) -> str:

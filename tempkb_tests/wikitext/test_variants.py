@@ -23,6 +23,9 @@ from tempkb.wikitext.variants import settle_variants
         pytest.param("甲-{zh-hans;zh-hant|乙}-丁", "甲乙丁", id="words for readers of some scripts"),
         pytest.param("-{T|zh:一}-三", "三", id="a rule for the title"),
         pytest.param("a-{b", "a-{b", id="never closed"),
+        pytest.param("-{A|zh-hans:-{甲}-;zh-hant:乙}-", "甲", id="inside another"),
+        pytest.param("-{zh-hans:a-{zh-hans:b-{c}-; zh-hant:d}-e;zh-hant:f}-", "abce", id="inside two others"),
+        pytest.param("-{a-{b}-", "-{ab", id="inside one that is never closed"),
     ],
 )
 def test_shows_one_form(written, shown):
