@@ -8,8 +8,8 @@ _FLAGS = re.compile(r"([A-Za-z;\s-]*+)\|")
 _VARIANT = re.compile(r"\s*([a-z]{2,3}(?:-[a-z]+)?)\s*:")
 # Rules for the rest of the page (H), its title (T) and the removal of rules (-) show nothing at their place.
 _HIDDEN = frozenset("HT-")
-# A semicolon separates two forms only if another form or the end follows: that of an entity does not.
-_BETWEEN = re.compile(r";(?=\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*:|$))")
+# A semicolon separates two forms only if another form or the end follows, and never if it ends an entity.
+_FORM = re.compile(r"(?:&[#a-zA-Z0-9]+;|[^;]|;(?!\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*:|$)))++")
 # MediaWiki reads no deeper markup inside markup.
 _DEEPEST = 10
 _LANGUAGES = frozenset(("zh", "sr", "sh", "gan", "kk", "ku", "tg", "uz", "crh", "iu", "shi", "wuu"))
@@ -45,7 +45,7 @@ def _shown(markup: re.Match[str]) -> str:
             return ""
         inside = inside[flags.end() :]
     forms: dict[str, str] = {}
-    for part in _BETWEEN.split(inside):
+    for part in _FORM.findall(inside):
         variant = _VARIANT.match(part)
         if variant is not None:
             forms.setdefault(variant[1], part[variant.end() :].strip())

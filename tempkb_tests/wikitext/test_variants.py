@@ -16,6 +16,8 @@ from tempkb.wikitext.variants import settle_variants
         pytest.param("-{zh-tw:乙; zh-hk:丙;}-", "乙", id="the first where none is preferred"),
         pytest.param("-{sr-el: reka; sr-ec: река}-", "река", id="Cyrillic"),
         pytest.param("-{zh-hans:一&nbsp;二; zh-hant:三}-", "一&nbsp;二", id="the semicolon of an entity parts nothing"),
+        pytest.param("-{zh-hant:乙&lt;;zh-hans:甲&lt;}-", "甲&lt;", id="nor does it at the end of a form"),
+        pytest.param("-{zh-hans:甲;乙; zh-hant:丙;}-", "甲;乙", id="nor a semicolon before other words"),
         pytest.param("-{Spree}-", "Spree", id="words that are not to be converted"),
         pytest.param("-{R|Spree}-", "Spree", id="the same with a flag"),
         pytest.param("-{A|zh-hans:一; zh-hant:二}-", "一", id="a rule that is also shown"),
