@@ -13,13 +13,15 @@ _FORM = re.compile(r"(?:&[#a-zA-Z0-9]+;|[^;]|;(?!\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*
 # MediaWiki reads no deeper markup inside markup.
 _DEEPEST = 10
 _LANGUAGES = frozenset(("zh", "sr", "sh", "gan", "kk", "ku", "tg", "uz", "crh", "iu", "shi", "wuu"))
-_PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec")
+# Where a page gives none of them, the first form is chosen: most editors put that of their own wiki first.
+_PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec", "sr-cyrl", "kk-cyrl", "uz-latn")
 
 
 def settle_variants(text: str, language: str) -> str:
     """Return the text with one of the forms that `-{...}-` gives for several scripts.
 
-    The form for simplified Chinese or Cyrillic is chosen if there is one, else the first.
+    The form for simplified Chinese, Cyrillic (Serbian, Kazakh) or Latin (Uzbek), in which most pages of
+    these wikis are written, is chosen if there is one, else the first.
     Wikis in languages with one script have no such markup; their texts are returned unchanged.
 
     >>> settle_variants("十六个-{zh-hant:邦; zh-hans:联邦州}-之一，-{T|zh:x}-和-{A|zh-tw:甲;zh-hk:乙}-", "zh")
