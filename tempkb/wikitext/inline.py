@@ -214,8 +214,8 @@ def _begins_media(prefix: str, site: Site) -> bool:
 
 _BRACKETS = re.compile(r"\[\[|\]\]")
 _LONGEST_CAPTION = 3000
-# The unit of a width in the wiki's own language. Without a blank before it, it may be any word; a longer word behind a
-# blank, as in "20 people", or one in a script without blanks, as in "18世紀の地図", is a caption unless it means pixels.
+# The unit of a width in the wiki's own language. Without a blank before it, it may be any word. A longer word behind a
+# blank, as in "20 people", or in a script without blanks, as in "18世紀の地図", is a caption unless it means pixels.
 _UNIT = rf"(?:(?![{UNSPACED}]){_LETTER}){{0,12}}|\s*(?:{_LETTER}{{0,3}}|פיקסלים|ピクセル|พิกเซล)"
 # A width or height below a hundred pixels, in any digits.
 _SMALL = re.compile(rf"\|\s*x?\d{{1,2}}(?:x\d{{1,2}})?(?:{_UNIT})\s*(?=[|\]])")

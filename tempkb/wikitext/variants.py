@@ -13,7 +13,7 @@ _FORM = re.compile(r"(?:&[#a-zA-Z0-9]+;|[^;]|;(?!\s*(?:[a-z]{2,3}(?:-[a-z]+)?\s*
 # MediaWiki reads no deeper markup inside markup.
 _DEEPEST = 10
 _LANGUAGES = frozenset(("zh", "sr", "sh", "gan", "kk", "ku", "tg", "uz", "crh", "iu", "shi", "wuu"))
-# Where a page gives none of them, the first form is chosen: most editors put that of their own wiki first.
+# The script in which most pages of the wiki are written; `sr-cyrl` is the newer name of `sr-ec`.
 _PREFERRED = ("zh-hans", "zh-cn", "zh", "sr-ec", "sr-cyrl", "kk-cyrl", "uz-latn")
 
 
