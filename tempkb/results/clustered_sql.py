@@ -144,10 +144,10 @@ def _as_shares(means: str, groups: Sequence[str]) -> str:
 
 def exponentiated(estimates: str) -> str:
     """Return a query of exp of estimates and of the ends of their intervals, as `statistics.exponentiated`."""
+    # Zero times an infinite value would be no number.
+    error = "CASE WHEN standard_error = 0 AND isinf(exp(value)) THEN exp(value) ELSE exp(value) * standard_error END"
     return f"""
-    SELECT * REPLACE (
-        exp(value) AS value, exp(value) * standard_error AS standard_error, exp(low) AS low, exp(high) AS high
-    )
+    SELECT * REPLACE (exp(value) AS value, {error} AS standard_error, exp(low) AS low, exp(high) AS high)
     FROM ({estimates})
     """
 

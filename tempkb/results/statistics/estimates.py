@@ -115,18 +115,29 @@ def macro_mean(values: Values, clusters: Clusters) -> Estimate:
 def exponentiated(estimate: Estimate) -> Estimate:
     """Return exp of an estimate: a perplexity for a mean negative log-probability in nats.
 
-    The ends of the interval are exp of the ends. The standard error is that of the delta method; a p-value of a
-    difference stays, as exp of zero is one.
+    The ends of the interval are exp of the ends. The standard error is that of the delta method, and infinite where
+    the value is; a p-value of a difference stays, as exp of zero is one.
     """
-    value = math.exp(estimate.value)
+    value, error = exponential(estimate.value), estimate.standard_error
+    if error is not None:
+        # Zero times an infinite value would be no number.
+        error = math.inf if math.isinf(value) else value * error
     return replace(
         estimate,
         value=value,
-        standard_error=None if estimate.standard_error is None else value * estimate.standard_error,
-        low=None if estimate.low is None else math.exp(estimate.low),
-        high=None if estimate.high is None else math.exp(estimate.high),
+        standard_error=error,
+        low=None if estimate.low is None else exponential(estimate.low),
+        high=None if estimate.high is None else exponential(estimate.high),
         design_effect=None,
     )
+
+
+def exponential(nats: float) -> float:
+    """Return exp, which is infinite where it is larger than any number of Python (from 710 nats on)."""
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
 
 
 def ratio_mean(found: Sums, unclustered: float | None = None) -> Estimate:

@@ -1,5 +1,7 @@
 """DuckDB's estimates are those of `tempkb.results.statistics`, and its quantile of t is nearly SciPy's."""
 
+import math
+
 import duckdb
 import numpy as np
 import pytest
@@ -126,6 +128,17 @@ def test_perplexities_are_those_of_python(items):
     found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
     expected = {group: statistics.exponentiated(statistics.macro_mean(*one)) for group, one in by_group(items).items()}
     assert_equal(found, expected)
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite_as_in_python():
+    items = [(model, 0, f"Q{at}", nats) for model, nats in (("same", 800.0), ("spread", 700.0)) for at in range(12)]
+    items.append(("spread", 0, "Q12", 5900.0))
+    low = math.exp(1100 - 400 * t.ppf(0.975, 12))
+    found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
+    assert found == {
+        ("same", 0): (math.inf, math.inf, None, None, 12, 12),
+        ("spread", 0): (math.inf, math.inf, pytest.approx(low, rel=0.01), math.inf, 13, 13),
+    }
 
 
 @pytest.mark.slow
