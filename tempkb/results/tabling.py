@@ -126,8 +126,8 @@ def _percent(share: float, sign: str) -> str:
 
 
 def _factor(value: float, _sign: str) -> str:
-    # From here on three digits round to 1000, which would be written as a power.
-    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+    # In between three digits would be written as a power, too. Larger numbers would not fit a terminal.
+    return f"{value:.0f}" if 999.5 <= value < 999_999.5 else f"{value:.3g}"
 
 
 def _rank(rank: tuple[int, int], n: int) -> str:

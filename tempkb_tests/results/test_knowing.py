@@ -90,9 +90,19 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
 
 
 @pytest.mark.parametrize(
-    ("level", "shown"), [(9.874, "9.87"), (99.96, "100"), (999.4, "999"), (999.7, "1000"), (1234.4, "1234")]
+    ("level", "shown"),
+    [
+        (9.874, "9.87"),
+        (99.96, "100"),
+        (999.4, "999"),
+        (999.7, "1000"),
+        (1234.4, "1234"),
+        (999_999.4, "999999"),
+        (999_999.6, "1e+06"),
+        (1.234e300, "1.23e+300"),
+    ],
 )
-def test_perplexities_are_written_with_three_digits_and_without_powers(level, shown):
+def test_perplexities_are_written_with_three_digits_and_below_a_million_without_powers(level, shown):
     (found,) = ask(model("m", scored([math.log(level)] * 9), scored([])), aggregate="ppl_entity_macro")
     assert cells_of(found)[4] == shown
 
