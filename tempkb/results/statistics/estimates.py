@@ -234,10 +234,13 @@ def effective_items(mean: Estimate) -> float:
 
 
 def wilson(share: float, n_effective: float, freedom: int) -> tuple[float, float]:
-    """Return Wilson's interval with the quantile of t in place of that of the normal distribution."""
+    """Return Wilson's interval with the quantile of t in place of that of the normal distribution.
+
+    It contains the share, which rounding may leave just outside where all items are true, or none.
+    """
     from scipy.stats import norm
     from statsmodels.stats.proportion import proportion_confint
 
     alpha = 2 * norm.sf(t_quantile((1 + LEVEL) / 2, freedom))
     low, high = proportion_confint(share * n_effective, n_effective, alpha, method="wilson")
-    return float(low), float(high)
+    return min(float(low), share), max(float(high), share)

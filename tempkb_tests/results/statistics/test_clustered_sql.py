@@ -123,6 +123,18 @@ def test_proportions_are_those_of_python(truths):
     assert found["a", 6][:4] == (1, 0, pytest.approx(1 / (1 + t.ppf(0.975, 399) ** 2 / 400)), 1)
 
 
+def test_an_interval_holds_its_share_to_the_last_digit():
+    every = "FROM range(10, 60) AS sizes (size), range(60) AS drawn (cluster), (VALUES (0), (1)) AS shares (share)"
+    source = f"SELECT size, share, cluster, 1 AS n, share AS s {every} WHERE cluster < size"
+    sums = "sum(n) AS c, sum(n) AS n, sum(s) AS s, sum(n) AS nn, sum(s) AS ns, sum(s) AS ss"
+    counted = f"SELECT size, share, {sums} FROM ({source}) GROUP BY ALL"
+    groups = ("size", "share")
+    for query in (clustered_sql.proportion(source, groups), clustered_sql.counted_proportion(counted, groups)):
+        rows = duckdb.sql(f"SELECT size, share, CASE share WHEN 0 THEN low ELSE high END FROM ({query})").fetchall()
+        assert len(rows) == 100
+        assert [row for row in rows if row[1] != row[2]] == []
+
+
 @pytest.mark.slow
 def test_perplexities_are_those_of_python(items):
     found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)

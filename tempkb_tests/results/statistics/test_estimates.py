@@ -170,6 +170,12 @@ def test_all_true_is_wilson_for_as_many_items_as_clusters():
     assert (none.low, none.high) == (pytest.approx(0), pytest.approx(1 - found.low))
 
 
+def test_an_interval_holds_its_share_to_the_last_digit():
+    for n in range(10, 60):
+        every, none = (proportion([value] * n, range(n)) for value in (1, 0))
+        assert (every.high, none.low) == (1, 0), n
+
+
 def test_a_share_near_the_edge_is_wilson_for_its_effective_items():
     """Three of 600 single items are true: with t of 599 degrees of freedom nearly Wilson's interval for 3 of 600."""
     found = proportion([1] * 3 + [0] * 597, range(600))
