@@ -12,6 +12,7 @@ from tempkb.results.statistics.differences import (
     paired_difference,
     paired_macro_difference,
     two_way,
+    two_way_proportion,
 )
 from tempkb.results.statistics.estimates import (
     MIN_CLUSTERS,
@@ -54,4 +55,5 @@ __all__ = [
     "rank_intervals",
     "ranks",
     "two_way",
+    "two_way_proportion",
 ]

@@ -82,18 +82,34 @@ def clustered_mean(values: Values, clusters: Clusters) -> Estimate:
 def proportion(is_true: Values, clusters: Clusters) -> Estimate:
     """Return the share of items that are true (1), the others being false (0).
 
-    The standard error is that of `clustered_mean`. Where fewer than ten effective items are true, or false, the
-    interval is Wilson's for n_eff = p(1-p)/SE^2 items, but no more than there are; if all or none are true, for as
-    many items as there are clusters. Its quantile is that of t with C-1 degrees of freedom.
+    The standard error is that of `clustered_mean`, the interval that of `as_share`.
 
     Raises:
         ContractError: a value is neither 0 nor 1, or there is not one cluster for each value.
+    """
+    return as_share(clustered_mean(truths(is_true), clusters))
+
+
+def truths(is_true: Values) -> Floats:
+    """Return the values of a proportion.
+
+    Raises:
+        ContractError: a value is neither 0 nor 1.
     """
     found = floats(is_true)
     if not np.isin(found, (0, 1)).all():
         odd = found[~np.isin(found, (0, 1))][0]
         raise ContractError(f"a proportion of values such as {odd:g}; expected 0 and 1 only")
-    mean = clustered_mean(found, clusters)
+    return found
+
+
+def as_share(mean: Estimate) -> Estimate:
+    """Return a mean of 0 and 1 with an interval that stays between them.
+
+    Where fewer than ten effective items are true, or false, it is Wilson's for n_eff = p(1-p)/SE^2 items, but no more
+    than there are; if all or none are true, for as many items as there are clusters. Its quantile is that of t with
+    C-1 degrees of freedom.
+    """
     n_effective = effective_items(mean)
     is_central = n_effective * min(mean.value, 1 - mean.value) >= EDGE
     if mean.n_clusters < MIN_CLUSTERS or (is_central and mean.standard_error):
