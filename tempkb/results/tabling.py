@@ -17,6 +17,7 @@ from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.wording import rounded
 
 TITLES = (
     "model",
@@ -117,12 +118,12 @@ def _interval(value: float | None, low: float | None, high: float | None, show: 
 
 
 def _percent(share: float, sign: str) -> str:
-    """A share as a whole number; what rounds to zero has no minus.
+    """A share as a whole number of per cent.
 
     >>> _percent(-0.002, "+"), _percent(-0.334, "+"), _percent(0.72, "")
     ('+0', '-33', '72')
     """
-    return f"{round(100 * share) + 0:{sign}d}"
+    return rounded(100 * share, 0, sign)
 
 
 def _factor(value: float, _sign: str) -> str:
