@@ -1,4 +1,4 @@
-"""Words that messages share: counts with their nouns."""
+"""Words and numbers that messages share: counts with their nouns, rounded numbers, p-values."""
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -13,3 +13,29 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     ('1 row', '70,000 rows', '0 queries')
     """
     return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+
+
+def rounded(number: float, digits: int, sign: str = "") -> str:
+    """Return a number in decimals; what rounds to zero has no minus.
+
+    Args:
+        number: the number.
+        digits: how many after the point.
+        sign: + to write it before positive numbers and zero, too.
+
+    >>> rounded(-0.04, 1), rounded(-0.04, 1, "+"), rounded(-0.06, 1, "+"), rounded(99.6, 0)
+    ('0.0', '+0.0', '-0.1', '100')
+    """
+    return f"{number:{sign}z.{digits}f}"
+
+
+def rounded_p_value(p_value: float | None) -> str:
+    """Return a p-value with three digits after the point; it is never zero. Empty if there is none.
+
+    >>> rounded_p_value(0.0312), rounded_p_value(0.0004), rounded_p_value(None)
+    ('0.031', '<0.001', '')
+    """
+    if p_value is None:
+        return ""
+    text = rounded(p_value, 3)
+    return "<0.001" if text == "0.000" else text

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tempkb.demo_models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
 from tempkb.results.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
-from tempkb.wording import counted
+from tempkb.wording import counted, rounded
 
 CLAIM_SEEDS = 5
 """With fewer seeds there is an interval, but no claim; with one seed there is neither."""
@@ -292,9 +292,10 @@ def _drift_apart(scores: FamilyScores) -> str | None:
         if one.is_withheld and one.added_lead is not None
     )
     found = _difference(WITHHELD_SUBJECTS, added, scores.cuts)
-    if found.low is None or found.high is None:
+    if found.estimate is None or found.low is None or found.high is None:
         return None
-    interval = f"{found.estimate:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    estimate, low, high = (rounded(number, 2) for number in (found.estimate, found.low, found.high))
+    interval = f"{estimate} [{low}, {high}]"
     return f"in what subjects add, so without drift of frequencies: {interval}"
 
 

@@ -15,7 +15,7 @@ from tempkb.results.statistics import (
     knowledge_date,
     leave_one_out,
     proportion,
-    two_way,
+    two_way_proportion,
 )
 
 _SEED = 0
@@ -67,7 +67,7 @@ class Answering:
     Attributes:
         answers: from which it follows.
         level: share of all changes in which the new object is preferred, clustered by subject; None without a change.
-        two_ways: the same, clustered by subject and by new object, whichever makes it less certain.
+        two_ways: the same, clustered by subject and by new object; each end is the less certain one.
         without_one: lowest and highest such share if one relation is left out; None with a single relation.
         known_until: where the preference for new objects falls to half of what it was.
         before: how well the model's confidence fits changes that it may know; None without such a change.
@@ -123,7 +123,7 @@ def _levels(answers: Answers) -> tuple[Estimate | None, Estimate | None, tuple[f
     relations = [name for name, is_known in zip(answers.relations, known, strict=True) if is_known]
     left = [one.value for one in leave_one_out(values, clusters, relations, proportion).values()]
     without_one = (min(left), max(left)) if left else None
-    return proportion(values, clusters), two_way(values, clusters, answers.objects[known]), without_one
+    return proportion(values, clusters), two_way_proportion(values, clusters, answers.objects[known]), without_one
 
 
 def _calibrated(answers: Answers, some: Flags) -> Calibration | None:

@@ -119,15 +119,19 @@ def counted_proportion(source: str, groups: Sequence[str]) -> str:
 
 
 def _as_shares(means: str, groups: Sequence[str]) -> str:
-    """Return a query that replaces the intervals of means of 0 and 1 by Wilson's near the edges."""
+    """Return a query that replaces the intervals of means of 0 and 1 by Wilson's near the edges.
+
+    Rounding may leave the value just outside of Wilson's interval where all items are true, or none, so it is put in.
+    """
     centre = "(value + z * z / (2 * n_effective)) / (1 + z * z / n_effective)"
     half = "z * sqrt(value * (1 - value) / n_effective + z * z / (4 * n_effective ** 2)) / (1 + z * z / n_effective)"
     # Columns are listed, since DuckDB writes down those of EXCLUDE in an order of its own, so that the text of a view
     # would differ between homes that are equal.
     return f"""
     SELECT {_listed(groups)}value, standard_error,
-           CASE WHEN is_edge THEN greatest({centre} - {half}, 0) ELSE low END AS low,
-           CASE WHEN is_edge THEN least({centre} + {half}, 1) ELSE high END AS high, n_items, n_clusters
+           CASE WHEN is_edge THEN least(greatest({centre} - {half}, 0), value) ELSE low END AS low,
+           CASE WHEN is_edge THEN greatest(least({centre} + {half}, 1), value) ELSE high END AS high,
+           n_items, n_clusters
     FROM (
         SELECT *, n_clusters >= {MIN_CLUSTERS}
                AND (standard_error = 0 OR n_effective * least(value, 1 - value) < {EDGE}) AS is_edge
@@ -144,10 +148,10 @@ def _as_shares(means: str, groups: Sequence[str]) -> str:
 
 def exponentiated(estimates: str) -> str:
     """Return a query of exp of estimates and of the ends of their intervals, as `statistics.exponentiated`."""
+    # Zero times an infinite value would be no number.
+    error = "CASE WHEN standard_error = 0 AND isinf(exp(value)) THEN exp(value) ELSE exp(value) * standard_error END"
     return f"""
-    SELECT * REPLACE (
-        exp(value) AS value, exp(value) * standard_error AS standard_error, exp(low) AS low, exp(high) AS high
-    )
+    SELECT * REPLACE (exp(value) AS value, {error} AS standard_error, exp(low) AS low, exp(high) AS high)
     FROM ({estimates})
     """
 

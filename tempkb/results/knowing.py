@@ -4,7 +4,6 @@ Of changes, the level is the share in which the new object is preferred. Of enti
 entities, shown as a perplexity; the difference of two such means is shown as a factor.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +17,7 @@ from tempkb.results.statistics import (
     MIN_CLUSTERS,
     Estimate,
     change,
+    exponential,
     exponentiated,
     macro_change,
     macro_mean,
@@ -116,7 +116,7 @@ class Known:
             "difference": difference and difference.value,
             "difference_low": difference and difference.low,
             "difference_high": difference and difference.high,
-            "detectable": math.exp(detectable) if self.is_factor and detectable is not None else detectable,
+            "detectable": exponential(detectable) if self.is_factor and detectable is not None else detectable,
             "rank_from": self.rank and self.rank[0],
             "rank_to": self.rank and self.rank[1],
             "n_ranked": self.n_ranked,

@@ -8,7 +8,7 @@ from datetime import date
 from tempkb.results.conventions import MIN_CLUSTERS
 from tempkb.results.latex import escaped
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
-from tempkb.wording import counted
+from tempkb.wording import counted, rounded
 
 BETTER, WORSE, OWN = "better", "worse", "own"
 """How a cell differs from the one of the snapshot of the training."""
@@ -117,10 +117,10 @@ def points(row: Row) -> str:
 
 def _number(row: Row, scale: int, digits: int) -> str:
     value, low, high = (None if row[name] is None else scale * row[name] for name in ("value", "low", "high"))
-    # What rounds to zero has no minus.
-    text = f"{round(value or 0, digits) + 0:+.{digits}f}"
-    unit = " points" if scale == 100 else ""
-    return f"{text}{unit}" if low is None or high is None else f"{text}{unit} [{low:+.{digits}f}, {high:+.{digits}f}]"
+    text = rounded(value or 0, digits, "+") + (" points" if scale == 100 else "")
+    if low is None or high is None:
+        return text
+    return f"{text} [{rounded(low, digits, '+')}, {rounded(high, digits, '+')}]"
 
 
 def _reason(row: Row) -> str:

@@ -1,5 +1,6 @@
 """Draws what models know: levels with their intervals, levels by window, and a fact through time."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
@@ -42,11 +43,12 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
     for at, one in enumerate(known):
         row = one.row()
         colour = _COLOURS[one.verdict]
-        if row["earlier_value"] is not None:
+        if _are_finite(row["earlier_value"]):
             axis.plot(row["earlier_value"], at, "o", markerfacecolor="white", color=colour, markersize=6)
-        if row["low"] is not None:
+        if _are_finite(row["low"], row["high"]):
             axis.plot([row["low"], row["high"]], [at, at], color=colour, linewidth=2)
-        axis.plot(row["value"], at, "o", color=colour, markersize=6)
+        if _are_finite(row["value"]):
+            axis.plot(row["value"], at, "o", color=colour, markersize=6)
     axis.set_yticks(range(len(known)), [one.label for one in known], fontsize=8)
     axis.set_ylim(len(known) - 0.5, -0.5)
     if question.aggregate == "prefers_new":
@@ -63,6 +65,10 @@ def _draw_levels(axis: Any, known: Sequence[Known]) -> None:
         fontsize=8,
     )
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _are_finite(*values: float | None) -> bool:
+    return all(value is not None and math.isfinite(value) for value in values)
 
 
 def _write_numbers(axis: Any) -> None:

@@ -17,6 +17,7 @@ from tempkb.results.tables import ALL, KNOWLEDGE
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.store import Store
+from tempkb.wording import rounded
 
 TITLES = (
     "model",
@@ -117,17 +118,17 @@ def _interval(value: float | None, low: float | None, high: float | None, show: 
 
 
 def _percent(share: float, sign: str) -> str:
-    """A share as a whole number; what rounds to zero has no minus.
+    """A share as a whole number of per cent.
 
     >>> _percent(-0.002, "+"), _percent(-0.334, "+"), _percent(0.72, "")
     ('+0', '-33', '72')
     """
-    return f"{round(100 * share) + 0:{sign}d}"
+    return rounded(100 * share, 0, sign)
 
 
 def _factor(value: float, _sign: str) -> str:
-    # From here on three digits round to 1000, which would be written as a power.
-    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+    # In between three digits would be written as a power, too. Larger numbers would not fit a terminal.
+    return f"{value:.0f}" if 999.5 <= value < 999_999.5 else f"{value:.3g}"
 
 
 def _rank(rank: tuple[int, int], n: int) -> str:

@@ -10,6 +10,7 @@ from tempkb.results.plots import fact_figure
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.files import write_picture
 from tempkb.screens.utf8 import as_utf8
+from tempkb.wording import rounded
 
 
 def print_fact(subject: str, relation: str, releases: Sequence[str], picture: Path | None) -> None:
@@ -73,4 +74,4 @@ def _most_probable(nats: Mapping[str, float]) -> str:
 
 
 def _nats(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
+    return "" if value is None else rounded(value, 1)

@@ -25,6 +25,7 @@ from tempkb.results.tables import ALL, LINKING_EFFECTS
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.files import write_file, write_picture
 from tempkb.store.store import Store
+from tempkb.wording import rounded, rounded_p_value
 
 _STYLES = {OWN: "bold", BETTER: "green", WORSE: "red", "": ""}
 
@@ -102,7 +103,7 @@ def print_effects(rows: Sequence[dict[str, Any]]) -> None:
             _estimate(row),
             row["n_clusters"],
             row["n_seeds"],
-            "" if row["p_value"] is None else f"{row['p_value']:.3f}",
+            rounded_p_value(row["p_value"]),
             row["verdict"],
         )
         for row in rows
@@ -116,7 +117,7 @@ def print_effects(rows: Sequence[dict[str, Any]]) -> None:
 def _estimate(row: dict[str, Any]) -> str:
     """The estimate in percentage points, with its interval."""
     estimate, low, high = (
-        None if row[name] is None else f"{100 * row[name]:+.1f}" for name in ("estimate", "low", "high")
+        None if row[name] is None else rounded(100 * row[name], 1, "+") for name in ("estimate", "low", "high")
     )
     return f"{estimate} [{low}, {high}]" if low is not None else estimate or ""
 

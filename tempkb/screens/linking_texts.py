@@ -10,7 +10,7 @@ from tempkb.linking.indexing import write_index
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.failure import tell
 from tempkb.screens.utf8 import as_utf8, speak_utf8
-from tempkb.wording import counted
+from tempkb.wording import counted, rounded
 
 
 def print_links(text: str, day: str, linker: str, n: int, *, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def print_links(text: str, day: str, linker: str, n: int, *, as_json: bool) -> N
     say(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.cut}")
     for mention, found in links.mentions:
         rows = [
-            (place, one.title, one.entity_id, one.page_id, f"{one.score:.3f}") for place, one in enumerate(found, 1)
+            (place, one.title, one.entity_id, one.page_id, rounded(one.score, 3)) for place, one in enumerate(found, 1)
         ]
         console().print(grid(("place", "title", "Wikidata", "page", "score"), rows, title=mention))
 

@@ -22,7 +22,7 @@ from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
 from tempkb.screens.linking import print_effects
 from tempkb.store.store import Store
-from tempkb.wording import counted
+from tempkb.wording import counted, rounded, rounded_p_value
 
 _DISPENSABLE = ("knows until", "clusters", "earlier", "detectable")
 """Columns that a narrow terminal does without, in this order."""
@@ -159,13 +159,13 @@ def _levels(found: Answering) -> tuple[str, str, str]:
     """The share of preferred new objects, its interval by subjects and objects, and its range over relations."""
 
     def within(low: float | None, high: float | None) -> str:
-        return "" if low is None or high is None else f"[{100 * low:.0f}, {100 * high:.0f}]"
+        return "" if low is None or high is None else f"[{rounded(100 * low, 0)}, {rounded(100 * high, 0)}]"
 
     level, two_ways, without_one = found.level, found.two_ways, found.without_one
     if level is None or two_ways is None:
         return "", "", ""
-    share = f"{100 * level.value:.0f} {within(level.low, level.high)}".rstrip()
-    ranges = "" if without_one is None else f"{100 * without_one[0]:.0f} to {100 * without_one[1]:.0f}"
+    share = f"{rounded(100 * level.value, 0)} {within(level.low, level.high)}".rstrip()
+    ranges = "" if without_one is None else " to ".join(rounded(100 * share, 0) for share in without_one)
     return share, within(two_ways.low, two_ways.high), ranges
 
 
@@ -198,7 +198,7 @@ _EFFECT_TITLES = ("family", "benchmark", "contrast", "expected", "estimate", "cl
 
 def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """A row of the demo effect: p-values of placebos are those after Holm's correction."""
-    estimate, low, high = (None if row[name] is None else f"{row[name]:.2f}" for name in ("estimate", "low", "high"))
+    estimate, low, high = (None if row[name] is None else rounded(row[name], 2) for name in ("estimate", "low", "high"))
     p_value = row["p_value"] if row["p_holm"] is None else row["p_holm"]
     return (
         row["family"],
@@ -208,7 +208,7 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
         estimate if low is None else f"{estimate} [{low}, {high}]",
         row["n_clusters"],
         row["n_seeds"],
-        "" if p_value is None else f"{p_value:.3f}",
+        rounded_p_value(p_value),
         row["verdict"],
     )
 
@@ -275,8 +275,8 @@ def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) ->
     if question.is_provisional:
         growth = usual_growth(store)
         usual = (
-            f"windows of this home have grown by {100 * growth[0]:.1f} % since the first dump that covered them "
-            f"(median of {counted(growth[1], 'window')})"
+            f"windows of this home have grown by {rounded(100 * growth[0], 1)} % since the first dump that covered "
+            f"them (median of {counted(growth[1], 'window')})"
             if growth
             else "no window of this home was covered by two dumps, so that it is not known how much is added later"
         )

@@ -41,6 +41,12 @@ def test_objects_that_many_subjects_share_make_the_share_less_certain():
     assert own.two_ways.standard_error == pytest.approx(own.level.standard_error)
 
 
+@pytest.mark.parametrize("n_true", [0, 1, 58, 60])
+def test_the_interval_of_two_ways_is_no_surer_near_the_edges(n_true):
+    found = answering_of(answers([1] * n_true + [0] * (60 - n_true), objects=[at % 40 for at in range(60)]))
+    assert 0 <= found.two_ways.low <= found.level.low <= found.level.high <= found.two_ways.high <= 1
+
+
 def test_the_range_over_relations_is_that_without_each_of_them():
     found = answering_of(answers([1] * 10 + [0] * 10 + [1, 0] * 10, relations=["A"] * 10 + ["B"] * 10 + ["C"] * 20))
     # Without A 10 of 30, without B 20 of 30, without C 10 of 20.

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import t
 
 from tempkb.results.knowing import known_of
+from tempkb.results.plots import levels_figure
 from tempkb.results.questions import ModelScores, Question, Scored
 from tempkb.results.tabling import cells_of
 
@@ -89,11 +90,55 @@ def test_a_perplexity_is_a_mean_over_entities_and_a_higher_one_is_less():
 
 
 @pytest.mark.parametrize(
-    ("level", "shown"), [(9.874, "9.87"), (99.96, "100"), (999.4, "999"), (999.7, "1000"), (1234.4, "1234")]
+    ("level", "shown"),
+    [
+        (9.874, "9.87"),
+        (99.96, "100"),
+        (999.4, "999"),
+        (999.7, "1000"),
+        (1234.4, "1234"),
+        (999_999.4, "999999"),
+        (999_999.6, "1e+06"),
+        (1.234e300, "1.23e+300"),
+    ],
 )
-def test_perplexities_are_written_with_three_digits_and_without_powers(level, shown):
+def test_perplexities_are_written_with_three_digits_and_below_a_million_without_powers(level, shown):
     (found,) = ask(model("m", scored([math.log(level)] * 9), scored([])), aggregate="ppl_entity_macro")
     assert cells_of(found)[4] == shown
+
+
+def lost(nats):
+    """A model that gives the texts of the window next to no probability, beside one that has learnt them."""
+    earlier = scored([1.0, 1.5] * 10, range(100, 120), first_item=500)
+    return ask(
+        model("lost", scored(nats * 10), earlier),
+        model("m", scored([1.0, 2.0] * 10), earlier),
+        aggregate="ppl_entity_macro",
+    )
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite_and_leaves_the_other_models_their_rows():
+    odd, usual = lost([800.0, 3000.0])
+    row = odd.row()
+    assert [row[name] for name in ("value", "low", "high", "difference", "detectable")] == [math.inf] * 5
+    assert (row["earlier_value"], row["verdict"]) == (pytest.approx(math.exp(1.25)), "less")
+    assert cells_of(odd)[4:8] == ("inf [inf, inf]", "3.49", "inf [inf, inf]", "inf")
+    assert usual.row()["value"] == pytest.approx(math.exp(1.5))
+    assert [one.rank for one in (odd, usual)] == [(2, 2), (1, 1)]
+
+
+def test_a_picture_of_levels_leaves_out_what_is_infinite():
+    # The lower end of 750 ± 144 nats can be drawn, but not an interval without an upper one.
+    known = lost([450.0, 1050.0])
+    assert known[0].row()["low"] < known[0].row()["value"] == math.inf
+    with levels_figure(known) as figure:
+        (axis,) = figure.axes
+        drawn = [(x, y) for line in axis.lines for x, y in line.get_xydata().tolist()]
+        names = [label.get_text() for label in axis.get_yticklabels()]
+    assert names == ["lost", "m"]
+    assert {y for _, y in drawn} == {0, 1}
+    assert [x for x, y in drawn if y == 0] == [pytest.approx(math.exp(1.25))]
+    assert all(math.isfinite(x) for x, _ in drawn)
 
 
 @pytest.mark.parametrize(

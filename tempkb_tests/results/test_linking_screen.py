@@ -309,6 +309,7 @@ def test_points_have_an_interval_or_the_reason_why_not():
     row = {"value": -0.0312, "low": -0.0351, "high": -0.0272, "n_clusters": 50}
     assert points(row) == "-3.1 points [-3.5, -2.7]"
     assert points({**row, "value": -0.0001}) == "+0.0 points [-3.5, -2.7]"
+    assert points({**row, "value": -0.0002, "low": -0.01, "high": -0.0004}) == "+0.0 points [-1.0, +0.0]"
     few = {**row, "low": None, "high": None, "n_clusters": 1}
     assert points(few) == "-3.1 points (1 entity; an interval needs 10)"
     assert points({**few, "n_clusters": 12}).endswith("(all entities agree exactly, so that there is no interval)")

@@ -12,12 +12,14 @@ from tempkb.results.statistics.differences import (
     paired_difference,
     paired_macro_difference,
     two_way,
+    two_way_proportion,
 )
 from tempkb.results.statistics.estimates import (
     MIN_CLUSTERS,
     Estimate,
     clustered_mean,
     equivalence,
+    exponential,
     exponentiated,
     macro_mean,
     proportion,
@@ -39,6 +41,7 @@ __all__ = [
     "clustered_mean",
     "crossed_bootstrap",
     "equivalence",
+    "exponential",
     "exponentiated",
     "forced_choice",
     "holm",
@@ -52,4 +55,5 @@ __all__ = [
     "rank_intervals",
     "ranks",
     "two_way",
+    "two_way_proportion",
 ]

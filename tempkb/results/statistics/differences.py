@@ -10,9 +10,12 @@ from tempkb.results.statistics.clusters import Clusters, Sums, Values, aligned, 
 from tempkb.results.statistics.estimates import (
     ROUNDING,
     Estimate,
+    as_share,
     clustered_error,
     clustered_mean,
     macro_mean,
+    proportion,
+    truths,
     with_interval,
 )
 
@@ -80,6 +83,27 @@ def two_way(values: Values, first: Clusters, second: Clusters) -> Estimate:
     variance = max(float(matrix[0, 0]) for matrix in cov_cluster_2groups(fit, one, other))
     error = float(np.sqrt(max(variance, 0)))
     return with_interval(value, error if error > ROUNDING * abs(value) else 0.0, len(found), n_clusters)
+
+
+def two_way_proportion(is_true: Values, first: Clusters, second: Clusters) -> Estimate:
+    """Return the share of items that are true (1), the others being false (0), clustered in two ways.
+
+    The standard error is that of `two_way`, and the interval is by the rule of `proportion`. Near the edges an interval
+    from a larger error may have an end nearer to the share, so each end is the farthest of this and of either way.
+
+    Raises:
+        ContractError: a value is neither 0 nor 1, or there is not one cluster of each kind for each value.
+    """
+    found = truths(is_true)
+    share = as_share(two_way(found, first, second))
+    if share.low is None:
+        return share
+    ways = [share, proportion(found, first), proportion(found, second)]
+    return replace(
+        share,
+        low=min(one.low for one in ways if one.low is not None),
+        high=max(one.high for one in ways if one.high is not None),
+    )
 
 
 def leave_one_out(

@@ -82,18 +82,34 @@ def clustered_mean(values: Values, clusters: Clusters) -> Estimate:
 def proportion(is_true: Values, clusters: Clusters) -> Estimate:
     """Return the share of items that are true (1), the others being false (0).
 
-    The standard error is that of `clustered_mean`. Where fewer than ten effective items are true, or false, the
-    interval is Wilson's for n_eff = p(1-p)/SE^2 items, but no more than there are; if all or none are true, for as
-    many items as there are clusters. Its quantile is that of t with C-1 degrees of freedom.
+    The standard error is that of `clustered_mean`, the interval that of `as_share`.
 
     Raises:
         ContractError: a value is neither 0 nor 1, or there is not one cluster for each value.
+    """
+    return as_share(clustered_mean(truths(is_true), clusters))
+
+
+def truths(is_true: Values) -> Floats:
+    """Return the values of a proportion.
+
+    Raises:
+        ContractError: a value is neither 0 nor 1.
     """
     found = floats(is_true)
     if not np.isin(found, (0, 1)).all():
         odd = found[~np.isin(found, (0, 1))][0]
         raise ContractError(f"a proportion of values such as {odd:g}; expected 0 and 1 only")
-    mean = clustered_mean(found, clusters)
+    return found
+
+
+def as_share(mean: Estimate) -> Estimate:
+    """Return a mean of 0 and 1 with an interval that stays between them.
+
+    Where fewer than ten effective items are true, or false, it is Wilson's for n_eff = p(1-p)/SE^2 items, but no more
+    than there are; if all or none are true, for as many items as there are clusters. Its quantile is that of t with
+    C-1 degrees of freedom.
+    """
     n_effective = effective_items(mean)
     is_central = n_effective * min(mean.value, 1 - mean.value) >= EDGE
     if mean.n_clusters < MIN_CLUSTERS or (is_central and mean.standard_error):
@@ -115,18 +131,29 @@ def macro_mean(values: Values, clusters: Clusters) -> Estimate:
 def exponentiated(estimate: Estimate) -> Estimate:
     """Return exp of an estimate: a perplexity for a mean negative log-probability in nats.
 
-    The ends of the interval are exp of the ends. The standard error is that of the delta method; a p-value of a
-    difference stays, as exp of zero is one.
+    The ends of the interval are exp of the ends. The standard error is that of the delta method, and infinite where
+    the value is; a p-value of a difference stays, as exp of zero is one.
     """
-    value = math.exp(estimate.value)
+    value, error = exponential(estimate.value), estimate.standard_error
+    if error is not None:
+        # Zero times an infinite value would be no number.
+        error = math.inf if math.isinf(value) else value * error
     return replace(
         estimate,
         value=value,
-        standard_error=None if estimate.standard_error is None else value * estimate.standard_error,
-        low=None if estimate.low is None else math.exp(estimate.low),
-        high=None if estimate.high is None else math.exp(estimate.high),
+        standard_error=error,
+        low=None if estimate.low is None else exponential(estimate.low),
+        high=None if estimate.high is None else exponential(estimate.high),
         design_effect=None,
     )
+
+
+def exponential(nats: float) -> float:
+    """Return exp, which is infinite where it is larger than any number of Python (from 710 nats on)."""
+    try:
+        return math.exp(nats)
+    except OverflowError:
+        return math.inf
 
 
 def ratio_mean(found: Sums, unclustered: float | None = None) -> Estimate:
@@ -223,10 +250,13 @@ def effective_items(mean: Estimate) -> float:
 
 
 def wilson(share: float, n_effective: float, freedom: int) -> tuple[float, float]:
-    """Return Wilson's interval with the quantile of t in place of that of the normal distribution."""
+    """Return Wilson's interval with the quantile of t in place of that of the normal distribution.
+
+    It contains the share, which rounding may leave just outside where all items are true, or none.
+    """
     from scipy.stats import norm
     from statsmodels.stats.proportion import proportion_confint
 
     alpha = 2 * norm.sf(t_quantile((1 + LEVEL) / 2, freedom))
     low, high = proportion_confint(share * n_effective, n_effective, alpha, method="wilson")
-    return float(low), float(high)
+    return min(float(low), share), max(float(high), share)

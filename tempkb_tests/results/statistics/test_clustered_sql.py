@@ -1,5 +1,7 @@
 """DuckDB's estimates are those of `tempkb.results.statistics`, and its quantile of t is nearly SciPy's."""
 
+import math
+
 import duckdb
 import numpy as np
 import pytest
@@ -121,11 +123,34 @@ def test_proportions_are_those_of_python(truths):
     assert found["a", 6][:4] == (1, 0, pytest.approx(1 / (1 + t.ppf(0.975, 399) ** 2 / 400)), 1)
 
 
+def test_an_interval_holds_its_share_to_the_last_digit():
+    every = "FROM range(10, 60) AS sizes (size), range(60) AS drawn (cluster), (VALUES (0), (1)) AS shares (share)"
+    source = f"SELECT size, share, cluster, 1 AS n, share AS s {every} WHERE cluster < size"
+    sums = "sum(n) AS c, sum(n) AS n, sum(s) AS s, sum(n) AS nn, sum(s) AS ns, sum(s) AS ss"
+    counted = f"SELECT size, share, {sums} FROM ({source}) GROUP BY ALL"
+    groups = ("size", "share")
+    for query in (clustered_sql.proportion(source, groups), clustered_sql.counted_proportion(counted, groups)):
+        rows = duckdb.sql(f"SELECT size, share, CASE share WHEN 0 THEN low ELSE high END FROM ({query})").fetchall()
+        assert len(rows) == 100
+        assert [row for row in rows if row[1] != row[2]] == []
+
+
 @pytest.mark.slow
 def test_perplexities_are_those_of_python(items):
     found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
     expected = {group: statistics.exponentiated(statistics.macro_mean(*one)) for group, one in by_group(items).items()}
     assert_equal(found, expected)
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite_as_in_python():
+    items = [(model, 0, f"Q{at}", nats) for model, nats in (("same", 800.0), ("spread", 700.0)) for at in range(12)]
+    items.append(("spread", 0, "Q12", 5900.0))
+    low = math.exp(1100 - 400 * t.ppf(0.975, 12))
+    found = rows_of(clustered_sql.exponentiated(clustered_sql.macro_mean(SOURCE, GROUPS)), items)
+    assert found == {
+        ("same", 0): (math.inf, math.inf, None, None, 12, 12),
+        ("spread", 0): (math.inf, math.inf, pytest.approx(low, rel=0.01), math.inf, 13, 13),
+    }
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from tempkb.results.statistics import (
     paired_macro_difference,
     proportion,
     two_way,
+    two_way_proportion,
 )
 
 
@@ -137,6 +138,51 @@ def test_two_ways_take_the_largest_of_three_variances(random):
         assert found.high - found.value == pytest.approx(t.ppf(0.975, 14) * found.standard_error)
     assert 0 in largest
     assert len(largest) > 1
+
+
+def test_a_share_of_two_ways_near_the_edge_is_wilson_for_its_effective_items():
+    """All but two of sixty single items are true; forty objects, twenty of which have two items.
+
+    The two false ones are of objects 0 and 1, which have a true one each: by object their deviations from a share of
+    29/30 are -14/15 instead of -29/30, so that items by themselves are the less certain way.
+    """
+    values = [0, 0] + [1] * 58
+    found = two_way_proportion(values, range(60), [item % 40 for item in range(60)])
+    variance = 60 / 59 * (2 * (29 / 30) ** 2 + 58 / 30**2) / 60**2
+    assert found.standard_error == pytest.approx(math.sqrt(variance))
+    share, n, z2 = 29 / 30, 29 / 30**2 / variance, t.ppf(0.975, 39) ** 2
+    centre, half = share + z2 / (2 * n), math.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2)))
+    assert (found.low, found.high) == pytest.approx(((centre - half) / (1 + z2 / n), (centre + half) / (1 + z2 / n)))
+    assert (found.n_items, found.n_clusters) == (60, 40)
+
+
+def test_a_share_of_two_ways_of_which_all_or_none_are_true_is_wilson_for_the_fewer_clusters():
+    objects = [item % 20 for item in range(60)]
+    every, none = (two_way_proportion([value] * 60, range(60), objects) for value in (1, 0))
+    z2 = t.ppf(0.975, 19) ** 2
+    assert (every.low, every.high) == (pytest.approx(20 / (20 + z2)), 1)
+    assert (none.low, none.high) == (0, pytest.approx(1 - every.low))
+
+
+def test_a_share_of_two_ways_is_nowhere_surer_than_by_either_way(random):
+    """For shares from none to all, with effects of either way."""
+    for n_true in (0, 1, 2, 5, 12, 20, 60, 100, 108, 115, 119, 120):
+        for _ in range(5):
+            first, second = random.integers(0, 60, 120), random.integers(0, 25, 120)
+            leaning = random.normal(size=60)[first] + 2 * random.normal(size=25)[second]
+            values = np.argsort(np.argsort(leaning)) < n_true
+            found = two_way_proportion(values, first, second)
+            ways = proportion(values, first), proportion(values, second)
+            assert 0 <= found.low <= min(way.low for way in ways), n_true
+            assert max(way.high for way in ways) <= found.high <= 1, n_true
+            assert found.standard_error == two_way(values, first, second).standard_error
+
+
+def test_a_share_of_two_ways_is_of_zeros_and_ones_and_has_no_interval_under_ten_clusters():
+    found = two_way_proportion([1, 0] * 10, range(20), [item % 9 for item in range(20)])
+    assert (found.low, found.reason) == (None, "9 clusters; at least 10 are needed for an interval")
+    with pytest.raises(ContractError, match=r"such as 0\.5; expected 0 and 1 only"):
+        two_way_proportion([1, 0.5], [1, 2], [1, 2])
 
 
 def test_one_way_twice_is_the_clustered_mean(random):

@@ -11,7 +11,7 @@ from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import Estimate, clustered_mean, exponentiated, macro_mean, proportion
+from tempkb.results.statistics import Estimate, clustered_mean, exponential, exponentiated, macro_mean, proportion
 
 T9 = 2.2621571628540993  # the 97.5 % quantile of t with nine degrees of freedom, from a table
 
@@ -170,6 +170,12 @@ def test_all_true_is_wilson_for_as_many_items_as_clusters():
     assert (none.low, none.high) == (pytest.approx(0), pytest.approx(1 - found.low))
 
 
+def test_an_interval_holds_its_share_to_the_last_digit():
+    for n in range(10, 60):
+        every, none = (proportion([value] * n, range(n)) for value in (1, 0))
+        assert (every.high, none.low) == (1, 0), n
+
+
 def test_a_share_near_the_edge_is_wilson_for_its_effective_items():
     """Three of 600 single items are true: with t of 599 degrees of freedom nearly Wilson's interval for 3 of 600."""
     found = proportion([1] * 3 + [0] * 597, range(600))
@@ -194,6 +200,14 @@ def test_a_perplexity_has_the_exponentiated_ends():
     assert found.standard_error == pytest.approx(0.1 * math.exp(2))
     assert (found.n_items, found.n_clusters, found.p_value) == (50, 20, 0.03)
     assert exponentiated(Estimate(0.0, None, None, None, 1, 1)) == Estimate(1.0, None, None, None, 1, 1)
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite_and_so_is_its_standard_error():
+    assert (exponential(709), exponential(710), exponential(-1000)) == (math.exp(709), math.inf, 0)
+    found = exponentiated(Estimate(800.0, 100.0, 600.0, 1000.0, 50, 20))
+    assert found == Estimate(math.inf, math.inf, math.exp(600), math.inf, 50, 20)
+    agree = exponentiated(Estimate(800.0, 0.0, None, None, 50, 20))
+    assert agree == Estimate(math.inf, math.inf, None, None, 50, 20)
 
 
 @pytest.mark.parametrize(
