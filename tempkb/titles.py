@@ -68,6 +68,8 @@ _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
 # Unicode pairs the letters of modern Georgian with capitals that begin no word, and Wikimedia leaves them as they are.
 _FIRST_MKHEDRULI, _LAST_MKHEDRULI = "\u10d0", "\u10ff"
+# Wikis whose language has an i with a dot and one without: Azerbaijani, Karakalpak and Turkish.
+_HAS_DOTTED_CAPITAL = re.compile("(?:az|kaa|tr)wik")
 
 
 def may_be_title(text: str) -> bool:
@@ -159,6 +161,8 @@ class Site:
         if namespace in self.case_sensitive or not title:
             return title
         first = title[0]
+        if first == "i" and _HAS_DOTTED_CAPITAL.match(self.dbname or ""):
+            return "\u0130" + title[1:]
         if _FIRST_MKHEDRULI <= first <= _LAST_MKHEDRULI:
             return title
         upper = first.upper()

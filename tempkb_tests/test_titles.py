@@ -3,6 +3,7 @@ import pytest
 from tempkb.titles import Site, Target, Title
 
 GERMAN = Site("dewiki", {0: "", 1: "Diskussion", 10: "Vorlage", 14: "Kategorie"})
+TURKISH = Site("trwiki", {0: "", 14: "Kategori"})
 WIKTIONARY = Site("enwiktionary", {0: "", 1: "Talk", 14: "Category"}, frozenset({0}))
 
 
@@ -20,6 +21,14 @@ WIKTIONARY = Site("enwiktionary", {0: "", 1: "Talk", 14: "Category"}, frozenset(
         (Site(), "élan", 0, "Élan"),
         (Site(), "საათი", 0, "საათი"),
         (Site(), "template:ჰარი", 10, "ჰარი"),
+        (TURKISH, "insan", 0, "İnsan"),
+        (TURKISH, "ısı", 0, "Isı"),
+        (TURKISH, "Isparta", 0, "Isparta"),
+        (TURKISH, "kategori:iller", 14, "İller"),
+        (Site("azwiki"), "iran", 0, "İran"),
+        (Site("kaawiki"), "iyun", 0, "İyun"),
+        (Site("trvwiki"), "ini", 0, "Ini"),
+        (Site("trwiktionary", case_sensitive=frozenset({0})), "insan", 0, "insan"),
         (GERMAN, "Kategorie:fluss", 14, "Fluss"),
         (GERMAN, "Category:fluss", 14, "Fluss"),
         (GERMAN, "Diskussion:Regen", 1, "Regen"),
