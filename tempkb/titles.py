@@ -6,15 +6,19 @@ number), and a first letter in the case that the wiki prescribes.
 
 import html
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html.entities import html5
 from typing import Literal
 from urllib.parse import unquote
 
 # Whitespace and underscores count as one space; direction marks are invisible and dropped, as in MediaWiki.
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
+# In a target, an entity ends with a semicolon; html.unescape alone would take `&notes` for a sign and letters.
+_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
 
 # Namespace names that work on every wiki, whatever its language.
 CANONICAL_NAMESPACES: Mapping[int, str] = {
@@ -125,8 +129,9 @@ class Site:
         >>> Site().read_target(":fr:Paris", {"fr"}).kind
         'interwiki'
         """
+        # What entities put beside a letter may be a mark, and MediaWiki composes both to one character.
         if "&" in text:
-            text = html.unescape(text)
+            text = unicodedata.normalize("NFC", _ENTITY.sub(_decoded, text))
         # As in MediaWiki, percent signs are decoded before the section is split off, so also in the section.
         if "%" in text:
             text = unquote(text, errors="replace")
@@ -171,3 +176,8 @@ class Site:
 
 def _spaced(text: str) -> str:
     return _SPACES.sub(" ", _MARKS.sub("", text)).strip()
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    written = entity[0]
+    return html.unescape(written) if written[1] == "#" or written[1:] in html5 else written

@@ -61,3 +61,26 @@ def test_the_pages_own_namespace_number_wins_over_its_prefix():
 )
 def test_a_link_to_a_section_names_one(text, target):
     assert Site().read_target(text) == target
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Rock&amp;roll", "Rock&roll"),
+        ("Rock&#38;roll", "Rock&roll"),
+        ("Rock&#x26;Roll", "Rock&Roll"),
+        # Without a semicolon nothing is an entity, nor is the beginning of a longer word.
+        ("Rock&notes", "Rock&notes"),
+        ("Rock&copy 2", "Rock&copy 2"),
+        ("Rock&notes;", "Rock&notes;"),
+        ("R&#38 2", "R&"),
+        ("AT&T", "AT&T"),
+    ],
+)
+def test_entities_end_with_a_semicolon(text, title):
+    assert Site().read_target(text).title == title
+
+
+def test_letters_and_marks_of_entities_are_composed():
+    assert Site().read_target("cafe&#769;") == Target("page", 0, "Café")
+    assert Site().read_target("rain#Cafe&#x301;") == Target("section", 0, "Rain", "Café")
