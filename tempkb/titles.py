@@ -85,6 +85,15 @@ def may_be_title(text: str) -> bool:
     return bool(text) and not _NOT_IN_TITLES.search(text) and len(text.encode()) <= 2 * _LONGEST_TITLE
 
 
+def without_direction_marks(text: str) -> str:
+    """Return a text without the invisible marks that say where writing from the right begins; no title has one.
+
+    >>> without_direction_marks(chr(0x200F) + "חיפה")
+    'חיפה'
+    """
+    return _MARKS.sub("", text)
+
+
 @dataclass(frozen=True)
 class Site:
     """A wiki according to `<siteinfo>`: its name, its namespaces and how it treats first letters."""
@@ -175,7 +184,7 @@ class Site:
 
 
 def _spaced(text: str) -> str:
-    return _SPACES.sub(" ", _MARKS.sub("", text)).strip()
+    return _SPACES.sub(" ", without_direction_marks(text)).strip()
 
 
 def _decoded(entity: re.Match[str]) -> str:
