@@ -6,15 +6,19 @@ number), and a first letter in the case that the wiki prescribes.
 
 import html
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html.entities import html5
 from typing import Literal
 from urllib.parse import unquote
 
 # Whitespace and underscores count as one space; direction marks are invisible and dropped, as in MediaWiki.
 _SPACES = re.compile(r"[\s_\u00a0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e]")
+# In a target, an entity ends with a semicolon; html.unescape alone would take `&notes` for a sign and letters.
+_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
 
 # Namespace names that work on every wiki, whatever its language.
 CANONICAL_NAMESPACES: Mapping[int, str] = {
@@ -68,6 +72,8 @@ _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
 # Unicode pairs the letters of modern Georgian with capitals that begin no word, and Wikimedia leaves them as they are.
 _FIRST_MKHEDRULI, _LAST_MKHEDRULI = "\u10d0", "\u10ff"
+# Wikis whose language has an i with a dot and one without: Azerbaijani, Karakalpak and Turkish.
+_HAS_DOTTED_CAPITAL = re.compile("(?:az|kaa|tr)wik")
 
 
 def may_be_title(text: str) -> bool:
@@ -77,6 +83,15 @@ def may_be_title(text: str) -> bool:
     (True, False)
     """
     return bool(text) and not _NOT_IN_TITLES.search(text) and len(text.encode()) <= 2 * _LONGEST_TITLE
+
+
+def without_direction_marks(text: str) -> str:
+    """Return a text without the invisible marks that say where writing from the right begins; no title has one.
+
+    >>> without_direction_marks(chr(0x200F) + "חיפה")
+    'חיפה'
+    """
+    return _MARKS.sub("", text)
 
 
 @dataclass(frozen=True)
@@ -123,8 +138,9 @@ class Site:
         >>> Site().read_target(":fr:Paris", {"fr"}).kind
         'interwiki'
         """
+        # What entities put beside a letter may be a mark, and MediaWiki composes both to one character.
         if "&" in text:
-            text = html.unescape(text)
+            text = unicodedata.normalize("NFC", _ENTITY.sub(_decoded, text))
         # As in MediaWiki, percent signs are decoded before the section is split off, so also in the section.
         if "%" in text:
             text = unquote(text, errors="replace")
@@ -159,6 +175,8 @@ class Site:
         if namespace in self.case_sensitive or not title:
             return title
         first = title[0]
+        if first == "i" and _HAS_DOTTED_CAPITAL.match(self.dbname or ""):
+            return "\u0130" + title[1:]
         if _FIRST_MKHEDRULI <= first <= _LAST_MKHEDRULI:
             return title
         upper = first.upper()
@@ -166,4 +184,9 @@ class Site:
 
 
 def _spaced(text: str) -> str:
-    return _SPACES.sub(" ", _MARKS.sub("", text)).strip()
+    return _SPACES.sub(" ", without_direction_marks(text)).strip()
+
+
+def _decoded(entity: re.Match[str]) -> str:
+    written = entity[0]
+    return html.unescape(written) if written[1] == "#" or written[1:] in html5 else written

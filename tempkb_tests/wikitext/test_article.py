@@ -98,6 +98,25 @@ def test_other_languages_have_their_own_names_and_trails():
     assert (japanese.text, japanese.links[0].surface) == ("東京はTokyo", "東京")
 
 
+@pytest.mark.parametrize(
+    ("wiki", "wikitext", "surface"),
+    [
+        ("hiwiki", "यह [[कमल]]ों का है।", "कमलों"),
+        ("hiwiki", "यह [[कमल]]। वह", "कमल"),
+        ("hiwiki", "[[दिल्ली]]–[[मुंबई]]", "दिल्ली"),
+        ("magwiki", "[[कमल]]वा", "कमलवा"),
+        ("bhwiki", "[[कमल]]न के", "कमलन"),
+        # Nepali's message file names no letters, so its wiki has those of English.
+        ("newiki", "[[कमल]]को", "कमल"),
+        ("be_x_oldwiki", "[[Рака]]мі", "Ракамі"),
+        ("bewiki", "[[Рака]]мі", "Ракамі"),
+        ("zh_yuewiki", "[[香港]]人", "香港"),
+    ],
+)
+def test_the_letters_behind_a_link_are_those_of_the_wikis_language(wiki, wikitext, surface):
+    assert read_article(wikitext, Site(wiki)).links[0].surface == surface
+
+
 def test_dropped_templates_are_counted_by_name():
     article = read_article(
         "{{Cite web|a}} {{cite_web}} {{Infobox x|{{flagicon|y}}}} {{#switch:a}} {{nowrap|c}}", ENGLISH

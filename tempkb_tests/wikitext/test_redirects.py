@@ -25,6 +25,42 @@ TARGETS = [
     ("", None),
 ]
 
+# Words of MediaWiki's message files, by language.
+WORDS = {
+    "bg": "#пренасочване",
+    "cu": "#ПРѢНАПРАВЛЄНИѤ",
+    "eo": "#ALIDIREKTU",
+    "et, vep": "#suuna",
+    "hy": "#ՎԵՐԱՀՂՈՒՄ",
+    "ka, xmf": "#გადამისამართება",
+    "kk-arab": "#ايداۋ",
+    "km": "#បញ្ជូនបន្ត",
+    "ksh": "#ÖMLEIDUNG",
+    "mk": "#види",
+    "ml": "#തിരിച്ചുവിടൽ",
+    "ml, in the older encoding": "#തിരിച്ചുവിടല്\u200d",
+    "mr": "#पुनर्निर्देशन",
+    "mt": "#RINDIRIZZA",
+    "mwl": "#ANCAMINAR",
+    "nds": "#wiederleiden",
+    "nds-nl": "#DEURVERWIEZING",
+    "ro": "#REDIRECTEAZA",
+    "sa": "#पुनर्निदेशन",
+    "sd": "#چوريو",
+    "si": "#යළියොමුව",
+    "sq": "#RIDREJTO",
+    "srn": "#STIR",
+    "tt": "#yünältü",
+    "vec": "#VARDA",
+    "vro": "#saadaq",
+    "yi": "#ווייטערפירן",
+}
+
+
+@pytest.mark.parametrize("word", WORDS.values(), ids=WORDS)
+def test_each_language_has_its_own_word(word):
+    assert redirect_target(f"{word} [[rain]]", Site()) == Title(0, "Rain")
+
 
 @pytest.mark.parametrize(("text", "target"), TARGETS)
 def test_redirects(text, target):

@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from tempkb.benchmarks.tempel.design import Design
-from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, normalised_distances, overlap_type
+from tempkb.benchmarks.tempel.similarity import bare_surface, bare_title, folded, normalised_distances, overlap_type
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.store.quoting import literal
 from tempkb.wikitext.counting import words_in
@@ -114,8 +114,9 @@ def _with_texts(rows: pa.Table, design: Design, cut: date) -> pa.Table:
         )
     ]
     columns["target"] = [words_behind(text or "", 0, design.target_words) for text in rows["target_text"].to_pylist()]
-    lower = [mention.lower() for mention in mentions]
-    columns["ed_men_title"] = normalised_distances(lower, [title.lower() for title in titles])
+    columns["ed_men_title"] = normalised_distances(
+        [folded(mention) for mention in mentions], [folded(title) for title in titles]
+    )
     columns["ed_men_bare_title"] = normalised_distances(
         [bare_surface(mention) for mention in mentions], [bare_title(title) for title in titles]
     )

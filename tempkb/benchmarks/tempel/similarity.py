@@ -1,5 +1,6 @@
 """Compares surfaces and titles: edit distances and overlap types. Pure."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,8 +8,12 @@ import numpy.typing as npt
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cpdist
 
+from tempkb.titles import without_direction_marks
+
 HIGH, CATEGORIES, SUBSTRING, LOW = "HIGH_OVERLAP", "MULTIPLE_CATEGORIES", "AMBIGUOUS_SUBSTRING", "LOW_OVERLAP"
 _QUOTES = ('"', "'")
+# The dot above, the small sigma at the end of a word, and the direction marks.
+_FOLDED_SIGNS = re.compile("[\u0307\u03c2\u200e\u200f\u202a-\u202e]")
 
 
 def normalised_distance(left: str, right: str) -> float:
@@ -30,24 +35,41 @@ def normalised_distances(left: Sequence[str], right: Sequence[str]) -> npt.NDArr
     return np.divide(distances, longer, out=np.zeros(len(left)), where=longer > 0)
 
 
+def folded(text: str) -> str:
+    """Return a text in lower case and without direction marks, so that a surface equals the title that it repeats.
+
+    Surfaces come in DuckDB's lower case, which has one small sigma, and no mark on the i of a dotted capital. Titles
+    have no direction marks.
+
+    >>> folded("İzmir"), folded("ΠΑΟΣ")
+    ('izmir', 'παοσ')
+    """
+    small = text.lower()
+    # Few texts have one of these signs, and this is asked of every surface.
+    if text.isascii() or not _FOLDED_SIGNS.search(small):
+        return small
+    return without_direction_marks(small.replace("i\u0307", "i").replace("\u03c2", "\u03c3"))
+
+
 def bare_surface(surface: str) -> str:
-    """Return the surface without quotation marks around it, in lower case.
+    """Return the surface, folded, without quotation marks around it.
 
     >>> bare_surface('"Up"')
     'up'
     """
+    surface = folded(surface)
     while len(surface) > 2 and surface[0] == surface[-1] and surface[0] in _QUOTES:
         surface = surface[1:-1]
-    return surface.lower()
+    return surface
 
 
 def bare_title(title: str) -> str:
-    """Return the title without a parenthesis at its end, in lower case.
+    """Return the title, folded, without a parenthesis at its end.
 
     >>> bare_title("Mercury (planet)")
     'mercury'
     """
-    title = title.lower()
+    title = folded(title)
     if title.endswith(")") and (at := title.rfind(" (")) > 0:
         return title[:at]
     return title
@@ -65,7 +87,7 @@ def overlap_type(surface: str, title: str) -> str:
     """
     mention, phrase = bare_surface(surface), bare_title(title)
     if mention == phrase:
-        return HIGH if phrase == title.lower() else CATEGORIES
+        return HIGH if phrase == folded(title) else CATEGORIES
     if _is_within(mention, phrase) or _is_within(phrase, mention):
         return SUBSTRING
     return LOW

@@ -226,6 +226,26 @@ def test_a_sentence_begins_with_a_capital_where_its_letters_have_any(sentence, i
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "یہ جملہ ہے۔",
+        "یہ جملہ ہے۔”",
+        "ይህ ዓረፍተ ነገር ነው።",
+        "Սա նախադասություն է։",
+        "ဒါက စာကြောင်းပါ။",
+        "នេះជាប្រយោគ។",
+        "यह वाक्य है।",
+        "इति श्लोकः॥",
+        "འདི་ཚིག་གྲུབ་ཡིན།",
+        "これは文です．",  # noqa: RUF001 - a full stop of Japanese
+    ],
+)
+def test_each_script_ends_sentences_with_its_own_sign(sentence):
+    assert is_whole(sentence, Place(3, 4))
+    assert not is_whole(sentence.rstrip("۔።։။។।॥།．”"), Place(3, 4))  # noqa: RUF001
+
+
+@pytest.mark.parametrize(
     ("text", "clean"),
     [
         ("Miraitowa () is a mascot.", "Miraitowa is a mascot."),
