@@ -10,7 +10,7 @@ Splitter = Callable[[str], list[tuple[int, int]]]
 """A function from a paragraph to the spans of its sentences."""
 
 MASK = "<extra_id_0>"
-_CLOSING = "\"'\u201d\u2019\u00bb\u203a)]\u300d\u300f\uff09"
+_CLOSING = "\"'\u201d\u201c\u2019\u00bb\u203a)]\u300d\u300f\uff09"
 _OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e\u300c\u300e\uff08"
 _BRACKET_PAIRS = {"(": ")", "[": "]", "\uff08": "\uff09", "\u300a": "\u300b", "\u3010": "\u3011", "\u3014": "\u3015"}
 _CLOSING_BRACKETS = frozenset(_BRACKET_PAIRS.values())

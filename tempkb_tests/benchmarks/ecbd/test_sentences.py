@@ -237,12 +237,13 @@ def test_a_sentence_begins_with_a_capital_where_its_letters_have_any(sentence, i
         "यह वाक्य है।",
         "इति श्लोकः॥",
         "འདི་ཚིག་གྲུབ་ཡིན།",
+        "Sie rief: „Das ist ein Satz.“",
         "これは文です．",  # noqa: RUF001 - a full stop of Japanese
     ],
 )
 def test_each_script_ends_sentences_with_its_own_sign(sentence):
     assert is_whole(sentence, Place(3, 4))
-    assert not is_whole(sentence.rstrip("۔።։။។।॥།．”"), Place(3, 4))  # noqa: RUF001
+    assert not is_whole(sentence.rstrip("۔።։။។।॥།．”.“"), Place(3, 4))  # noqa: RUF001
 
 
 @pytest.mark.parametrize(
