@@ -94,6 +94,15 @@ def without_direction_marks(text: str) -> str:
     return _MARKS.sub("", text)
 
 
+def decode_entities(target: str) -> str:
+    """Return a target of a link with the signs that its entities stand for.
+
+    >>> decode_entities("Rock&amp;notes"), decode_entities("Rock&notes")
+    ('Rock&notes', 'Rock&notes')
+    """
+    return _ENTITY.sub(_decoded, target)
+
+
 @dataclass(frozen=True)
 class Site:
     """A wiki according to `<siteinfo>`: its name, its namespaces and how it treats first letters."""
@@ -140,7 +149,7 @@ class Site:
         """
         # What entities put beside a letter may be a mark, and MediaWiki composes both to one character.
         if "&" in text:
-            text = unicodedata.normalize("NFC", _ENTITY.sub(_decoded, text))
+            text = unicodedata.normalize("NFC", decode_entities(text))
         # As in MediaWiki, percent signs are decoded before the section is split off, so also in the section.
         if "%" in text:
             text = unquote(text, errors="replace")

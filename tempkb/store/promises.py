@@ -1,7 +1,6 @@
 """Promises of tables to one another: queries over the lake that return the rows which break them."""
 
 import hashlib
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from tempkb.store.store import Store
 from tempkb.store.tables import Table
 
 _EXAMPLES = 5
-# Queries that found nothing in this process, with the files that they read.
+# Queries that found nothing in this process. The path of a file names its version, and so its content.
 _UNBROKEN: set[tuple[Callable[[duckdb.DuckDBPyConnection], None] | None, bytes]] = set()
 
 
@@ -129,7 +128,7 @@ def broken(
     """Return the rows that break a promise; none if a table does not exist yet.
 
     A step of a release requires promises of what it has written, and asset checks ask the same right afterwards. So a
-    query that found nothing is not repeated in the same process while its files have not changed.
+    query that found nothing is not repeated in the same process of the same versions.
 
     Args:
         store: where the tables are.
@@ -159,10 +158,6 @@ def broken(
 
 
 def _digest(query: str, narrowed: Mapping[str, str], files: Mapping[str, Sequence[Path]]) -> bytes:
-    """Return a hash of a query and of the files that it reads, which differs once one of them was changed."""
-    read = {name: [(str(path), *_state(path.stat())) for path in paths] for name, paths in files.items()}
+    """Return a hash of a query and of the files that it reads; the lake has verified their checksums."""
+    read = {name: [str(path) for path in paths] for name, paths in files.items()}
     return hashlib.sha256(repr((query, sorted(narrowed.items()), read)).encode()).digest()
-
-
-def _state(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -27,7 +27,7 @@ _LAST_HOLES = re.compile(rf"(?: *{_WHOLE})+ *\Z")
 # After one of these signs a sentence is over; quotation marks and brackets may follow. Behind the Latin signs are those
 # of Chinese and Japanese, Indian scripts, Arabic, Urdu, Amharic, Armenian, Burmese, Khmer and Tibetan.
 SENTENCE_ENDS = frozenset(".!?\u2026\u3002\uff01\uff1f\uff0e\u0964\u0965\u061f\u06d4\u1362\u0589\u104b\u17d4\u0f0d")
-_CLOSING = "\"'\u201d\u2019\u201c\u00bb\u203a)]\u300d\u300f\uff09"
+CLOSING_SIGNS = "\"'\u201d\u2019\u201c\u00bb\u203a)]\u300d\u300f\uff09"
 
 
 class Dropped(NamedTuple):
@@ -141,5 +141,5 @@ def count_inside(text: str, offsets: Iterable[int], start: int, end: int) -> int
 
 
 def _is_over(text: str, offset: int) -> bool:
-    before = text[max(offset - 4, 0) : offset].rstrip(_CLOSING)
+    before = text[max(offset - 4, 0) : offset].rstrip(CLOSING_SIGNS)
     return before[-1:] in SENTENCE_ENDS

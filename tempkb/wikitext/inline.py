@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from tempkb.titles import Site
+from tempkb.titles import Site, decode_entities
 from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.counting import UNSPACED
 from tempkb.wikitext.extensions import MARK
@@ -142,7 +142,7 @@ class Inline:
             if label.strip():
                 label = label.rpartition("|")[2] or label
                 return self._plain(label), target
-            return piped(in_one_line(html.unescape(target))), target
+            return piped(in_one_line(decode_entities(target))), target
         shown = label or "" if not target else target.removeprefix(":")
         return self._plain(shown), target
 

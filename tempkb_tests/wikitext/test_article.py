@@ -186,3 +186,9 @@ def test_hostile_input_is_read_to_the_end(piece):
     assert article.text.endswith("b") or piece in ("<!--", "{{nowrap|")  # an open comment hides the rest
     assert "[[" not in article.text
     assert "{{" not in article.text
+
+
+def test_a_pipe_without_a_label_shows_the_target_with_its_entities_decoded():
+    article = read_article("By [[Rock&notes (band)|]] and [[Ham &amp; Eggs|]].", Site(dbname="enwiki"))
+    assert article.text == "By Rock&notes and Ham & Eggs."
+    assert [link.surface for link in article.links] == ["Rock&notes", "Ham & Eggs"]

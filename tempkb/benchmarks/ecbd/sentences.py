@@ -4,13 +4,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tempkb.wikitext.holes import SENTENCE_ENDS
+from tempkb.wikitext.holes import CLOSING_SIGNS, SENTENCE_ENDS
 
 Splitter = Callable[[str], list[tuple[int, int]]]
 """A function from a paragraph to the spans of its sentences."""
 
 MASK = "<extra_id_0>"
-_CLOSING = "\"'\u201d\u201c\u2019\u00bb\u203a)]\u300d\u300f\uff09"
 _OPENING = "\"'\u201c\u2018\u00ab\u2039([\u201e\u300c\u300e\uff08"
 _BRACKET_PAIRS = {"(": ")", "[": "]", "\uff08": "\uff09", "\u300a": "\u300b", "\u3010": "\u3011", "\u3014": "\u3015"}
 _CLOSING_BRACKETS = frozenset(_BRACKET_PAIRS.values())
@@ -89,7 +88,7 @@ def is_whole(sentence: str, mention: Place) -> bool:
     """Return whether a sentence is complete; one that begins with the mention may begin in lower case (iPhone)."""
     first = sentence.lstrip(_OPENING)[:1]
     begins = first.isupper() or first.isdigit() or mention.start == 0 or not _has_case(first)
-    return begins and sentence.rstrip(_CLOSING)[-1:] in SENTENCE_ENDS and is_balanced(sentence)
+    return begins and sentence.rstrip(CLOSING_SIGNS)[-1:] in SENTENCE_ENDS and is_balanced(sentence)
 
 
 def _has_case(sign: str) -> bool:
