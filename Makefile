@@ -10,7 +10,7 @@ READY_DEV := $(VENV)/.ready-dev
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test slow check audit docs ui bench real gpu soak clean
+.PHONY: help demo dev test tests slow check audit docs ui bench real gpu soak clean
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -33,7 +33,11 @@ dev: $(READY_DEV) ## install what tests and checks need as well; make test does 
 # Three at once on two cores, since some tests wait for daemons.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal -q --durations=25
 
-test: check ## ruff, mypy, then all tests but the slow ones
+# Beside each other: while the demo home is built, which most tests wait for, a core is idle.
+test: ## ruff and mypy, and all tests but the slow ones
+	@$(MAKE) --no-print-directory -j2 check tests
+
+tests: $(READY_DEV)
 	$(PYTEST) -m "not slow"
 
 slow: $(READY_DEV) ## the slow tests, of more than a second: whole builds, kills, damage, trainings, daemons, clusters, simulations, brute force; CI runs them after make test

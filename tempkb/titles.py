@@ -186,10 +186,15 @@ class Site:
         first = title[0]
         if first == "i" and _HAS_DOTTED_CAPITAL.match(self.dbname or ""):
             return "\u0130" + title[1:]
-        if _FIRST_MKHEDRULI <= first <= _LAST_MKHEDRULI:
+        if is_mkhedruli(first):
             return title
         upper = first.upper()
         return upper + title[1:] if len(upper) == 1 else title
+
+
+def is_mkhedruli(sign: str) -> bool:
+    """Return whether a character is a Georgian letter that Unicode calls small, though sentences have no capitals."""
+    return _FIRST_MKHEDRULI <= sign <= _LAST_MKHEDRULI
 
 
 def _spaced(text: str) -> str:

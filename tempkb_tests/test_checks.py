@@ -223,6 +223,7 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
     assert {one for one in promised if one[0] not in of_releases} == {
         ("stable_snapshots", "no_revision_at_or_after_its_cut", False),
         ("stable_snapshots", "winners_are_in_the_log", False),
+        ("stable_snapshots", "redirects_are_recognised", True),
         ("page_links", "surfaces_stand_in_their_texts", False),
         ("mention_priors", "priors_of_a_surface_add_up", False),
         ("inverted_index", "the_index_counts_every_mention", False),

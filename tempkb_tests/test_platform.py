@@ -216,6 +216,7 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
         "every_revision_element_is_accounted_for": "SUCCEEDED",
         "no_revision_at_or_after_its_cut": "SUCCEEDED",
         "winners_are_in_the_log": "SUCCEEDED",
+        "redirects_are_recognised": "SUCCEEDED",
         "surfaces_stand_in_their_texts": "SUCCEEDED",
         "priors_of_a_surface_add_up": "SUCCEEDED",
         "the_index_counts_every_mention": "SUCCEEDED",

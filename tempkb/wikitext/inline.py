@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from tempkb.titles import Site, decode_entities
+from tempkb.titles import Site, decode_entities, is_mkhedruli
 from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.counting import UNSPACED
 from tempkb.wikitext.extensions import MARK
@@ -124,7 +124,7 @@ class Inline:
             return "["
         if kind == "magic":
             # Magic words are in capitals, or in a script without capitals; __init__ is text.
-            return "" if token[0] == token[0].upper() else token[0]
+            return token[0] if any(sign.islower() and not is_mkhedruli(sign) for sign in token[0]) else ""
         self.unbalanced += kind in _WITHOUT_PARTNER
         return ""
 

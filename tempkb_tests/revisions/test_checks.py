@@ -7,13 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tempkb.dumps.tables import PAGES
 from tempkb.revisions.checking import PROMISES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
-(IN_TIME, LOGGED) = PROMISES
+(IN_TIME, LOGGED, RECOGNISED) = PROMISES
 FIRST, SECOND = "2021-01-01", "2021-04-01"
 
 
@@ -41,7 +42,7 @@ def spoil(store, key, **values):
 
 
 def test_all_pass(store):
-    assert [promise.broken(store, Subject()) for promise in PROMISES] == [[], []]
+    assert [promise.broken(store, Subject()) for promise in (IN_TIME, LOGGED)] == [[], []]
     # The log of the first quarter is looked at for the second as well.
     assert LOGGED.broken(store, Subject([SECOND])) == []
 
@@ -74,3 +75,49 @@ def test_without_a_log_there_is_nothing_to_compare(store):
     for key in (FIRST, SECOND):
         store.lake.remove(REVISION_LOG.name, key)
     assert LOGGED.broken(store, Subject()) is None
+
+
+@pytest.fixture
+def with_redirects(home_folder, tmp_path):
+    """A quarter with twenty redirects to Lamp, and three texts with a word for redirects that nobody knows."""
+    path = tmp_path / "testwiki-20210401-pages-meta-history.xml"
+    known = [page(n, revision(n, "2021-02-03T00:00:00Z", "#REDIRECT [[Lamp]]")) for n in range(1, 21)]
+    unknown = [page(n, revision(n, "2021-02-03T00:00:00Z", "#ELSEWHERE [[Lamp]]")) for n in (31, 32, 33)]
+    path.write_bytes(export(*known, *unknown))
+    return build_files(path, first_window=FIRST)[0]
+
+
+def say_redirects(store, *ids):
+    """Write the table of pages as the dump has it: the named ones are redirects, and page 40 is an article."""
+    about = {"wiki": "testwiki", "dump_id": "testwiki-20210401", "namespace": 0}
+    rows = [{**about, "page_id": one, "title": f"Page {one}", "is_redirect": one in ids} for one in sorted({*ids, 40})]
+    store.write(PAGES, "testwiki-20210401", [pa.Table.from_pylist(rows, PAGES.schema)], Provenance())
+
+
+def test_a_dump_that_calls_no_page_a_redirect_says_nothing_about_words(with_redirects):
+    assert RECOGNISED.broken(with_redirects, Subject()) == []
+
+
+def test_redirects_that_the_snapshot_takes_for_articles_are_found(with_redirects):
+    say_redirects(with_redirects, *range(1, 21), 31, 32, 33)
+    rows = RECOGNISED.broken(with_redirects, Subject([FIRST]))
+    assert [(page_id, revision_id) for _, page_id, revision_id in rows] == [(31, 31), (32, 32), (33, 33)]
+    assert RECOGNISED.shown(rows[0]) == "window 2021-01-01, page 31, revision 31"
+    assert RECOGNISED.judged(with_redirects, Subject()).is_warning
+
+
+def test_few_pages_may_have_become_redirects_behind_the_last_window(with_redirects):
+    # One of 21 is less than a twentieth.
+    say_redirects(with_redirects, *range(1, 21), 31)
+    assert RECOGNISED.broken(with_redirects, Subject()) == []
+
+
+def test_redirects_that_were_edited_later_are_not_compared(home_folder, tmp_path):
+    path = tmp_path / "testwiki-20210701-pages-meta-history.xml"
+    was_article = page(1, revision(11, "2021-02-03T00:00:00Z"), revision(12, "2021-06-30T00:00:00Z", "#REDIRECT [[A]]"))
+    path.write_bytes(export(was_article))
+    store, _, _ = build_files(path, first_window=FIRST)
+    about = {"wiki": "testwiki", "dump_id": "testwiki-20210701", "namespace": 0, "title": "Page 1"}
+    rows = pa.Table.from_pylist([{**about, "page_id": 1, "is_redirect": True}], PAGES.schema)
+    store.write(PAGES, "testwiki-20210701", [rows], Provenance())
+    assert RECOGNISED.broken(store, Subject([FIRST])) == []

@@ -39,6 +39,7 @@ def test_japanese_holes_stand_between_words_without_blanks():
         ("fawiki", "__بی\u200cفهرست__"),
         ("thwiki", "__ไม่มีสารบัญ__"),
         ("hewiki", "__ללא_תוכן_עניינים__"),
+        ("kawiki", "__უსარჩევი__"),
     ],
 )
 def test_magic_words_of_every_script_show_nothing(wiki, magic):

@@ -44,7 +44,8 @@ def names_of(
     if base != title:
         found.append(Name(base, "base"))
     elif _may_be_small(title):
-        found.append(Name(title[0].lower() + title[1:], "lower"))
+        # The small form of a dotted capital I would be two characters.
+        found.append(Name(title[0].lower()[0] + title[1:], "lower"))
     found += [Name(label, "label")] if label else []
     found += [Name(alias, "alias") for alias in aliases]
     found += [Name(redirect, "redirect") for redirect in redirects]

@@ -85,6 +85,7 @@ def test_quotations_of_every_kind(sentence, quoted):
         ("NATO", "NATO", ["Q"], ["NATO"]),
         ("Soup", "soup", ["!?"], ["Soup", "soup"]),
         ("C++", "C++", [], ["C++"]),
+        ("İncir Kupası", None, [], ["İncir Kupası", "incir Kupası"]),
     ],
 )
 def test_names_are_told_once_and_the_title_first(title, label, aliases, names):
