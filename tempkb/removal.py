@@ -11,11 +11,13 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tempkb.benchmarks.register import is_registered, lost_of_release, partitions_of_release, release_names, strike
 from tempkb.dumps.catalogue import Dump, find_dumps
 from tempkb.dumps.retention import remove_dump
-from tempkb.errors import SettingsError
+from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.linking.known import known_linkers
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, linker_of, parts_of
 from tempkb.linking.tables import drafts_of as linker_drafts_of
 from tempkb.models.tables import MODELS, NAME_PATTERN
@@ -83,7 +85,20 @@ def of_release(store: Store, name: str) -> Removal:
     # Another release may get its name, whose mentions they would be taken for.
     linked = {*store.lake.partitions(LINKING_SCORES.name), *store.lake.lost(LINKING_SCORES.name)}
     found += [(LINKING_SCORES.name, key) for key in sorted(linked) if parts_of(key)[1] == name]
-    return Removal(found, releases=[name])
+    trained = [row["linker"] for row in _known_linkers(store) if row["release"] == name]
+    notes = [
+        f"Linkers that were trained on it stay ({', '.join(trained)}): they link no mentions of another release of "
+        "this name; to remove one: tempkb linker rm NAME"
+    ]
+    return Removal(found, releases=[name], notes=notes if trained else [])
+
+
+def _known_linkers(store: Store) -> list[dict[str, Any]]:
+    """The linkers of the home; none if their table is damaged, which prevents no removal."""
+    try:
+        return known_linkers(store.lake)
+    except StoredDamageError:
+        return []
 
 
 def of_dump(store: Store, dump_id: str, *, force: bool = False) -> Removal:

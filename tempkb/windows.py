@@ -144,6 +144,16 @@ def newest_ended(today: date, granularity: Granularity) -> Window:
     return window_of(window_of(today, granularity).start - timedelta(days=1), granularity)
 
 
+def in_the_future(day: date, today: date) -> str:
+    """Return what is wrong with a dump that reaches to a day which has not come; empty if it has.
+
+    A window that ends on that day would be built before it has ended, and never again.
+    """
+    if day <= today:
+        return ""
+    return f"reaches to {day}, and today is {today}; correct the date in its name, or the clock of this machine"
+
+
 def refuse_future_cuts(
     typed: str, cuts: Sequence[date], today: date, granularity: Granularity, option: str = ""
 ) -> None:

@@ -4,10 +4,12 @@ import bz2
 import gzip
 import json
 import re
+from datetime import datetime
 
 import pytest
 
-from tempkb.errors import SettingsError
+from tempkb.errors import SettingsError, SourceError
+from tempkb.planning import requests
 from tempkb.planning.building import build as build_request
 from tempkb.planning.requests import Request
 from tempkb_tests.conftest import run_tempkb
@@ -103,6 +105,48 @@ def test_what_is_mistyped_beside_a_named_dump_does_not_decide_what_the_home_is(h
             build_request(Request(windows=asked, dump_files=(path,)))
         assert not (home_folder / "home.toml").exists()
         assert is_untouched(home_folder)
+
+
+def test_a_dump_from_the_future_is_refused_and_nothing_is_built(home_folder, tmp_path, monkeypatch):
+    for name, value in YEARS.items():
+        monkeypatch.setenv(name, value)
+    dated = tmp_path / "testwiki-20990101-pages-meta-history.xml.bz2"
+    dated.write_bytes(bz2.compress(GOOD))
+    undated = tmp_path / "history.xml"
+    undated.write_bytes(export(page(1, revision(1, "2098-12-31T12:00:00Z"))))
+    items = write_lines(tmp_path / "wikidata-20990101-all.json", [item("Q1")])
+    for path in (dated, undated, items):
+        with pytest.raises(SettingsError, match=r"--dump: \w+-\w+ reaches to 209[89]-\d\d-\d\d, and today is 20"):
+            build_request(Request(dump_files=(path,)))
+    there = home_folder / "dumps" / "testwiki" / "20990101" / dated.name
+    there.parent.mkdir(parents=True)
+    dated.rename(there)
+    with pytest.raises(
+        SourceError, match=r"no complete dump .*: testwiki-20990101 \(reaches to 2099-01-01, and today is"
+    ):
+        build_request(Request())
+    assert not (home_folder / "home.toml").exists()
+    assert is_untouched(home_folder)
+
+
+@pytest.mark.slow
+def test_a_clock_that_lies_before_the_built_windows_is_named(tmp_path, monkeypatch):
+    home, path = tmp_path / "home", tmp_path / "testwiki-20220101-pages-meta-history.xml.bz2"
+    path.write_bytes(bz2.compress(GOOD))
+    build(home, "--all", "--dump", str(path))
+
+    class WithoutBattery(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return cls(2000, 1, 1, tzinfo=tz)
+
+    monkeypatch.setattr(requests, "datetime", WithoutBattery)
+    for name, value in {**YEARS, "TEMPKB_HOME": str(home)}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(
+        SourceError, match=r"window 2021 is built, which ends on 2022-01-01, and today is 2000-01-01; set"
+    ):
+        build_request(Request(select=("mentions",)))
 
 
 def folder_dump(home, data):

@@ -19,6 +19,7 @@ from typing import Any
 from tempkb.dumps.mirrors import FolderMirror, Mirror
 from tempkb.errors import SourceError
 from tempkb.values import is_wiki_name
+from tempkb.windows import in_the_future
 
 _LEGACY = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{8})-(?P<rest>.+)")
 _CONTENT = re.compile(r"(?P<wiki>[a-z][a-z0-9_]*)-(?P<date>\d{4}-\d\d-\d\d)-p\d\w*\.xml(\.\w+)?")
@@ -158,8 +159,10 @@ def shown_of(mirror: Mirror, wiki: str, since: date = date.min, *, entities_only
             except SourceError as error:
                 offer = Offer(wiki, day, flaws=[str(error)])
             found[day] = _together(found[day], offer) if day in found else offer
+    today = datetime.now(UTC).date()
     for one in found.values():
         _choose_files(mirror, one)
+        one.flaws += [flaw] if (flaw := in_the_future(one.date, today)) else []
     return Shown([found[day] for day in sorted(found)], sorted(older), misnamed, places)
 
 

@@ -31,6 +31,7 @@ from tempkb.linking.priors import priors_at, rank_by_links
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.searching import rank
 from tempkb.linking.tables import BASELINES, DIGESTS, LINKING_SCORES, N_TOP, scores_partition
+from tempkb.linking.training.examples import require_same_examples
 from tempkb.linking.vectors import device_of, encode_missing, encoder_of, on_threads, vectors_of
 from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
@@ -114,7 +115,8 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
     Raises:
         SettingsError: there is no such linker, release or snapshot.
         ContractError: a release lacks a table, or another process encodes with this linker.
-        ModelError: the linker's files have changed, or its vectors overflow or were made in another way.
+        ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
+            trained on an earlier release of the same name.
     """
     row = known_linker(store.lake, name)
     if row is None:
@@ -126,6 +128,8 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
     with store.lake.staging() as folder:
         run = _Run(store, row, request, folder, log)
         targets = run.targets()
+        if any(one.release == row["release"] for one in targets):
+            require_same_examples(store, row, folder)
         stale = [one for one in targets if not run.is_current(one)]
         if len(stale) < len(targets):
             log(f"{name}: {len(targets) - len(stale)} of {len(targets)} are up to date and not linked again")

@@ -168,6 +168,12 @@ def _read_windows_in(request: Request, store: Store) -> list[Window]:
     read = read_windows(store)
     if not read:
         raise SourceError("no window is built yet, so nothing follows from any; build from a dump first: tempkb build")
+    today = datetime.now(UTC).date()
+    if read[-1].cut > today:
+        raise SourceError(
+            f"window {read[-1].label} is built, which ends on {read[-1].cut}, and today is {today}; set the clock of "
+            "this machine"
+        )
     if request.windows:
         wanted = _windows_in(request.windows, store.home.settings)
         return [window for window in wanted if window in read]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from datetime import date
 from pathlib import Path
 
@@ -65,6 +66,17 @@ def test_a_window_is_served_by_the_earliest_dump_that_reaches_its_cut(tmp_path):
     assert serving_dump(dumps, Window(date(2022, 1, 1), Granularity.QUARTER)) is None
     assert serving_dump(dumps, Window(date(2022, 1, 1), Granularity.MONTH)).dump_id == "xwiki-20220201"
     assert tables_dump(dumps, dumps[0]).dump_id == "xwiki-20220301"
+
+
+def test_a_dump_from_the_future_serves_no_window(tmp_path):
+    put(tmp_path, "xwiki/20990101/xwiki-20990101-pages-meta-history.xml.bz2")
+    (dump,) = find_dumps(tmp_path)
+    assert re.fullmatch(
+        r"reaches to 2099-01-01, and today is 20\d\d-\d\d-\d\d; correct the date in its name, or the clock of this "
+        "machine",
+        dump.flaws[0],
+    )
+    assert serving_dump([dump], Q4) is None
 
 
 def history(tmp_path, name, *times):

@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from click.testing import CliRunner
@@ -25,10 +26,11 @@ from tempkb.linking.inputs import EntityText, MentionText
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.linkers import add_linker, train_linker
 from tempkb.linking.mending import command_of, mend_in_words
-from tempkb.linking.requests import default_name, linker_request
+from tempkb.linking.requests import LinkRequest, default_name, linker_request
+from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import DIGESTS, LINKERS
 from tempkb.linking.training.lessons import Course, Lesson
-from tempkb.removal import of_linker
+from tempkb.removal import of_linker, of_release
 from tempkb.screens.again import command_for
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
@@ -171,6 +173,45 @@ def test_other_mentions_are_another_linker(store, taught):
     small_home.write(store, small_home.TEMPEL_MENTIONS, "r.2022-01-01", rows)
     with pytest.raises(SettingsError, match=r"name is bound \(examples_sha256 [0-9a-f]{12}, found [0-9a-f]{12}\)"):
         train(store)
+
+
+@pytest.mark.slow
+def test_a_linker_links_no_mentions_of_another_release_that_has_the_name_of_its_own(store, taught):
+    train(store)
+    assert link_mentions(store, "tiny", LinkRequest(), print)[0].n_mentions == 2
+    # What it learnt from is tested now: ships that reach Aurora at night.
+    swapped = {"train": "test", "test": "train"}
+    others = [(cut, swapped.get(subset, subset), *rest) for cut, subset, *rest in small_home.MENTIONS if cut == A]
+    small_home.write(
+        store, small_home.TEMPEL_MENTIONS, "r.2022-01-01", [small_home.mention_row(*one) for one in others]
+    )
+    with pytest.raises(
+        ModelError,
+        match=r"'tiny': was trained on mentions at 2022-01-01 of an earlier release named r, .*"
+        r"Remove it: tempkb linker rm tiny, and train it again: tempkb linker train r --cut 2022-01-01 --preset demo",
+    ):
+        link_mentions(store, "tiny", LinkRequest(), print)
+
+
+@pytest.mark.slow
+def test_equal_examples_are_recognised_without_the_version_of_their_table(store, taught):
+    train(store)
+    rows = pq.read_table(store.lake.current(LINKERS.name, "tiny").paths()[0])
+    store.write(LINKERS, "tiny", [rows], Provenance())
+    assert link_mentions(store, "tiny", LinkRequest(), print)[0].n_mentions == 2
+
+
+def test_a_release_that_is_removed_names_the_linkers_that_were_trained_on_it(store, monkeypatch):
+    row = dict.fromkeys(LINKERS.column_names()) | {"linker": "tiny", "kind": "bi-encoder", "release": "r", "cut": A}
+    made = pa.Table.from_pylist([row | dict.fromkeys(DIGESTS, "0" * 64) | {"dim": 2}], LINKERS.schema)
+    store.write(LINKERS, "tiny", [made], Provenance())
+    monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
+    (note,) = of_release(store, "r").notes
+    assert note == (
+        "Linkers that were trained on it stay (tiny): they link no mentions of another release of this name; to remove "
+        "one: tempkb linker rm NAME"
+    )
+    assert of_release(store, "q").notes == []
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Reads what linkers learn from: the mentions of a release at a cut, with the texts of their entities."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +15,13 @@ from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ModelError, SettingsError
 from tempkb.linking.inputs import EntityText, MentionText
-from tempkb.linking.training.lessons import Example
+from tempkb.linking.mending import command_of
+from tempkb.linking.tables import LINKERS
+from tempkb.linking.training.lessons import Example, digest_of_examples
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
-from tempkb.store.store import Store
+from tempkb.store.store import Store, inputs_of
 
 _LEAST_ENTITIES = 2
 
@@ -76,6 +80,35 @@ def read_examples(
             "batch. Train it on a larger release."
         )
     return train, validation
+
+
+def require_same_examples(store: Store, row: Mapping[str, Any], folder: Path) -> None:
+    """Refuse a linker whose release is another one by now: it may have learnt from what is tested there.
+
+    Args:
+        store: of the home.
+        row: of the linker in `linkers`.
+        folder: for drafts.
+
+    Raises:
+        ModelError: its release was removed, and another one has its name.
+    """
+    release, cut = row["release"], row["cut"]
+    version = store.lake.current(LINKERS.name, row["linker"])
+    trained_on = inputs_of(version) if version is not None else {}
+    mentions = store.lake.current(TEMPEL_MENTIONS.name, partition_of(release, cut))
+    if mentions is not None and trained_on.get(f"{mentions.table} {mentions.partition}") == mentions.version:
+        return
+    # Equal mentions that were written by another version of a library are the same examples.
+    if mentions is not None:
+        train, validation = read_examples(store, row["linker"], release, cut, folder)
+        if digest_of_examples([*train, *validation]) == json.loads(row["trained_from"])["examples_sha256"]:
+            return
+    raise ModelError(
+        f"linker {row['linker']!r}: was trained on mentions at {cut} of an earlier release named {release}, and may "
+        "have learnt from those that are tested in the present one. Remove it: "
+        f"tempkb linker rm {row['linker']}, and train it again: {command_of(row)}"
+    )
 
 
 def read_entities(
