@@ -237,7 +237,7 @@ _OBJECTS = f"""
         FROM objects JOIN dynamic_templama_queries AS q USING (release, subject_id, relation)
         JOIN dynamic_templama_prompts AS p
           ON p.release = q.release AND p.item_id = q.query_id AND p.target_id = object_id
-        WHERE p.role <> 'control' AND p.variant <> 'dated'
+        WHERE p.role <> 'control' AND p.variant <> 'dated' AND q.template_no = 1
     )
     SELECT s.model, subject_id, relation, object_id, is_new,
            avg(s.log_prob_nats) FILTER (WHERE has_subject)

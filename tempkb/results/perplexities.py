@@ -8,7 +8,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
-from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS
+from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
 from tempkb.results.fragments import (
     ALL,
     EXP,
@@ -160,6 +160,8 @@ _SUMS_OF_ANSWERS = f"""
         SELECT p.release, s.model, s.scorer, p.split, p.window_start, p.variant, p.item_id, p.target_id,
                p.cluster_id AS cluster, {WORDING} AS wording, s.log_prob_nats, s.n_tokens
         FROM {TEMPLAMA_PROMPTS.name} AS p JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
+        ANTI JOIN (SELECT release, query_id FROM {TEMPLAMA_QUERIES.name} WHERE template_no > 1) AS q
+            ON q.release = p.release AND q.query_id = p.item_id
         WHERE s.status = 'scored' AND p.role = 'current' AND p.variant IN ('undated', 'object_last', 'dated')
     ), counted AS (
         FROM scored
@@ -182,14 +184,14 @@ TEMPLAMA_RESULTS = View(
     "and variant, with standard errors by subject. ppl_token is exp of the sum of the negative log-probabilities of "
     "all answers over the sum of their tokens, as far as the scorer counts them (span_end: with what ends the "
     "answer). variant: undated, object_last, dated, or once (each answer once: undated, or, if the scorer has no "
-    "score for it, with the object last). Prompts without a score do not count; n_items is the number of answers that "
-    "do.",
+    "score for it, with the object last). Of a relation with several templates the first counts. Prompts without a "
+    "score do not count; n_items is the number of answers that do.",
     query=estimates(
         pooled(_SUMS_OF_ANSWERS, _ANSWER_KEYS, _EVERY),
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
         (EXP,),
     ),
-    needs=(TEMPLAMA_PROMPTS.name, PROMPT_SCORES.name),
+    needs=(TEMPLAMA_PROMPTS.name, TEMPLAMA_QUERIES.name, PROMPT_SCORES.name),
 )
 
 _OBJECTS_IN_WINDOWS = f"""
@@ -265,7 +267,7 @@ DYNAMIC_TEMPLAMA_RESULTS = View(
     "shows the row all four times; its interval is Woodruff's, from the clustered standard error of the share of "
     "objects at or below the median, and a median has no standard error of its own. ppl_token is as in "
     "templama_results. Each object counts once in a window, undated or, if the scorer has no score for it, with the "
-    "object last. Clusters are subjects.",
+    "object last, by the first template of its relation. Clusters are subjects.",
     query=f"FROM ({_MEDIANS}) UNION ALL BY NAME FROM ({_TOKENS_OF_CHANGES})",
     needs=(
         DYNAMIC_TEMPLAMA_CHANGES.name,

@@ -19,7 +19,8 @@ YEARS_BEFORE = 3
 SCORED_CHANGES = View(
     name="scored_changes",
     meaning="Changes that a model and scorer have scored: one row for each new object and the old one whose place it "
-    "took, in one wording (the query as it is, or, if the scorer has no score for it, with the object last). "
+    "took, in one wording (the query as it is, or, if the scorer has no score for it, with the object last; of a "
+    "relation with several templates the first). "
     "preference_nats is by how much more the subject adds to the log-probability of the new object than to that of "
     "the old one, null without scores of the query without its subject; control_preference_nats is the same for two "
     "objects of another subject's change. new_length and old_length are the labels' lengths, new_chars and old_chars "
@@ -186,7 +187,8 @@ OBJECT_SCORES_BY_ROLE = View(
     "have both in one window. The unit is a subject in a window: the mean over its objects of a role, of all "
     "relations; n_items counts objects, n_clusters subjects. An object that left has the score of the query in which "
     "it held, and counts in the window in which another took its place. metric: nats, or nats that the subject adds "
-    "to a noun for its class. Undatable changes are left out.",
+    "to a noun for its class. Undatable changes are left out, and of a relation with several templates all but the "
+    "first.",
     query=estimates(
         pooled(
             _SUMS_OF_OBJECTS,

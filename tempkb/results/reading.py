@@ -51,7 +51,7 @@ _CHANGES = _Aggregate(
            greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
     FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
     JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-    WHERE c.role = 'leaving' AND release = {{release}}
+    WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
     """,
     """
     SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,

@@ -174,7 +174,8 @@ CHANGE_SCORES = View(
     name="change_scores",
     meaning="What models prefer where one object took the place of another: the scores of the new and of the old "
     "object in the window in which the old one has left, also without the subject, and of the controls in their place. "
-    "preference_nats is by how much more the subject adds to the new object than to the old one.",
+    "preference_nats is by how much more the subject adds to the new object than to the old one. Of a relation with "
+    "several templates the first counts.",
     query=f"""
     WITH pairs AS (
         SELECT c.release, c.window_start, c.paired_window_start AS arrival_window_start, q.query_id AS item_id,
@@ -182,7 +183,7 @@ CHANGE_SCORES = View(
                c.paired_object_id AS new_object_id, c.object_id AS old_object_id
         FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
         JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-        WHERE c.role = 'leaving'
+        WHERE c.role = 'leaving' AND q.template_no = 1
     ), places AS (
         SELECT DISTINCT release, item_id, unnest([new_object_id, old_object_id]) AS place FROM pairs
     ), asked AS (
