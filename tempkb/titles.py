@@ -72,8 +72,8 @@ _NOT_IN_TITLES = re.compile(r"[\[\]{}|<>\x00-\x1f\x7f\ufffd]")
 _LONGEST_TITLE = 255
 # Unicode pairs the letters of modern Georgian with capitals that begin no word, and Wikimedia leaves them as they are.
 _FIRST_MKHEDRULI, _LAST_MKHEDRULI = "\u10d0", "\u10ff"
-# Wikis whose language has an i with a dot and one without: Azerbaijani, Karakalpak and Turkish.
-_HAS_DOTTED_CAPITAL = re.compile("(?:az|kaa|tr)wik")
+# Languages that have an i with a dot and one without: Azerbaijani, Karakalpak and Turkish.
+_HAVE_TWO_I = frozenset({"az", "kaa", "tr"})
 
 
 def may_be_title(text: str) -> bool:
@@ -183,13 +183,32 @@ class Site:
     def _first_letter(self, title: str, namespace: int) -> str:
         if namespace in self.case_sensitive or not title:
             return title
-        first = title[0]
-        if first == "i" and _HAS_DOTTED_CAPITAL.match(self.dbname or ""):
-            return "\u0130" + title[1:]
-        if is_mkhedruli(first):
-            return title
-        upper = first.upper()
-        return upper + title[1:] if len(upper) == 1 else title
+        language, _, _ = (self.dbname or "").partition("wik")
+        return in_capital(title[0], language) + title[1:]
+
+
+def in_capital(letter: str, language: str) -> str:
+    """Return a letter as it begins a title or a sentence; one without a capital of its own stays as it is.
+
+    >>> in_capital("i", "en"), in_capital("i", "tr"), in_capital("ß", "de")
+    ('I', 'İ', 'ß')
+    """
+    if letter == "i" and language in _HAVE_TWO_I:
+        return "\u0130"
+    upper = letter.upper()
+    return letter if len(upper) > 1 or is_mkhedruli(letter) else upper
+
+
+def in_small(letter: str, language: str) -> str:
+    """Return the small form of a letter.
+
+    >>> in_small("I", "en"), in_small("I", "tr"), in_small("İ", "tr")
+    ('i', 'ı', 'i')
+    """
+    if letter == "I" and language in _HAVE_TWO_I:
+        return "\u0131"
+    # The small form of a dotted capital I would be two characters.
+    return letter.lower()[0]
 
 
 def is_mkhedruli(sign: str) -> bool:

@@ -3,7 +3,9 @@
 A source is a query with one row for each group and cluster: the columns of the groups, `cluster`, `n` (number of items)
 and `s` (sum of their values). What comes out has a row for each group: its columns, `value`, `standard_error`, `low`,
 `high`, `n_items` and `n_clusters`. `low` and `high`, the ends of the 95 % interval, are null for fewer than ten
-clusters, or where all clusters agree exactly. Numbers are those of `statistics`, but for the quantile of t (`t_975`).
+clusters, or where all clusters agree exactly. Where the value or its variance is larger than any number, the standard
+error and both ends are null; a difference of two infinite values is null as well. Numbers are those of `statistics`,
+but for the quantile of t (`t_975`).
 Columns of groups are given as SQL: quoted where they need to be.
 """
 
@@ -192,7 +194,8 @@ def _mean(source: str, groups: Sequence[str], *, is_macro: bool, items: str = "n
     keys = _listed(groups)
     return _with_interval(
         f"""
-        SELECT {keys}any_value(mean) AS value, {_error("deviation", "abs(any_value(mean))")} AS standard_error,
+        SELECT {keys}nullif(any_value(mean), 'nan'::DOUBLE) AS value,
+               {_error("deviation", "abs(any_value(mean))")} AS standard_error,
                sum(items)::BIGINT AS n_items, count(*) AS n_clusters
         FROM ({_deviations(source, groups, is_macro=is_macro, items=items)}) GROUP BY ALL HAVING count(*) > 0
         """,
@@ -221,9 +224,12 @@ def _deviations(source: str, groups: Sequence[str], *, is_macro: bool, items: st
 
 
 def _error(deviation: str, scale: str) -> str:
-    """Return SQL of the standard error from what clusters add; zero for what rounding leaves of zero."""
+    """Return SQL of the standard error from what clusters add: zero for what rounding leaves of zero, null if infinite.
+
+    Around an infinite mean clusters add what is no number.
+    """
     error = f"sqrt(sum({deviation} ** 2) * count(*) / nullif(count(*) - 1, 0))"
-    return f"CASE WHEN {error} <= {ROUNDING} * {scale} THEN 0 ELSE {error} END"
+    return f"CASE WHEN NOT isfinite({error}) THEN NULL WHEN {error} <= {ROUNDING} * {scale} THEN 0 ELSE {error} END"
 
 
 def _with_interval(estimates: str, keys: str) -> str:

@@ -89,7 +89,8 @@ ECBD_RESULTS = View(
     "subset and year of origin (0: all years; popular entities have no other row), with standard errors by entity. "
     "With nats the mean negative log-probability of a token of an item, ppl_entity_macro is exp of the mean over "
     "entities of the mean over their items of nats (entities are pooled, years are never averaged), ppl_micro exp of "
-    "the mean over items of nats, and ppl_example the mean over items of exp of nats. ppl_2021 is ppl_entity_macro "
+    "the mean over items of nats, and ppl_example the mean over items of exp of nats, without an error where one of "
+    "these is too large for it (hundreds of nats). ppl_2021 is ppl_entity_macro "
     "with both of T5's sentinels averaged in, as in the paper's first version; only the scorer seq2seq.span_end of "
     "models with sentinels has it. The scores of masked models give a pseudo-perplexity, as the column metric says. "
     "Compare models of equal scorers and tokenizers only.",
@@ -129,7 +130,9 @@ _SUMS_OF_VARIANTS = f"""
         ) USING (release, model, scorer, subset, split, cluster)
         WINDOW same AS (PARTITION BY release, model, scorer, subset, split, variant)
     ), added AS (
-        SELECT *, exp(mean) * (1 + nats - mean) - exp(mean_before) * (1 + original - mean_before) AS difference
+        SELECT *, CASE WHEN isfinite(exp(mean) - exp(mean_before))
+                       THEN exp(mean) * (1 + nats - mean) - exp(mean_before) * (1 + original - mean_before)
+                       ELSE exp(mean) - exp(mean_before) END AS difference
         FROM paired
     )
     SELECT release, model, scorer, subset, split, variant, cluster, items, 1 AS n, unnest([
@@ -145,7 +148,8 @@ ECBD_VARIANTS = View(
     meaning="Perplexities of spans by variant, over those items alone that a model and scorer have scored in all of "
     f"{', '.join(_DEFAULTS)}, so that the variants compare the same items. ppl_entity_macro is that of ecbd_results; "
     "nats_minus_original is the mean over entities of the difference to the variant original in nats, "
-    "ppl_minus_original the difference of the perplexities (its standard error by the delta method). Differences are "
+    "ppl_minus_original the difference of the perplexities (its standard error by the delta method; without one where "
+    "a perplexity is infinite, and null if both are). Differences are "
     "paired and clustered by entity.",
     query=estimates(
         _SUMS_OF_VARIANTS,

@@ -178,6 +178,47 @@ def test_variants_are_compared_over_items_that_have_all_of_them():
     assert result(world, "ppl_micro")["n_items"] == 13
 
 
+@pytest.mark.parametrize(("lost", "value"), [(800, math.inf), (400, EXP(400) / 12)])
+def test_an_item_that_no_number_holds_leaves_the_mean_of_perplexities_without_an_error(lost, value):
+    world = Cloze()
+    for number in range(12):
+        world.item(f"i{number}", f"E{number}", lost if number == 11 else 2 + number % 3)
+    # The squares of the deviations are infinite in both cases.
+    assert figures(result(world, "ppl_example")) == (pytest.approx(value), None, None, None)
+    # The other aggregates have the exponential of a mean that is small enough.
+    for name in ("ppl_entity_macro", "ppl_micro"):
+        row = result(world, name)
+        assert 0 < row["low"] < row["value"] < row["high"] < math.inf
+        assert row["standard_error"] > 0
+
+
+def test_a_difference_of_perplexities_that_no_number_holds_has_no_error():
+    world = Cloze()
+    for number in range(12):
+        level = {"original": 2, "no_ent": 800, "definition": 3, "random_definition": 900}
+        world.item(f"i{number}", f"E{number}", {name: nats + number % 4 for name, nats in level.items()})
+        same = {name: nats if name == "definition" else 800 + number % 4 for name, nats in level.items()}
+        world.item(f"j{number}", f"E{number}", same, split="dev")
+    found = {(row["split"], row["variant"]): row for row in world.read("ecbd_variants", aggregate="ppl_minus_original")}
+    small = EXP(4.5) - EXP(3.5)
+    assert found["test", "definition"]["value"] == pytest.approx(small)
+    assert found["test", "definition"]["high"] > small
+    expected = {
+        ("test", "no_ent"): math.inf,
+        ("test", "random_definition"): math.inf,
+        ("dev", "definition"): -math.inf,
+        # Infinite less infinite is no number.
+        ("dev", "no_ent"): None,
+        ("dev", "random_definition"): None,
+    }
+    for key, value in expected.items():
+        assert figures(found[key]) == (value, None, None, None)
+        assert (found[key]["n_items"], found[key]["n_clusters"]) == (12, 12)
+    # Differences in nats are small.
+    nats = world.one("ecbd_variants", aggregate="nats_minus_original", split="test", variant="random_definition")
+    assert figures(nats) == (898, 0, None, None)
+
+
 @pytest.fixture
 def years():
     """TempLAMA: three queries, the first with two answers; the coach's begins with its answer."""

@@ -108,7 +108,10 @@ class _Builder:
         rows = self.connection.execute("SELECT page_id, title, label, aliases FROM chosen ORDER BY page_id").fetchall()
         kinds = RELEASED_KINDS if self.design.rules == "released" else KINDS
         names = {
-            page: {name.text: name for name in names_of(title, label, aliases, redirects.get(page, ()), kinds)}
+            page: {
+                name.text: name
+                for name in names_of(title, label, aliases, redirects.get(page, ()), kinds, self._language)
+            }
             for page, title, label, aliases in rows
         }
         if not names:

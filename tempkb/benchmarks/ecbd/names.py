@@ -4,6 +4,8 @@ import re
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 
+from tempkb.titles import in_small
+
 KINDS = frozenset(("title", "lower", "base", "label", "alias", "redirect"))
 RELEASED_KINDS = frozenset(("title", "label", "alias", "redirect"))
 """The kinds of names that the released code uses: a title with a qualifier in brackets is searched for as it is."""
@@ -29,6 +31,7 @@ def names_of(
     aliases: Iterable[str],
     redirects: Iterable[str],
     kinds: Container[str] = KINDS,
+    language: str = "en",
 ) -> list[Name]:
     """Return the names of an entity, each once, the title first; a single character is not a name.
 
@@ -44,8 +47,7 @@ def names_of(
     if base != title:
         found.append(Name(base, "base"))
     elif _may_be_small(title):
-        # The small form of a dotted capital I would be two characters.
-        found.append(Name(title[0].lower()[0] + title[1:], "lower"))
+        found.append(Name(in_small(title[0], language) + title[1:], "lower"))
     found += [Name(label, "label")] if label else []
     found += [Name(alias, "alias") for alias in aliases]
     found += [Name(redirect, "redirect") for redirect in redirects]

@@ -32,6 +32,9 @@ _AROUND = (
     # The same in Chinese and Japanese, and in full width.
     "\u3001\u3002\u3008\u3009\u300a\u300b\u300c\u300d\u300e\u300f\u3010\u3011\u3014\u3015\u30fb"
     "\uff01\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff5e"
+    # Those of Arabic, Urdu, Hindi, Armenian, Amharic, Burmese, Khmer, Tibetan and Hebrew.
+    "\u060c\u061b\u061f\u06d4\u0964\u0965\u055d\u0589\u1361\u1362\u1363\u1364\u1365\u1366\u1367"
+    "\u104a\u104b\u17d4\u0f0d\u05f4"
 )
 # Abbreviations whose full stop belongs to the word: those with full stops inside, and a few others.
 _WITH_POINT = re.compile(r"(?:(?:\w\.)+\w|Inc|Jr|Sr|Co|Corp|Ltd|St|Dr|Mr|Mrs|Ms|No|vs|etc)\Z", re.IGNORECASE)

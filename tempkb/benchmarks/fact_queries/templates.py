@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tempkb.errors import DesignError
+from tempkb.titles import in_capital
 
 SUBJECT, OBJECT, BLANK = "<subject>", "<object>", "_X_"
 ENDING_WITH_OBJECT = "dynamic_improved"
@@ -81,7 +82,8 @@ class Template:
         first, *others = self.wording.replace(OBJECT, BLANK).split(SUBJECT)
         text = first
         for part in others:
-            text += (noun[0].upper() + noun[1:] if _SENTENCE_BEGINS.search(text) else noun) + part
+            begins = _SENTENCE_BEGINS.search(text)
+            text += (in_capital(noun[0], self.language) + noun[1:] if begins else noun) + part
         return text
 
     def ending_with_object(self) -> "Template | None":

@@ -16,6 +16,7 @@ from tempkb.benchmarks.ecbd.sentence_filters import filters_of
 from tempkb.benchmarks.ecbd.sentences import Place, clean_definition, is_whole, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.words import covered, words_of
 from tempkb.filtering import Chain
+from tempkb.wikitext.holes import SENTENCE_ENDS
 
 
 @pytest.mark.parametrize(
@@ -85,11 +86,38 @@ def test_quotations_of_every_kind(sentence, quoted):
         ("NATO", "NATO", ["Q"], ["NATO"]),
         ("Soup", "soup", ["!?"], ["Soup", "soup"]),
         ("C++", "C++", [], ["C++"]),
-        ("İncir Kupası", None, [], ["İncir Kupası", "incir Kupası"]),
     ],
 )
 def test_names_are_told_once_and_the_title_first(title, label, aliases, names):
     assert [name.text for name in names_of(title, label, aliases, [])] == names
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("في الساحة، وكان؛ فهل عاد؟", ["في", "الساحة", "وكان", "فهل", "عاد"]),
+        ("میٹرو چلتی ہے۔", ["میٹرو", "چلتی", "ہے"]),
+        ("दिल्ली मेट्रो चलती है।", ["दिल्ली", "मेट्रो", "चलती", "है"]),
+        ("Երևանը մայրաքաղաքն է։", ["Երևանը", "մայրաքաղաքն", "է"]),
+        ("ዋና ከተማ ናት።", ["ዋና", "ከተማ", "ናት"]),
+        ("״עיר״ של צה״ל", ["עיר", "של", "צה״ל"]),
+    ],
+)
+def test_words_of_other_scripts_have_no_punctuation_around_them(sentence, words):
+    assert [sentence[word.start : word.end] for word in words_of(sentence)] == words
+
+
+def test_no_word_ends_with_the_end_of_its_sentence():
+    for sign in SENTENCE_ENDS:
+        assert [(one.start, one.end) for one in words_of(f"word{sign}")] == [(0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "small"),
+    [("tr", "İncir Kupası", "incir Kupası"), ("tr", "Iğdır Evi", "ığdır Evi"), ("en", "Iron Cup", "iron Cup")],
+)
+def test_small_letters_are_those_of_the_language(language, title, small):
+    assert [name.text for name in names_of(title, None, [], [], language=language)] == [title, small]
 
 
 def test_the_released_code_looks_for_titles_as_they_stand():

@@ -144,6 +144,8 @@ def test_every_wording_of_ours_has_a_noun_and_a_sentence_begins_with_a_capital()
             assert template.begins_with_object == (template.ending_with_object() is not None)
     spanish = Template("P54", "es", "¿<subject> juega en <object>? Sí, <subject>.", subject_noun="este jugador")
     assert spanish.ask_without_subject() == "¿Este jugador juega en _X_? Sí, este jugador."
+    turkish = Template("P54", "tr", "<subject> şurada oynar: <object>.", subject_noun="iyi bilinen bu oyuncu")
+    assert turkish.ask_without_subject() == "İyi bilinen bu oyuncu şurada oynar: _X_."
     assert spanish.ending_with_object() is None
 
 
