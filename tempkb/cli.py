@@ -1,8 +1,10 @@
 """The `tempkb` command and its subcommands. Expected errors end with one message, without a trace."""
 
+import contextlib
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from gc import set_threshold
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +17,7 @@ from tempkb.model_commands import model
 from tempkb.result_commands import knows, linking, results
 from tempkb.score_commands import score
 from tempkb.screens.failure import end, leave, prepare_streams
+from tempkb.store.deferring import deferring
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
 # tenth of a second per process. A value that is already set is kept.
@@ -29,12 +32,27 @@ class _Tempkb(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()
         try:
-            result = super().invoke(ctx)
+            with _publishing_at_the_end():
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except BaseException as error:
             end(error)
             raise
         return result
+
+
+@contextlib.contextmanager
+def _publishing_at_the_end() -> Iterator[None]:
+    """Publish, once the block has ended in whatever way, what readers of the DuckDB file have held back in it."""
+    with deferring() as held:
+        try:
+            yield
+        finally:
+            if held:
+                from tempkb.screens.upkeep import publish_held_back
+
+                sys.stdout.flush()
+                publish_held_back()
 
 
 class _Releases(click.Group):

@@ -15,7 +15,7 @@ from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PR
 from tempkb.partitions import DUMP_OF_WINDOW
 from tempkb.revisions.tables import PAGE_WIKITEXTS, STABLE_SNAPSHOTS
 from tempkb.store.assets import sample_of, spec_of
-from tempkb.store.materialise import facts_of
+from tempkb.store.materialise import facts_of, facts_of_publication
 from tempkb.store.store import Store
 from tempkb.store.tables import EXCLUSIONS, Table
 from tempkb.windows import Window, window_of_key
@@ -60,7 +60,7 @@ def clean_texts(
             # The asset check reads which quarters this run has written.
             "quarters": sorted(version.partition for version in written),
             "seconds": round(time.monotonic() - began, 2),
-            "published": publication.left == 0,
+            **facts_of_publication(publication),
         }
         if everything:
             facts["sample"] = sample_of(everything[-1])

@@ -20,6 +20,7 @@ import duckdb
 
 from tempkb.api import open_store
 from tempkb.errors import SettingsError, StoredDamageError
+from tempkb.screens.failure import warn
 from tempkb.screens.utf8 import as_utf8, speak_utf8
 from tempkb.store.answers import BATCH_ROWS, Answer
 from tempkb.store.questions import RefusedError, check
@@ -73,6 +74,8 @@ def run_query(query: str, form: str | None, parquet: Path | None) -> None:
     query = as_utf8(query)
     if parquet is not None:
         _check_target(store, parquet)
+    if held_back := store.database.held_back():
+        warn(held_back)
     with _asking(store, query) as (connection, statement):
         if parquet is not None:
             _write_parquet(connection.sql(statement).to_arrow_reader(BATCH_ROWS), parquet)

@@ -1,17 +1,17 @@
 """The DuckDB file that people query, kept equal to the lake.
 
 A writer locks a DuckDB file against everybody else, so we hold it only for one
-short transaction per partition, under a lock file of our own. What is pending
-is never stored: wherever `CURRENT` in the lake differs from the table
-`published`, the next commit or `tempkb publish` brings the partition in.
+short transaction per partition, under a lock file of our own. Where readers have it
+open, a copy takes its place (`swapping.py`). What is pending is computed: wherever `CURRENT` in
+the lake differs from the table `published`, the next commit or `tempkb publish`
+brings the partition in. Only that something is pending is noted, for `tempkb sql`.
 """
 
 import contextlib
 import hashlib
 import itertools
-import json
 import re
-import shlex
+import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +22,29 @@ from tempkb.errors import TempkbError
 from tempkb.store.damage import refuse, replace_whole
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import LockTimeoutError, Patience, locked
+from tempkb.store.opening import (
+    DamagedDatabaseError,
+    DatabaseFileError,
+    NothingPublishedError,
+    ReadersError,
+    connected,
+    is_begun,
+    note_of,
+    noted_damage,
+)
 from tempkb.store.questions import close_off
 from tempkb.store.quoting import file_names, identifier, literal, parquet
+from tempkb.store.swapping import (
+    SwapError,
+    copied,
+    draft_of,
+    held_for_reading,
+    mend,
+    move_aside,
+    numbered,
+    old_files,
+    put_in_place,
+)
 from tempkb.store.tables import SIDE_TABLES, Table, View
 
 _BOOKS = """
@@ -49,42 +70,19 @@ COMMENT ON COLUMN declared.fingerprint IS 'changes when the declaration changes'
 _BOOK_NAMES = ("published", "declared")
 _BOOK_COLUMN = re.compile(r"COMMENT ON COLUMN (\w+)\.(\w+) IS '([^']*)'")
 _ROWS_AT_ONCE = 200
-# Bytes 8 to 11 of every DuckDB file. DuckDB would fetch an extension for other files, so it does not get them.
-_MAGIC = b"DUCK"
-
 # Raised when the same files are to be shown differently; all tables are then published again. 2: lists are, too.
 _BROUGHT_IN = "2"
 
+_BEGUN = (
+    "a command that publishes is at work, or was killed, so SQL may show older rows; if none is at work, type: tempkb "
+    "publish"
+)
+_WRITTEN_MEANWHILE = (
+    "somebody has written to it after a publication was killed; what its write-ahead log held then, perhaps of tables "
+    "of your own, is in"
+)
 _ABSENT = re.compile(r"Catalog Error: Table with name (.+) does not exist!")
-# DuckDB's messages about a block or a write-ahead log with a wrong checksum, and about a file that ends early. A lock,
-# a missing permission, a disk's error and the format of a newer DuckDB have other messages.
-_CORRUPT = re.compile(r"corrupt (database|wal) file|failure while replaying wal", re.IGNORECASE)
-_SHORT = "could not read enough bytes"
-_BY_SYSTEM = re.compile(r"Permission denied|Read-only|No space|Too many open files|Input/output", re.IGNORECASE)
 _SUGGESTED = re.compile(r"\nDid you mean \"(sqlite|pg|duckdb)_\w+\"\?")
-
-
-class DatabaseFileError(TempkbError):
-    """The file at the database's path cannot be opened, or a user's table in it has a name that tempkb needs."""
-
-
-class DamagedDatabaseError(DatabaseFileError):
-    """Parts of the file are not as DuckDB wrote them.
-
-    Attributes:
-        found: the file, and what is wrong with it.
-    """
-
-    def __init__(self, found: str) -> None:
-        super().__init__(
-            f"{found}; expected the published tables. Make them again from the lake: tempkb publish, which moves the "
-            "damaged file aside; tables of your own are then in that file only"
-        )
-        self.found = found
-
-
-class NothingPublishedError(DatabaseFileError):
-    """There is no file yet, or it holds nothing of tempkb's."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,33 @@ class Publication:
     set_aside: str = ""
 
 
+@dataclass(frozen=True)
+class _Due:
+    """What a file lacks.
+
+    Attributes:
+        forms: how each of its tables and views was made.
+        blocked: names of an analyst's tables and views that tempkb needs.
+        possible: partitions to be published or removed.
+        n_blocked: partitions that cannot be, because of those names.
+    """
+
+    forms: dict[str, tuple[str, str]]
+    blocked: Sequence[str]
+    possible: Sequence[Pending]
+    n_blocked: int
+
+    @property
+    def names(self) -> set[str]:
+        """`blocked` as names of ours."""
+        return {name.lower() for name in self.blocked}
+
+    def publication(self, path: Path, damaged: Sequence[str] = ()) -> Publication:
+        """Return what has been published to the file at a path once all that is possible is done."""
+        reason = refusal(path, self.blocked) if self.blocked else ""
+        return Publication(len(self.possible), self.n_blocked, reason, tuple(damaged))
+
+
 class Database:
     """The published side of a home.
 
@@ -141,7 +166,7 @@ class Database:
             DatabaseFileError: the file is not a DuckDB file, or cannot be read.
             LockTimeoutError: a writer keeps the file for too long.
         """
-        if not _is_begun(self.path):
+        if not is_begun(self.path):
             raise (
                 self._nothing_published()
                 if self._holds_anything()
@@ -150,7 +175,7 @@ class Database:
                     "tables are published when a step of the build is done)"
                 )
             )
-        with _connected(self.path, patience or Patience(), read_only=True) as connection:
+        with connected(self.path, patience or Patience(), read_only=True) as connection:
             if not self._has_books(connection):
                 raise self._nothing_published()
             yield connection
@@ -231,71 +256,127 @@ class Database:
                     result.append(Pending(table, partition, version))
         return result
 
-    def publish(self, patience: Patience) -> Publication:
+    def publish(self, patience: Patience, *, may_copy: bool = True) -> Publication:
         """Publish everything that is pending, one transaction per partition, as far as patience allows.
 
         A damaged file is moved away, and a new one takes its place.
+
+        Args:
+            patience: for those who write to the file; readers are waited for only briefly.
+            may_copy: where readers have the file open, publish to a copy, which then takes its place.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        begun = f"{uuid.uuid4()}\n{_BEGUN}"
+        replace_whole(self._mark, begun.encode())
         try:
             with locked(self.path.with_name(self.path.name + ".lock"), patience):
-                try:
-                    return self._publish(patience)
-                except DamagedDatabaseError as error:
-                    message = self._set_aside(error)
-                return replace(self._publish(patience), set_aside=message)
+                publication = self._publish_past_damage(patience, may_copy=may_copy)
         except DamagedDatabaseError as error:
-            return Publication(0, len(self.pending()), str(error))
-        except (LockTimeoutError, DatabaseFileError) as error:
-            return Publication(0, self._count_pending(), str(error))
+            publication = Publication(0, len(self.pending()), str(error))
+        except (LockTimeoutError, DatabaseFileError, SwapError) as error:
+            publication = Publication(0, self._count_pending(), str(error))
+        if publication.left:
+            said = f"{self.path.name} was not brought up to date, so SQL may show older rows: {publication.reason}"
+            replace_whole(self._mark, f"\n{said}".encode())
+        elif self._marked() == begun:
+            # Otherwise another process has left something pending meanwhile.
+            self._mark.unlink(missing_ok=True)
+        return publication
 
-    def _publish(self, patience: Patience) -> Publication:
-        with self._updating(patience) as connection:
-            # Nobody else can change the file meanwhile, and DuckDB takes long to list what it holds.
-            relations = _relations(connection)
-            forms = _forms(connection, relations)
-            blocked = self.in_the_way(self._others(relations, forms))
-            names = {name.lower() for name in blocked}
-            pending = self._pending(shown_in(connection), forms)
-            possible = [one for one in pending if one.table.name not in names]
-            damaged: list[str] = []
-            for table, group in itertools.groupby(possible, key=lambda one: one.table):
-                self._bring_in(connection, table, list(group), damaged, forms)
-            self._make_named_views(connection, names, forms)
-            return Publication(
-                len(possible),
-                len(pending) - len(possible),
-                refusal(self.path, blocked) if blocked else "",
-                tuple(damaged),
-            )
+    def held_back(self) -> str:
+        """Return what the last publication said of partitions that it left pending; empty if it left none."""
+        return self._marked().partition("\n")[2]
+
+    @property
+    def _mark(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.pending")
+
+    def _marked(self) -> str:
+        try:
+            return self._mark.read_text("utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def _publish_past_damage(self, patience: Patience, *, may_copy: bool) -> Publication:
+        kept = mend(self.path)
+        message = f"{self.path}: {_WRITTEN_MEANWHILE} {kept}" if kept else ""
+        old_files(self.path)
+        try:
+            publication = self._publish(patience, may_copy=may_copy)
+        except DamagedDatabaseError as error:
+            place = move_aside(self.path, "damaged")
+            note_of(self.path).unlink(missing_ok=True)
+            message = f"{error.found}. {set_aside_in_words(place)}"
+            publication = self._publish(patience, may_copy=may_copy)
+        return replace(publication, set_aside=message)
+
+    def _publish(self, patience: Patience, *, may_copy: bool) -> Publication:
+        try:
+            with self._updating(self.path, patience) as connection:
+                return self._bring_up_to_date(connection, self._due(connection))
+        except ReadersError as error:
+            if not may_copy:
+                raise LockTimeoutError(
+                    f"{self.path} is open in a program that reads it, so it is published at the end of the command; if "
+                    "none is at work, type: tempkb publish"
+                ) from None
+            is_here = error.is_here
+        with held_for_reading(self.path):
+            # What this process has open may be an earlier file.
+            if not is_here:
+                with connected(self.path, Patience(0), read_only=True) as connection:
+                    if self._has_books(connection) and not self._lacks(due := self._due(connection)):
+                        return due.publication(self.path)
+            return self._publish_to_copy(patience)
+
+    def _publish_to_copy(self, patience: Patience) -> Publication:
+        """Publish to a copy of the file, which takes its place; the caller keeps writers away."""
+        with copied(self.path) as draft:
+            try:
+                with self._updating(draft, patience) as connection:
+                    publication = self._bring_up_to_date(connection, self._due(connection))
+                    connection.execute("CHECKPOINT")
+            except DamagedDatabaseError as error:
+                note_of(draft).unlink(missing_ok=True)
+                raise DamagedDatabaseError(error.found.replace(str(draft), str(self.path))) from None
+            put_in_place(self.path, draft)
+            return publication
+
+    def _due(self, connection: duckdb.DuckDBPyConnection) -> "_Due":
+        """Find out what the file lacks."""
+        # DuckDB takes long to list what it holds.
+        relations = _relations(connection)
+        forms = _forms(connection, relations)
+        blocked = self.in_the_way(self._others(relations, forms))
+        names = {name.lower() for name in blocked}
+        pending = self._pending(shown_in(connection), forms)
+        possible = [one for one in pending if one.table.name not in names]
+        return _Due(forms, blocked, possible, len(pending) - len(possible))
+
+    def _lacks(self, due: "_Due") -> bool:
+        """Is there anything to publish, or a named view to be made?"""
+        return bool(due.possible) or any(self._views_due(due.names, due.forms))
+
+    def _bring_up_to_date(self, connection: duckdb.DuckDBPyConnection, due: "_Due") -> Publication:
+        # Nobody else can change the file meanwhile.
+        damaged: list[str] = []
+        for table, group in itertools.groupby(due.possible, key=lambda one: one.table):
+            self._bring_in(connection, table, list(group), damaged, due.forms)
+        self._make_named_views(connection, due.names, due.forms)
+        return due.publication(self.path, damaged)
 
     def set_aside_files(self) -> list[Path]:
         """Return the damaged files that were moved away, sorted."""
-        return sorted(one for one in self.path.parent.glob(f"{self.path.name}.damaged-*") if one.suffix != ".wal")
-
-    def _set_aside(self, error: DamagedDatabaseError) -> str:
-        """Move the file and its write-ahead log away, under the lock; return a message about it."""
-        place = next(
-            one
-            for n in itertools.count(1)
-            if not (one := self.path.with_name(f"{self.path.name}.damaged-{n}")).exists()
-        )
-        log = self.path.with_name(f"{self.path.name}.wal")
-        if log.exists():
-            # The log first, or DuckDB would replay it into the new file.
-            log.rename(place.with_name(f"{place.name}.wal"))
-        self.path.rename(place)
-        _note_of(self.path).unlink(missing_ok=True)
-        return f"{error.found}. {set_aside_in_words(place)}"
+        return numbered(self.path, "damaged")
 
     @contextlib.contextmanager
-    def _updating(self, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file for writing, with its bookkeeping tables; the caller holds the lock."""
-        if not _is_begun(self.path):
+    def _updating(self, path: Path, patience: Patience) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the file, or its copy, for writing, with its bookkeeping tables; the caller holds the lock."""
+        if not is_begun(path):
             self._begin(patience)
         # Before anything is written to the file: afterwards it would differ from the one that the note describes.
-        damage = _noted_damage(self.path)
-        with _connected(self.path, patience, read_only=False) as connection:
+        damage = noted_damage(self.path)
+        with connected(path, patience, read_only=False) as connection:
             if damage:
                 raise DamagedDatabaseError(damage)
             self._has_books(connection)
@@ -307,10 +388,8 @@ class Database:
 
     def _begin(self, patience: Patience) -> None:
         """Make the file elsewhere, with its bookkeeping tables, and move it in, so that nobody sees half a file."""
-        draft = self.path.with_name(self.path.name + ".draft")
-        draft.unlink(missing_ok=True)
-        draft.with_name(draft.name + ".wal").unlink(missing_ok=True)
-        with _connected(draft, patience, read_only=False) as connection, _transaction(connection):
+        draft = draft_of(self.path)
+        with connected(draft, patience, read_only=False) as connection, _transaction(connection):
             _make_books(connection)
         if self.path.exists():
             draft.replace(self.path)
@@ -346,14 +425,19 @@ class Database:
             return len(self.pending())
 
     def shown_versions(self) -> set[tuple[str, str, str]]:
-        """Return (table, partition, version) of everything published; empty if nothing has been."""
+        """Return (table, partition, version) of everything published; empty if nothing has been.
+
+        Those of replaced files that somebody still has open are among them, since views name files of the lake.
+        """
         try:
             with self.reading() as connection:
-                return {
-                    (table, partition, version) for (table, partition), (version, _) in shown_in(connection).items()
-                }
+                shown = list(shown_in(connection).items())
         except NothingPublishedError:
             return set()
+        for old in old_files(self.path):
+            with connected(old, Patience(), read_only=True) as connection:
+                shown += shown_in(connection).items()
+        return {(table, partition, version) for (table, partition), (version, _) in shown}
 
     def files_of_view(self, table: Table) -> list[Path]:
         """Return the files that the view of a table must name: those of the lake's versions."""
@@ -413,6 +497,18 @@ class Database:
             blocked: names of the user's own tables and views.
             forms: how each table and view was made; gets what is made here.
         """
+        for view, query, form in self._views_due(blocked, forms):
+            with _transaction(connection):
+                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {query}")
+                connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
+                connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
+                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
+            forms[view.name] = form
+
+    def _views_due(
+        self, blocked: Collection[str], forms: Mapping[str, tuple[str, str]]
+    ) -> Iterator[tuple[View, str, tuple[str, str]]]:
+        """Yield each named view that is to be made, with its query and form; `forms` may grow meanwhile."""
         for view in self._views:
             if view.name in blocked or not set(view.needs) <= forms.keys():
                 continue
@@ -423,14 +519,8 @@ class Database:
             query = view.query_without(absent)
             declared = "\n".join([view.meaning, query, *(" ".join(forms[name]) for name in used)])
             form = ("question", hashlib.sha256(declared.encode()).hexdigest()[:16])
-            if forms.get(view.name) == form:
-                continue
-            with _transaction(connection):
-                connection.execute(f"CREATE OR REPLACE VIEW {identifier(view.name)} AS {query}")
-                connection.execute(f"COMMENT ON VIEW {identifier(view.name)} IS {literal(view.meaning)}")
-                connection.execute("DELETE FROM declared WHERE table_name = ?", [view.name])
-                connection.execute("INSERT INTO declared VALUES (?, ?, ?)", [view.name, *form])
-            forms[view.name] = form
+            if forms.get(view.name) != form:
+                yield view, query, form
 
     def _add_absent(self, name: str, forms: Collection[str], absent: dict[str, str]) -> None:
         """Add to `absent` what takes the place of a table or view that does not exist: SQL that returns no rows.
@@ -491,27 +581,6 @@ def _books_are_whole(connection: duckdb.DuckDBPyConnection) -> bool:
     declared |= {(table.name, column.name, column.meaning) for table in SIDE_TABLES for column in table.columns}
     query = "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE schema_name = 'main'"
     return declared <= set(connection.execute(query).fetchall())
-
-
-def _is_begun(path: Path) -> bool:
-    """Is there a DuckDB file? An empty file does not count.
-
-    Raises:
-        DatabaseFileError: there is something else, or it cannot be read.
-    """
-    try:
-        with path.open("rb") as handle:
-            head = handle.read(12)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise DatabaseFileError(f"{path} cannot be read: {error.strerror}; expected a DuckDB file") from None
-    if head and head[8:] != _MAGIC:
-        raise DatabaseFileError(
-            f"{path} is not a DuckDB file; tempkb did not write it and leaves it as it is. Move it away, then: "
-            "tempkb publish"
-        )
-    return bool(head)
 
 
 def _relations(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
@@ -644,87 +713,3 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-@contextlib.contextmanager
-def _connected(path: Path, patience: Patience, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    while True:
-        try:
-            connection = duckdb.connect(str(path), read_only=read_only)
-            break
-        except duckdb.Error as error:
-            if "could not set lock" not in str(error).lower():
-                raise _refused(path, error) from None
-            if not patience.wait():
-                raise LockTimeoutError(
-                    f"{path} is open in another program, so it cannot be {'read' if read_only else 'updated'}; "
-                    "close it or try again, then: tempkb publish"
-                ) from None
-    try:
-        connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
-        yield connection
-    except duckdb.Error as error:
-        if _is_damage(path, error):
-            raise _damaged(path, error) from None
-        if isinstance(error, duckdb.FatalException | duckdb.InternalException):
-            raise DatabaseFileError(_unreadable(path, error)) from None
-        raise
-    finally:
-        connection.close()
-
-
-def _refused(path: Path, error: duckdb.Error) -> DatabaseFileError:
-    """Return the error of a file that cannot be opened; a refusal by the system does not mean damage."""
-    if isinstance(error, duckdb.IOException) and _BY_SYSTEM.search(str(error)):
-        return DatabaseFileError(f"{path} cannot be opened: {_first_line(error)}")
-    return _damaged(path, error) if _is_damage(path, error) else DatabaseFileError(_unreadable(path, error))
-
-
-def _is_damage(path: Path, error: duckdb.Error) -> bool:
-    """Is an error about the DuckDB file itself, and not about a Parquet file of a view?"""
-    message = str(error)
-    return bool(_CORRUPT.search(message)) or (_SHORT in message.lower() and path.name in message)
-
-
-def _damaged(path: Path, error: duckdb.Error) -> DamagedDatabaseError:
-    """Note, for the next publication, that a file is damaged, and return the error to raise."""
-    message = f"{path}: found a damaged file ({_first_line(error)})"
-    # A user who may not write here still gets the error.
-    with contextlib.suppress(OSError):
-        replace_whole(_note_of(path), json.dumps([message, _state_of(path)]).encode())
-    return DamagedDatabaseError(message)
-
-
-def _noted_damage(path: Path) -> str:
-    """Return what was noted about damage to a file that has not changed since; empty if nothing was.
-
-    A reader may have met a block that a publication does not touch.
-    """
-    try:
-        message, state = json.loads(_note_of(path).read_bytes())
-    except (FileNotFoundError, ValueError):
-        return ""
-    return str(message) if state == _state_of(path) else ""
-
-
-def _note_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.damage.json")
-
-
-def _state_of(path: Path) -> list[int]:
-    """Return values that differ for a later file in the same place, and after something was written to this one."""
-    state = path.stat()
-    return [state.st_ino, state.st_size, state.st_mtime_ns]
-
-
-def _unreadable(path: Path, error: duckdb.Error) -> str:
-    aside = path.with_name(f"{path.name}.damaged")
-    return (
-        f"{path}: found a file that this version of DuckDB cannot read ({_first_line(error)}); expected the published "
-        f"tables. tempkb leaves it as it is. To make them again from the lake: mv {shlex.quote(str(path))} "
-        f"{shlex.quote(str(aside))} && tempkb publish; tables of your own are then in {aside.name} only"
-    )
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

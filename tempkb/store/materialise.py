@@ -49,11 +49,8 @@ def facts_of(version: Version, publication: Publication) -> dict[str, Any]:
         "dagster/row_count": version.rows,
         "version": version.version,
         "bytes": sum(file.bytes for file in version.files),
-        "published": publication.left == 0,
     }
-    if publication.reason:
-        facts["not_published_because"] = publication.reason
-    return facts
+    return {**facts, **facts_of_publication(publication)}
 
 
 def facts_of_partitions(
@@ -63,8 +60,14 @@ def facts_of_partitions(
     return {
         "dagster/row_count": sum(one.rows for one in versions),
         unit: len(versions),
-        "published": publication.left == 0,
+        **facts_of_publication(publication),
     }
+
+
+def facts_of_publication(publication: Publication) -> dict[str, Any]:
+    """Return whether people can query what was written, and if not, why."""
+    facts: dict[str, Any] = {"published": publication.left == 0}
+    return {**facts, "not_published_because": publication.reason} if publication.reason else facts
 
 
 def escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tempkb.errors import SettingsError
 from tempkb.settings import Home
 from tempkb.store.damage import Fault, Mended
+from tempkb.store.deferring import held_back
 from tempkb.store.drafts import Draft, Exclusion, Provenance
 from tempkb.store.lake import Lake, Version
 from tempkb.store.locks import Patience, locked
@@ -153,9 +154,20 @@ class Store:
             self.lake.keep_pointers(name)
         return mended
 
-    def publish(self) -> "Publication":
-        """Publish what is pending in the lake to the DuckDB file, as far as the run's patience allows."""
-        return self.database.publish(self._patience)
+    def publish(self, *, now: bool = False) -> "Publication":
+        """Publish what is pending in the lake to the DuckDB file, as far as the run's patience allows.
+
+        Args:
+            now: do not leave to the end of the command what readers hold back.
+        """
+        held = None if now else held_back()
+        if held is None:
+            return self.database.publish(self._patience)
+        # Nobody waits twice; the end of the command comes.
+        publication = self.database.publish(Patience(0) if held else self._patience, may_copy=False)
+        if publication.left:
+            held.append(publication.reason)
+        return publication
 
     def read(self, table: str, **equal: object) -> "pa.Table":
         """Return the rows of a table from the lake, by partition and key; optionally only those with given values.
@@ -208,8 +220,11 @@ class Store:
         return known[table]
 
     def collect_garbage(self) -> list[Path]:
-        """Publish what is pending, then remove all versions and drafts that nothing uses any more."""
-        self.publish()
+        """Publish what is pending, then remove all versions and drafts that nothing uses any more.
+
+        What views name is in use, also those of a DuckDB file that was replaced while somebody has it open.
+        """
+        self.publish(now=True)
         with locked(self.home.database.with_name(self.home.database.name + ".lock"), Patience()):
             return self.lake.collect_garbage(self.database.shown_versions())
 

@@ -29,6 +29,17 @@ POINTS = {
     "in the transaction, rows deleted and inserted": (database, "_replace_rows"),
     "in the transaction, books kept": (database.Database, "_keep_books"),
 }
+POINTS_OF_A_SWAP = {
+    "the file held": (database, "is_begun"),
+    "the copy made": (database.Database, "_due"),
+    "the copy changed": (database.Database, "_bring_up_to_date"),
+    "the old file has a second name": (Path, "hardlink_to"),
+    "the log of the old file set aside": (Path, "rename"),
+    "the file replaced": (Path, "replace"),
+    "the file replaced, and all tidied up": (database, "put_in_place"),
+}
+# Functions that are also called before the moment that matters: how to know it by the first argument.
+_MOMENTS = {"_sync": "CURRENT", "is_begun": "duckdb.draft", "rename": ".wal", "replace": "duckdb.draft"}
 
 
 def die_after(owner, name):
@@ -37,8 +48,7 @@ def die_after(owner, name):
 
     def wrapped(*arguments, **named):
         result = work(*arguments, **named)
-        # Files are flushed one by one: the moment that matters is after the pointer's own.
-        if name != "_sync" or "CURRENT" in str(arguments[0]):
+        if _MOMENTS.get(name, "") in str(arguments[0]):
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
@@ -52,13 +62,13 @@ def write(region, rows, rounds, point=None):
         region: the partition.
         rows: how many it has.
         rounds: how many times; a line is printed before each, so that a killer knows that it has begun.
-        point: at which the writer kills itself, with SIGKILL, in its second round.
+        point: at which the writer kills itself, with SIGKILL, in its last round.
     """
     store = Store(load_home(), [TOWNS], Patience(60.0))
     for number in range(rounds):
         print(number, flush=True)
-        if point and number == 1:
-            die_after(*POINTS[point])
+        if point and number == rounds - 1:
+            die_after(*(POINTS | POINTS_OF_A_SWAP)[point])
         store.write(TOWNS, region, [towns(region, rows, people=number)], Provenance())
         store.publish()
 

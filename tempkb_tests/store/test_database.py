@@ -1,9 +1,6 @@
 """Publication: what is pending is computed, nobody is in anybody's way, and everything is explained."""
 
 import dataclasses
-import subprocess
-import sys
-import textwrap
 
 import duckdb
 import pyarrow as pa
@@ -157,37 +154,6 @@ def test_a_changed_declaration_rebuilds_the_table_from_the_lake(store):
     assert newer.publish().done == 1
     assert query(newer, "SELECT region, name, mayor FROM towns LIMIT 1") == [("north", "Town 0", None)]
     assert query(newer, "SELECT comment FROM duckdb_columns() WHERE column_name = 'mayor'") == [("who leads it",)]
-
-
-READER = """
-import duckdb, sys, time
-connection = duckdb.connect(sys.argv[1], read_only=True)
-print(connection.execute("SELECT count(*) FROM towns").fetchone()[0], flush=True)
-sys.stdin.readline()
-"""
-
-
-@pytest.mark.slow
-def test_an_analysts_open_connection_fails_nothing_and_the_partition_arrives_later(store):
-    write(store, "north", 3)
-    store.publish()
-    reader = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(READER), str(store.database.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert reader.stdout.readline() == "3\n"
-        write(store, "south", 2)
-        publication = store.publish()
-        assert (publication.done, publication.left) == (0, 1)
-        assert "is open in another program" in publication.reason
-        assert store.read("towns").num_rows == 5, "the lake is not in anybody's way"
-    finally:
-        reader.communicate("\n")
-    assert with_table(store, TOWNS).publish().done == 1
-    assert shown(store) == [("north", 3, 3), ("south", 2, 2)]
 
 
 def test_patience_is_one_budget_for_all_waits(store):
