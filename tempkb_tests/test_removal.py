@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.store.analysts import analyst, ask
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +33,16 @@ def test_a_window_goes_from_lake_and_duckdb_and_comes_back_with_the_same_bytes(h
         path: path.read_bytes() for path in home.glob("lake/*/2021-10-01/*/*.parquet") if "page_" not in path.parts[-4]
     }
     assert len(before) >= 6
-    said = run_tempkb(home, "rm", "--window", "2021-10-01", "--yes").stdout
-    assert "stable_snapshots" in said
-    assert "Releases that were built from these windows stay as they are" in said
+    counted = f"SELECT count(*) > 0 FROM stable_snapshots WHERE {window}"
+    with analyst(home / "tempkb.duckdb") as reader:
+        done = run_tempkb(home, "rm", "--window", "2021-10-01", "--yes")
+        assert (reader.ask(counted), ask(home / "tempkb.duckdb", counted), done.stderr) == (
+            "[(True,)]",
+            "[(False,)]",
+            "",
+        )
+    assert "stable_snapshots" in done.stdout
+    assert "Releases that were built from these windows stay as they are" in done.stdout
     assert count(home, "stable_snapshots", window) == count(home, "mentions", window) == 0
     assert count(home, "stable_snapshots") > 1000
     assert "2021-10-01" not in partitions(home, "stable_snapshots")
