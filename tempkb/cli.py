@@ -168,7 +168,9 @@ def build(
     from tempkb.planning.requests import Request
     from tempkb.screens.status import print_summary
 
-    summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
+    # The closing screen says what is pending.
+    with _publishing_at_the_end():
+        summary = build(Request(select, windows, all_windows, (*dumps, *more), day, rebuild))
     print_summary(summary)
     if summary.failures:
         sys.exit(1)
