@@ -23,9 +23,10 @@ from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.screens.releases import lacking_derived
 from tempkb.settings import Home, at_home
-from tempkb.store.database import DatabaseFileError, NothingPublishedError, Pending, refusal
+from tempkb.store.database import Pending, refusal
 from tempkb.store.lake import Version
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.opening import DatabaseFileError, NothingPublishedError
 from tempkb.store.store import Store, is_of_present_code
 from tempkb.store.tables import Family
 from tempkb.wikidata.scope import is_made_with, settings_of

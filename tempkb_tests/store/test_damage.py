@@ -17,7 +17,7 @@ from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import damage
 from tempkb.store.comparison import compare
-from tempkb.store.database import DamagedDatabaseError
+from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.locks import Patience
 from tempkb.store.parquet import open_parquet, read_parquet
