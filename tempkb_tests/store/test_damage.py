@@ -17,9 +17,9 @@ from tempkb.errors import StoredDamageError
 from tempkb.settings import load_home
 from tempkb.store import damage
 from tempkb.store.comparison import compare
-from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.locks import Patience
+from tempkb.store.opening import DamagedDatabaseError
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.store import Store
 from tempkb.store.verification import verify_lake

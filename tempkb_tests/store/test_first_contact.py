@@ -11,9 +11,9 @@ from tempkb.errors import SettingsError
 from tempkb.screens.query import run_query
 from tempkb.screens.status import print_status
 from tempkb.settings import load_home
-from tempkb.store.opening import DatabaseFileError, NothingPublishedError
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import Patience
+from tempkb.store.opening import DatabaseFileError, NothingPublishedError
 from tempkb.store.store import Store
 from tempkb.store.tables import View
 from tempkb_tests.store.tables_for_tests import TOWNS, towns
