@@ -44,7 +44,7 @@ def held_for_reading(path: Path) -> Iterator[None]:
         DatabaseFileError: it cannot be opened.
     """
     with subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(path)],
+        [sys.executable, "-P", "-c", _HOLD, str(path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -183,7 +183,9 @@ def _is_later(path: Path, draft: Path) -> bool:
 
 
 def _is_open(old: Path) -> bool:
-    return subprocess.run([sys.executable, "-c", _TAKE, str(old)], capture_output=True, check=False).returncode != 0
+    return (
+        subprocess.run([sys.executable, "-P", "-c", _TAKE, str(old)], capture_output=True, check=False).returncode != 0
+    )
 
 
 def _delete(path: Path) -> None:
