@@ -51,22 +51,21 @@ class Opening:
     count: int
     links: int = 0
     barred: int | None = None
-    inside: list[Braces] | None = None
+    inside: list[Braces] = field(default_factory=list)
 
 
 def match_braces(text: str) -> tuple[list[Braces], list[Opening]]:
     """Return the outermost matching braces, and the braces that are never closed, both in order."""
-    outermost: list[Braces] = []
-    stack: list[Opening] = []
+    stack = [Opening(0, 0)]  # the first is the text itself
     for run in _RUN.finditer(text):
         at, count, sign = run.start(), run.end() - run.start(), text[run.start()]
         if sign == "{":
             stack.append(Opening(at, count))
-        elif sign == "[" and stack:
+        elif sign == "[":
             stack[-1].links += count // 2
-        elif sign == "]" and stack:
+        elif sign == "]":
             stack[-1].links = max(stack[-1].links - count // 2, 0)
-        while sign == "}" and count >= 2 and stack:
+        while sign == "}" and count >= 2 and len(stack) > 1:
             top = stack[-1]
             width = 3 if count >= 3 and top.count >= 3 else 2
             if top.links:
@@ -74,22 +73,15 @@ def match_braces(text: str) -> tuple[list[Braces], list[Opening]]:
                 break
             # The right end of the opening run is used first: what is still open begins at `top.at` as before.
             top.count -= width
-            found = Braces(top.at + top.count, at + width, width, top.inside or [])
+            found = Braces(top.at + top.count, at + width, width, top.inside)
             at, count = at + width, count - width
             # A single remaining brace opens nothing, so its run is finished.
             if top.count >= 2:
                 top.inside, top.barred = [found], None
             else:
                 stack.pop()
-                if not stack:
-                    outermost.append(found)
-                elif stack[-1].inside is None:
-                    stack[-1].inside = [found]
-                else:
-                    stack[-1].inside.append(found)
-    for left in stack:
-        outermost.extend(left.inside or ())
-    return outermost, stack
+                stack[-1].inside.append(found)
+    return [one for left in stack for one in left.inside], stack[1:]
 
 
 def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[Opening]) -> list[tuple[int, int]]:
