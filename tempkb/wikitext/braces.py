@@ -2,17 +2,20 @@
 
 Matching follows MediaWiki's preprocessor: two braces make a template, three an
 argument, and a run of closing braces closes the innermost opening ones first.
-Every brace is read once, so the time is linear even for hostile input.
+The brackets of a link are matched among them: nothing closes while a link inside it
+is open. Every sign is read once, so the time is linear even for hostile input.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-_RUN = re.compile(r"\{\{+|\}\}+")
+from tempkb.wikitext.calls import Argument
+
+_RUN = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+")
 _LINE_END = re.compile(r"\n")
 _BRACE_OR_LINE_END = re.compile(r"[}\n]")
-_PIPE_OR_LINK = re.compile(r"\||\[\[|\]\]")
+_SEPARATOR_OR_LINK = re.compile(r"[|=]|\[\[|\]\]")
 # The most that an unclosed opening brace may remove from the text.
 _LONGEST_LOSS = 20_000
 
@@ -34,59 +37,72 @@ class Braces:
 
 
 @dataclass(slots=True)
-class _Open:
+class Opening:
+    """Opening braces that are not closed yet.
+
+    Attributes:
+        at, count: where they begin, and how many are left.
+        links: brackets of links that are open directly inside.
+        barred: the end of the first braces that would close these but for such a link.
+        inside: the braces directly inside, so far.
+    """
+
     at: int
     count: int
-    inside: list[Braces] | None = None
+    links: int = 0
+    barred: int | None = None
+    inside: list[Braces] = field(default_factory=list)
 
 
-def match_braces(text: str) -> tuple[list[Braces], list[int]]:
-    """Return the outermost matching braces, in order, and the positions of braces that are never closed."""
-    outermost: list[Braces] = []
-    stack: list[_Open] = []
+def match_braces(text: str) -> tuple[list[Braces], list[Opening]]:
+    """Return the outermost matching braces, and the braces that are never closed, both in order."""
+    stack = [Opening(0, 0)]  # the first is the text itself
     for run in _RUN.finditer(text):
-        at, count = run.start(), run.end() - run.start()
-        if text[at] == "{":
-            stack.append(_Open(at, count))
-            continue
-        while count >= 2 and stack:
+        at, count, sign = run.start(), run.end() - run.start(), text[run.start()]
+        if sign == "{":
+            stack.append(Opening(at, count))
+        elif sign == "[":
+            stack[-1].links += count // 2
+        elif sign == "]":
+            stack[-1].links = max(stack[-1].links - count // 2, 0)
+        while sign == "}" and count >= 2 and len(stack) > 1:
             top = stack[-1]
             width = 3 if count >= 3 and top.count >= 3 else 2
+            if top.links:
+                top.barred = top.barred or at + width
+                break
             # The right end of the opening run is used first: what is still open begins at `top.at` as before.
             top.count -= width
-            found = Braces(top.at + top.count, at + width, width, top.inside or [])
+            found = Braces(top.at + top.count, at + width, width, top.inside)
             at, count = at + width, count - width
             # A single remaining brace opens nothing, so its run is finished.
             if top.count >= 2:
-                top.inside = [found]
+                top.inside, top.barred = [found], None
             else:
                 stack.pop()
-                if not stack:
-                    outermost.append(found)
-                elif stack[-1].inside is None:
-                    stack[-1].inside = [found]
-                else:
-                    stack[-1].inside.append(found)
-    for left in stack:
-        outermost.extend(left.inside or ())
-    return outermost, [left.at for left in stack]
+                stack[-1].inside.append(found)
+    return [one for left in stack for one in left.inside], stack[1:]
 
 
-def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[int]) -> list[tuple[int, int]]:
+def unclosed_regions(text: str, outermost: Sequence[Braces], opened: Sequence[Opening]) -> list[tuple[int, int]]:
     """Return the regions that belong to braces that are never closed.
 
-    An infobox that lost its end is a line with the opening braces, then lines that
+    A template in which a link is never closed was meant to end at its first closing
+    braces. An infobox that lost its end is a line with the opening braces, then lines that
     begin with a pipe; a closing brace alone was meant as two. Whole templates inside
     are part of it.
     """
     regions: list[tuple[int, int]] = []
     at = 0
-    for start in opened:
-        if regions and start < regions[-1][1]:
+    for one in opened:
+        if regions and one.at < regions[-1][1]:
             continue
-        while at < len(outermost) and outermost[at].end <= start:
+        while at < len(outermost) and outermost[at].end <= one.at:
             at += 1
-        regions.append((start, _end_of_region(text, start, outermost, at)))
+        if one.barred is not None and one.barred - one.at <= _LONGEST_LOSS:
+            regions.append((one.at, one.barred))
+        else:
+            regions.append((one.at, _end_of_region(text, one.at, outermost, at)))
     return regions
 
 
@@ -95,7 +111,7 @@ def _end_of_region(text: str, start: int, outermost: Sequence[Braces], at: int) 
     limit = min(len(text), start + _LONGEST_LOSS)
     end, at = _find_outside(_BRACE_OR_LINE_END, text, start, limit, outermost, at)
     if text.startswith("}", end):
-        return end + 1
+        return end + 2 if text.startswith("}}", end) else end + 1
     while end < limit:
         following = text[end + 1 : end + 80].lstrip(" ")[:1]
         if following not in ("|", "}"):
@@ -132,8 +148,8 @@ def replace_braces(text: str, braces: Sequence[Braces], start: int, end: int, wr
     return "".join(pieces)
 
 
-def split_arguments(text: str, braces: Braces, write: Callable[[Braces], str]) -> list[str]:
-    """Return name and arguments of a template; pipes inside links and other braces do not separate arguments.
+def split_arguments(text: str, braces: Braces, write: Callable[[Braces], str]) -> list[Argument]:
+    """Return the arguments of a template, its own name as the first; signs inside links and other braces separate none.
 
     Args:
         text: the whole text.
@@ -141,21 +157,27 @@ def split_arguments(text: str, braces: Braces, write: Callable[[Braces], str]) -
         write: returns the replacement of the braces inside.
     """
     start, end = braces.start + braces.width, braces.end - braces.width
-    parts: list[list[str]] = [[]]
+    arguments: list[Argument] = []
+    name: str | None = None
+    pieces: list[str] = []
     depth = 0
     for stop, inside in [*((one.start, one) for one in braces.inside), (end, None)]:
         at = start
-        for token in _PIPE_OR_LINK.finditer(text, start, stop):
+        for token in _SEPARATOR_OR_LINK.finditer(text, start, stop):
             if token[0] == "[[":
                 depth += 1
             elif token[0] == "]]":
                 depth = max(depth - 1, 0)
-            elif not depth:
-                parts[-1].append(text[at : token.start()])
-                parts.append([])
-                at = token.end()
-        parts[-1].append(text[at:stop])
+            elif not depth and (token[0] == "|" or (name is None and arguments)):
+                written = "".join([*pieces, text[at : token.start()]])
+                pieces, at = [], token.end()
+                if token[0] == "=":
+                    name = written
+                else:
+                    arguments.append(Argument(written, name))
+                    name = None
+        pieces.append(text[at:stop])
         if inside is not None:
-            parts[-1].append(write(inside))
+            pieces.append(write(inside))
             start = inside.end
-    return ["".join(part) for part in parts]
+    return [*arguments, Argument("".join(pieces), name)]

@@ -1,7 +1,26 @@
 """A template call: its name and arguments. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
+
+
+class Argument(NamedTuple):
+    """What is between two pipes, with what the templates inside show.
+
+    Attributes:
+        value: behind the first equals sign that is written there, or all of it.
+        name: before this sign; None if there is none. One that a template inside shows names nothing.
+    """
+
+    value: str
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.value if self.name is None else f"{self.name}={self.value}"
 
 
 @dataclass(frozen=True)
@@ -42,17 +61,18 @@ class Call:
         return values
 
 
-def read_call(parts: list[str], name: str, day: date | None, *, language: str, aside: bool = False) -> Call:
-    """Make a call from its name and the texts between the pipes."""
+def read_call(
+    arguments: Iterable[Argument], name: str, day: date | None, *, language: str, aside: bool = False
+) -> Call:
+    """Make a call from its name and arguments."""
     unnamed: list[str] = []
     named: dict[str, str] = {}
-    for part in parts:
-        key, equals, value = part.partition("=")
+    for one in arguments:
         # An equals sign inside a tag or link does not name an argument.
-        if equals and not any(sign in key for sign in "<["):
-            named[key.strip()] = value.strip()
+        if one.name is not None and not any(sign in one.name for sign in "<["):
+            named[one.name.strip()] = one.value.strip()
         else:
-            unnamed.append(part)
+            unnamed.append(one.text)
     return Call(name, tuple(unnamed), named, day, language, aside)
 
 

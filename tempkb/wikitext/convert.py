@@ -98,8 +98,8 @@ class _Number:
 def convert(call: Call) -> str:
     """Return the text of a `{{convert}}` call; without a known unit, the input as written.
 
-    >>> from tempkb.wikitext.calls import read_call
-    >>> convert(read_call(["37", "mm", "in", "abbr=on"], "convert", None, language="en"))
+    >>> from tempkb.wikitext.calls import Argument, read_call
+    >>> convert(read_call([*map(Argument, ("37", "mm", "in")), Argument("on", "abbr")], "convert", None, language="en"))
     '37 mm (1.5 in)'
     """
     arguments = call.positional()

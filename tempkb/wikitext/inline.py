@@ -28,6 +28,13 @@ _SIGNS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.categ
 _LETTER = rf"(?:[^\W\d_]|(?-i:[{_SIGNS}\u200c\u200d]))"
 # A label with an opening bracket takes the first of three closing ones, too: `[[a|[b]]]` shows "[b]".
 _LABEL = r"(?:[^\[\]]|\](?!\]))*+(?:\[(?!\[)(?:[^\[\]]|\[(?!\[)|\](?!\]))*+(?:\](?=\]\]))?)?"
+_TARGET = rf"[^\[\]|<>{{}}{MARK}]*"
+_ADDRESS = rf"(?:{_PROTOCOLS}|//)"
+# An external link ends at the first bracket that is none of a link in its words.
+_WORDS = (
+    rf"(?:[^\[\]]++|\[\[{_TARGET}(?:\|{_LABEL})?\]\]"
+    rf"|\[{_ADDRESS}[^\[\]]*+\]|\[(?!{_ADDRESS}))*+"
+)
 
 
 @cache
@@ -37,11 +44,11 @@ def _tokens(trail: str) -> re.Pattern[str]:
     Each alternative begins with a plain character, so that the engine can skip to the next of them.
     """
     return re.compile(
-        rf"\[\[(?P<target>[^\[\]|<>{{}}{MARK}]*)(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:[{trail}]+))?"
+        rf"\[\[(?P<target>{_TARGET})(?:\|(?P<label>{_LABEL}))?\]\](?P<trail>(?-i:[{trail}]+))?"
         rf"|&(?P<entity>(?:\#[0-9]{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});)"
         rf"|<(?P<tag>/?(?:{_TAGS})(?=[\s/>]))[^<>]*>"
         rf"|{MARK}(?P<literal>[0-9]{{1,9}}){MARK}"
-        rf"|\[(?:{_PROTOCOLS}|//)[^\s\[\]<>\"{MARK}]+(?P<words>\s[^\[\]]*+)?\]"
+        rf"|\[{_ADDRESS}[^\s\[\]<>\"{MARK}]++(?P<words>{_WORDS})\]"
         rf"|_(?P<magic>_[^\W\d_](?:_?{_LETTER})*__)"
         r"|\[(?P<bracket>)(?=\[\[)"
         r"|\[(?P<opened>\[)(?:[^\[\]|<>{}]*\|)?|\](?P<closed>\])|\{(?P<brace>[{|])\{*|\}(?P<braces>\})\}*|\|(?P<table>\})"
@@ -93,7 +100,10 @@ class Inline:
                 length += start - at
             at = end
             written, label, trail = token.group(1, 2, 3)
-            if written is None:
+            if token.lastgroup == "words":
+                shown, inside = self.read(token["words"].strip())
+                spans += (Span(length + left, length + right, target) for left, right, target in inside)
+            elif written is None:
                 shown = self._shown(token)
             else:
                 shown, target = self._link(written, label)
@@ -118,8 +128,6 @@ class Inline:
             return " " if token["tag"].lower().removeprefix("/") in _BREAKS else ""
         if kind == "literal":
             return self.literal(token["literal"])
-        if kind == "words":
-            return self._plain(token["words"].strip())
         if kind == "bracket":
             return "["
         if kind == "magic":

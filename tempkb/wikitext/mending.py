@@ -22,7 +22,8 @@ def mend(piece: str) -> str:
     """
     # The first line is the name and the parameters of the template that lost its end.
     rest = piece[:_LONGEST].partition("\n")[2]
-    if not rest:
+    # One that ends is whole, but for a link inside that is never closed.
+    if not rest or piece.endswith("}}"):
         return ""
     try:
         shown = str(mwparserfromhell.parse(rest).strip_code(collapse=False))

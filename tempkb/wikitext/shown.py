@@ -98,8 +98,8 @@ def pattern(row: str) -> Renderer:
     A part in angle brackets is shown only if an argument in it is given. If none of the
     other arguments is given, the call has another meaning, and the renderer returns None.
 
-    >>> from tempkb.wikitext.calls import read_call
-    >>> pattern("HMS {1}< ({2})>")(read_call(["Victory", ""], "hms", None, language="en"))
+    >>> from tempkb.wikitext.calls import Argument, read_call
+    >>> pattern("HMS {1}< ({2})>")(read_call([Argument("Victory"), Argument("")], "hms", None, language="en"))
     'HMS Victory'
     """
     needed = _arguments_in(re.sub("<[^<>]*>", "", row))

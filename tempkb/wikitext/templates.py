@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import date
 
 from tempkb.wikitext.braces import Braces, match_braces, replace_braces, split_arguments, unclosed_regions
-from tempkb.wikitext.calls import is_aside, read_call
+from tempkb.wikitext.calls import Argument, is_aside, read_call
 from tempkb.wikitext.extensions import kept_apart
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.shown import PARSER_FUNCTIONS, Renderer, renderer_of
@@ -77,9 +77,11 @@ class Expansion:
         renderer = renderer_of(name, self._language)
         if renderer is None:
             return self._dropped(name, braces, depth)
-        parts = split_arguments(self._text, braces, lambda inside: self._shown(inside, depth + 1))
-        head, colon, value = parts[0].partition(":")
-        arguments = [value, *parts[1:]] if colon and _plain_name(head) == name else parts[1:]
+        first, *arguments = split_arguments(self._text, braces, lambda inside: self._shown(inside, depth + 1))
+        head, colon, value = first.text.partition(":")
+        if colon and _plain_name(head) == name:
+            # Parser functions know no names.
+            arguments = [Argument(value), *(Argument(one.text) for one in arguments)]
         aside = is_aside(self._text, braces.start, braces.end)
         shown = self._rendered(renderer, arguments, name, aside=aside)
         return self._dropped(name, braces, depth) if shown is None else shown
@@ -97,7 +99,7 @@ class Expansion:
         before = self._text[braces.start - 1] if braces.start else "\n"
         return before in "\n}" and self._text.find("\n", braces.start, braces.end) >= 0
 
-    def _rendered(self, renderer: Renderer, arguments: list[str], name: str, *, aside: bool) -> str | None:
+    def _rendered(self, renderer: Renderer, arguments: list[Argument], name: str, *, aside: bool) -> str | None:
         """Return what a template shows, with the holes from its arguments; None if the call does not determine it.
 
         Holes do not change what is shown: where a renderer would read them as part of
@@ -105,14 +107,14 @@ class Expansion:
         of a sum is missing, the renderer returns None, and the whole template is dropped.
         """
         language, day = self._language, self._day
-        if not any(HOLE in one for one in arguments):
+        if not any(HOLE in one.text for one in arguments):
             return renderer(read_call(arguments, name, day, language=language, aside=aside))
-        bare = [without_holes(one) for one in arguments]
+        bare = [Argument(without_holes(one.value), one.name and without_holes(one.name)) for one in arguments]
         plain = renderer(read_call(bare, name, day, language=language, aside=aside))
         marked = renderer(read_call(arguments, name, day, language=language, aside=aside))
         if plain is None or marked is None:
             return None
-        return marked if without_holes(marked) == plain else plain + "".join(map(markers, arguments))
+        return marked if without_holes(marked) == plain else plain + "".join(markers(one.text) for one in arguments)
 
     def _name(self, braces: Braces) -> str:
         start = braces.start + 2

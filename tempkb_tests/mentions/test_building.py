@@ -4,8 +4,10 @@ from datetime import date
 
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 from tempkb.api import open_store
+from tempkb.cli import main
 from tempkb.dumps.catalogue import name_dump
 from tempkb.dumps.sites import read_site, write_namespaces
 from tempkb.errors import ContractError, SourceError
@@ -146,6 +148,9 @@ def test_another_cleaner_makes_texts_and_mentions_stale(home_folder, tmp_path, m
     monkeypatch.setattr(currency, "CLEANER_VERSION", currency.CLEANER_VERSION + 1)
     assert stale_quarters(store) == ["2020-01-01"]
     assert not is_current(store, "mentions", windows[0])
+    said = CliRunner().invoke(main, ["status"]).output
+    assert f"{2 + len(windows)} partitions of texts, links and mentions are stale" in said
+    assert "make them and what follows from them anew: TEMPKB_HOME=" in said
 
 
 def test_a_run_killed_between_texts_and_links_loses_no_link(home_folder, tmp_path, monkeypatch):
