@@ -7,7 +7,7 @@ from typing import Any
 
 from tempkb.wikitext import convert, dates, english, foreign, parser_functions, pronunciation, renderers
 from tempkb.wikitext.calls import Call
-from tempkb.wikitext.template_tables import common_table, is_silent_by_name, own_table
+from tempkb.wikitext.template_tables import common_table, is_judged, own_table
 
 # Returns None if the call does not determine what is shown: the template is then dropped like an unknown one.
 Renderer = Callable[[Call], str | None]
@@ -33,7 +33,7 @@ def renderer_of(name: str, language: str) -> Renderer | None:
     A language's own rows take precedence over the common ones, and whole names over beginnings and patterns of names.
     """
     found = _renderers(language).get(name)
-    if found is not None or is_silent_by_name(name, language):
+    if found is not None or is_judged(name, language):
         return found
     return next((renderer for pattern, renderer in _families(language) if pattern.fullmatch(name)), None)
 
@@ -41,8 +41,8 @@ def renderer_of(name: str, language: str) -> Renderer | None:
 @cache
 def _renderers(language: str) -> Mapping[str, Renderer]:
     own = own_table(language)
-    silent = {name for group in own.get("silent", {}).values() for name in group}
-    common = {name: renderer for name, renderer in _rows(common_table()) if name not in silent}
+    judged = {name for section in ("silent", "silent_if") for group in own.get(section, {}).values() for name in group}
+    common = {name: renderer for name, renderer in _rows(common_table()) if name not in judged}
     return common | dict(_rows(own))
 
 

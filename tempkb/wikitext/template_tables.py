@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tempkb.wikitext.calls import Call
+
 _HERE = Path(__file__).parent
 
 
@@ -37,24 +39,48 @@ def own_table(language: str) -> dict[str, Any]:
 
 
 @cache
-def _silent(language: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return names and beginnings of names that are silent on the wikis of a language."""
-    rows = [table.get("silent", {}) for table in (common_table(), own_table(language))]
-    names = frozenset(name for row in rows for key, group in row.items() if key != "beginnings" for name in group)
-    return names, tuple(beginning for row in rows for beginning in row.get("beginnings", ()))
+def _verdicts(language: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return when each name is silent on the wikis of a language, and the beginnings of names that always are."""
+    names: dict[str, str] = {}
+    beginnings: list[str] = []
+    for table in (common_table(), own_table(language)):
+        groups = {key: group for key, group in table.get("silent", {}).items() if key != "beginnings"}
+        names |= {name: "always" for group in groups.values() for name in group}
+        names |= {name: when for when, group in table.get("silent_if", {}).items() for name in group}
+        beginnings += table.get("silent", {}).get("beginnings", ())
+    return names, tuple(beginnings)
 
 
-def is_silent(name: str, language: str) -> bool:
-    """Does a template show nothing to readers, or nothing that a sentence needs?
+def silent_when(name: str, language: str) -> str:
+    """Return when a template shows nothing that a sentence needs: `always`, `never`, or a condition for `is_met`.
 
     Args:
         name: as in `Article.dropped_templates`: lower case, spaces for underscores.
         language: of the wiki, such as `de`.
     """
-    names, beginnings = _silent(language)
-    return name in names or name.startswith(beginnings)
+    names, beginnings = _verdicts(language)
+    return names.get(name) or ("always" if name.startswith(beginnings) else "never")
 
 
-def is_silent_by_name(name: str, language: str) -> bool:
-    """Does a table list exactly this name as silent? If so, patterns of names are not tried."""
-    return name in _silent(language)[0]
+def is_met(condition: str, call: Call) -> bool:
+    """Does a call meet a condition of `silent_if`?
+
+    `aside` is met between brackets, commas or semicolons of a parenthesis; `argument=value|value` if the argument has
+    one of these values, and an empty value stands for an argument that is not given.
+
+    >>> from tempkb.wikitext.calls import read_call
+    >>> coord = read_call(["1", "2", "display=Title"], "coord", None, language="en")
+    >>> is_met("display=title|t", coord), is_met("name=", coord), is_met("aside", coord)
+    (True, True, False)
+    """
+    if condition == "aside":
+        return call.aside
+    arguments, _, values = condition.partition("=")
+    names = arguments.split("|")
+    flag = next((name for name in names if name in call.positional()), "")
+    return (call.get(*names) or flag).lower() in values.split("|")
+
+
+def is_judged(name: str, language: str) -> bool:
+    """Does a table say of exactly this name when it is silent? If so, patterns of names are not tried."""
+    return name in _verdicts(language)[0]

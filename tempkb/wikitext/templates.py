@@ -1,7 +1,7 @@
 """Templates, expanded offline from versioned tables (`templates.toml`, `languages/`). Pure.
 
 A template in no table is dropped, counted by name so that the tables can be
-extended, and leaves a hole unless its name is listed as silent. TempEL used
+extended, and leaves a hole unless the tables call it silent. TempEL used
 MediaWiki's API instead, which expands with today's templates, one request at a
 time.
 """
@@ -15,7 +15,7 @@ from tempkb.wikitext.calls import Argument, is_aside, read_call
 from tempkb.wikitext.extensions import kept_apart
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
 from tempkb.wikitext.shown import PARSER_FUNCTIONS, Renderer, renderer_of
-from tempkb.wikitext.template_tables import is_silent
+from tempkb.wikitext.template_tables import is_met, silent_when
 
 # MediaWiki stops at a hundred; prose never nests deeper than this.
 _DEEPEST = 24
@@ -90,9 +90,17 @@ class Expansion:
         """Count a template that is not shown; return a hole unless its place needs none."""
         head = name.partition(":")[0]
         self.dropped[head] += 1
-        if is_silent(name, self._language) or (not depth and self._is_block(braces)):
+        if self._is_silent(name, braces) or (not depth and self._is_block(braces)):
             return kept_apart(self._text, braces.start, braces.end)
         return self._holes.leave("template", head)
+
+    def _is_silent(self, name: str, braces: Braces) -> bool:
+        when = silent_when(name, self._language)
+        if when in ("always", "never"):
+            return when == "always"
+        parts = split_arguments(self._text, braces, lambda _inside: "")
+        aside = is_aside(self._text, braces.start, braces.end)
+        return is_met(when, read_call(parts[1:], name, self._day, language=self._language, aside=aside))
 
     def _is_block(self, braces: Braces) -> bool:
         """Does it begin a line, or follow another template, and fill several lines, as boxes do but words do not?"""

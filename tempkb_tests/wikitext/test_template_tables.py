@@ -1,4 +1,4 @@
-"""Tables of template names: what each shows, which win, what is silent, and that no row is in vain."""
+"""Tables of template names: what each shows, which win, what is silent and when, and that no row is in vain."""
 
 import tomllib
 from collections import Counter
@@ -11,7 +11,7 @@ import tempkb.wikitext
 from tempkb.titles import Site
 from tempkb.wikitext import english, foreign, parser_functions, pronunciation, template_tables
 from tempkb.wikitext.article import read_article
-from tempkb.wikitext.template_tables import common_table, is_silent, own_table, table_version
+from tempkb.wikitext.template_tables import common_table, own_table, silent_when, table_version
 
 CASES = tomllib.loads((Path(__file__).parent / "cases_of_languages.toml").read_text("utf-8"))["case"]
 LANGUAGES = sorted(path.stem for path in (Path(tempkb.wikitext.__file__).parent / "languages").glob("*.toml"))
@@ -51,7 +51,7 @@ def test_a_wiki_s_own_row_wins_over_the_common_one():
 
 def names(table):
     """Every row of a table: (section, name)."""
-    for section in ("show", "text", "render", "silent"):
+    for section in ("show", "text", "render", "silent", "silent_if"):
         for key, group in table.get(section, {}).items():
             if key != "beginnings":
                 yield from ((section, name) for name in group)
@@ -69,18 +69,75 @@ def test_names_are_written_as_they_are_looked_up_and_stand_in_one_row(language):
 @pytest.mark.parametrize(
     ("name", "language", "expected"),
     [
-        ("citation needed", "en", True),
-        ("infobox person", "en", True),
-        ("cite web", "ja", True),
-        ("sfn", "de", True),
-        ("see also", "en", True),
-        ("convert", "en", False),
-        ("inflation", "en", False),
-        ("", "en", False),
+        ("citation needed", "en", "always"),
+        ("infobox person", "en", "always"),
+        ("sfn", "de", "always"),
+        ("see also", "en", "always"),
+        ("harv", "es", "always"),
+        ("coord missing", "en", "always"),
+        ("commons category", "en", "always"),
+        ("commons category-inline", "en", "never"),
+        ("cite web", "ja", "never"),
+        ("convert", "en", "never"),
+        ("inflation", "en", "never"),
+        ("", "en", "never"),
+        ("coord", "fr", "display=title|t"),
+        ("coord", "no", "vis|display=tittel|title|t"),
+        ("harvs", "en", "txt|nb="),
+        ("audio", "de", "aside"),
     ],
 )
-def test_silent_names(name, language, expected):
-    assert is_silent(name, language) is expected
+def test_when_names_are_silent(name, language, expected):
+    assert silent_when(name, language) == expected
+
+
+def said(wikitext, language):
+    """Text and names of holes on the wiki of a language."""
+    article = read_article(wikitext, Site(f"{language}wiki"))
+    return article.text, [hole.name for hole in article.holes]
+
+
+TABLES = [("en", common_table()), *((language, own_table(language)) for language in LANGUAGES)]
+TABLE_IDS = ["common", *LANGUAGES]
+
+
+@pytest.mark.parametrize(("language", "table"), TABLES, ids=TABLE_IDS)
+def test_every_silent_name_leaves_neither_words_nor_a_hole_in_a_sentence(language, table):
+    silent = table.get("silent", {})
+    called = [name for key, group in silent.items() if key != "beginnings" for name in group]
+    called += [f"{beginning}zz" for beginning in silent.get("beginnings", ())]
+    wrong = [name for name in called if said(f"A {{{{{name}|x}}}} b c.", language) != ("A b c.", [])]
+    assert wrong == []
+
+
+def calls_of(name, condition):
+    """A call that meets a condition of `silent_if`, if there is one, and a call that does not."""
+    if condition in ("never", "aside"):
+        return "", f"{{{{{name}|x}}}}"
+    arguments, _, values = condition.partition("=")
+    argument, value = arguments.split("|")[0], values.split("|")[0]
+    if not value:
+        return f"{{{{{name}}}}}", f"{{{{{name}|{argument}=x}}}}"
+    return f"{{{{{name}|{argument}={value}}}}}", f"{{{{{name}|x}}}}"
+
+
+@pytest.mark.parametrize(("language", "table"), TABLES, ids=TABLE_IDS)
+def test_every_name_that_is_silent_by_condition_leaves_a_hole_without_it_but_for_a_line_of_its_own(language, table):
+    wrong = []
+    for condition, names in table.get("silent_if", {}).items():
+        for name in names:
+            met, unmet = calls_of(name, condition)
+            hole = name.partition(":")[0]
+            found = [
+                said(f"A {met} b c.", language),
+                said(f"A {unmet} b c.", language),
+                said(f"A b.\n{unmet}\nC.", language),
+                said(f"A (b, {unmet}, c) d.", language)[1],
+            ]
+            expected = [("A b c.", []), ("A b c.", [hole]), ("A b.\nC.", []), [] if condition == "aside" else [hole]]
+            if found != expected:
+                wrong.append((name, found))
+    assert wrong == []
 
 
 def test_the_version_is_another_when_a_row_changes_and_the_same_when_a_comment_does(tmp_path, monkeypatch):
