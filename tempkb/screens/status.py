@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
@@ -15,6 +16,8 @@ from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
+from tempkb.planning.built import missing_windows
+from tempkb.planning.untaken import untaken_here
 from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -112,6 +115,8 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
     missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
     if missing:
         say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+    for line in untaken_here(dumps, home.wiki, missing_windows(store, datetime.now(UTC).date())):
+        say(f"not taken: {line}")
 
 
 def _print_releases(home: Home) -> None:
