@@ -118,7 +118,8 @@ def test_a_dump_here_that_nobody_lists_is_named_where_it_is_not_taken(server, ho
     assert due == []
     assert line == (
         "testwiki-20260701: lies here, but no list of its publisher says what belongs to it (dumpstatus.json, or "
-        "SHA256SUMS and _SUCCESS), so nobody can tell whether it is whole; add the list, or build from it: tempkb build"
+        "SHA256SUMS and _SUCCESS), so nobody can tell whether it is whole, and the automation leaves it alone; add the "
+        "list, or build from it: tempkb build"
     )
     assert seen(from_mirror=False, only_listed=False) == (["testwiki-20260701"], [])
 

@@ -106,8 +106,7 @@ def look_out(
     due = [*of_windows, *of_wikidata]
     if missing:
         held = newest_held(store, own)
-        served = {window: one.dump.horizon for one in of_windows for window in one.windows}
-        unfit += untaken_here(here, home.wiki, missing, served)
+        unfit += untaken_here(here, home.wiki, missing, [one.dump for one in of_windows])
         taken = {one.dump.dump_id for one in of_windows}
         unfit = [*(untaken(shown, home.wiki, missing, taken, held) if shown else []), *unfit]
     nothing = nothing_shown(home, mirror, shown) if shown and mirror and shown.is_nothing else ""

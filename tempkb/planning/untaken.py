@@ -1,17 +1,21 @@
 """Why dumps are not taken though windows are missing, in words."""
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
-from tempkb.dumps.catalogue import Dump
-from tempkb.dumps.http import HttpMirror
+from tempkb.dumps.catalogue import Dump, serving_dump
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, Shown, near_wikis, wiki_and_day
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.windows import Window, epoch_seconds
+
+# `tempkb status` asks no mirror.
+if TYPE_CHECKING:
+    from tempkb.dumps.http import HttpMirror
 
 _NO_HISTORY = "it has no history of pages"
 
@@ -37,23 +41,24 @@ def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Co
     return [*too_old, *(f"{one.dump_id}: {why}" for one, why in reasons if why), *shown.misnamed]
 
 
-def untaken_here(
-    here: Sequence[Dump], wiki: str | None, missing: Sequence[Window], served: Mapping[Window, int] | None = None
-) -> list[str]:
+def untaken_here(here: Sequence[Dump], wiki: str | None, missing: Sequence[Window], taken: Sequence[Dump]) -> list[str]:
     """Say of each dump in the home's own folder why it is not taken, if it would serve a missing window.
 
     Args:
         here: the dumps that lie there.
         wiki: of the home.
         missing: windows.
-        served: of those that a dump which is taken will serve, the horizon of that dump.
+        taken: the dumps that are.
     """
-    horizons = served or {}
+    serving = {window: serving_dump(taken, window) for window in missing}
     would_serve = [
         one
         for one in here
         if (one.history or one.flaws) and not (one.is_named or one.entities) and wiki in (None, one.wiki)
-        if any(epoch_seconds(window.cut) <= one.horizon < horizons.get(window, math.inf) for window in missing)
+        if any(
+            epoch_seconds(window.cut) <= one.horizon < (other.horizon if other else math.inf)
+            for window, other in serving.items()
+        )
     ]
     return [f"{one.dump_id}: lies here, but {why}" for one in would_serve if (why := why_unfit(one))]
 
@@ -65,7 +70,7 @@ def newest_held(store: Store, own: Sequence[Dump]) -> date:
     return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
 
 
-def nothing_shown(home: Home, mirror: HttpMirror | FolderMirror, shown: Shown) -> str:
+def nothing_shown(home: Home, mirror: "HttpMirror | FolderMirror", shown: Shown) -> str:
     """Say that a mirror shows nothing of the home's wiki, where it was looked for, and which wikis it has."""
     near = near_wikis(mirror, home.wiki or "")
     there = f"it has {', '.join(near)}" if near else "it shows no other wiki either"
@@ -85,12 +90,13 @@ def why_unfit(one: Offer | Dump) -> str:
     if not one.is_listed:
         if not any(file.kind in (HISTORY, ENTITIES) for file in one.files):
             return _NO_HISTORY
-        by_hand = (
-            "name its files: tempkb build --dump FILE" if isinstance(one, Offer) else "build from it: tempkb build"
-        )
+        if isinstance(one, Offer):
+            by_hand = "; add the list, or name its files: tempkb build --dump FILE"
+        else:
+            by_hand = ", and the automation leaves it alone; add the list, or build from it: tempkb build"
         return (
             "no list of its publisher says what belongs to it (dumpstatus.json, or SHA256SUMS and _SUCCESS), so nobody "
-            f"can tell whether it is whole; add the list, or {by_hand}"
+            f"can tell whether it is whole{by_hand}"
         )
     return ""
 
