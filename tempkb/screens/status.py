@@ -126,6 +126,14 @@ def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) 
         say(f"windows that a dump serves and that are not built: {', '.join(served)}; build them: tempkb build")
     for line in untaken_here(dumps, store.home.wiki, missing, [dump for dump in _serving(dumps) if dump.is_listed]):
         say(f"not taken: {line}")
+    unserved = [window.label for window in missing if window.label not in served]
+    # A server may be slow to answer, and this command only looks at what is here.
+    if unserved and settings.mirror:
+        which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
+        say(
+            f"windows that have ended and that no dump here serves: {which}; what the mirror has of them, and why "
+            "it is not taken: tempkb plan"
+        )
 
 
 def _print_stale(store: Store, stale: Collection[tuple[str, str]], dumps: Sequence[Dump]) -> None:

@@ -51,3 +51,8 @@ def test_a_dump_here_that_would_serve_a_missing_window_is_named(home_folder, mon
     assert to_build.startswith("windows that a dump serves and that are not built: 2021-Q1; build them: ")
     assert unlisted.startswith("not taken: testwiki-20210401: lies here, but no list of its publisher says what ")
     assert incomplete.startswith("not taken: testwiki-20210410: lies here, but job metahistorybz2dump is waiting")
+    # What a mirror shows is asked by another command.
+    monkeypatch.setenv("TEMPKB_MIRROR", str(home_folder / "mirror"))
+    pointed_at = said_by_status(capsys)[-1]
+    assert pointed_at.startswith("windows that have ended and that no dump here serves: 2021-Q2 to ")
+    assert pointed_at.endswith("tempkb plan")
