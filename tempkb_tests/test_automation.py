@@ -126,6 +126,12 @@ def test_a_dump_that_is_not_complete_is_waited_for(arrived, automation, instance
     assert asked(tick(automation, instance, open_store())) == [("register_dump", WIKIDATA)]
     status.unlink()
     assert asked(tick(automation, instance, open_store())) == [("register_dump", WIKIDATA)], "nobody says it is whole"
+    shutil.rmtree(home / "dumps/wikidatawiki")
+    assert f"Not taken: {DUMP}: lies here, but no list of its publisher says what belongs to it" in (
+        tick(automation, instance, open_store()).skip_message
+    )
+    said = run_tempkb(home, "status").stdout
+    assert f"not taken: {DUMP}: lies here, but no list of its publisher says what belongs to it" in said
 
 
 @pytest.mark.slow

@@ -217,6 +217,16 @@ def test_a_check_of_releases_looks_at_those_of_its_benchmark(demo_home, monkeypa
     assert {one.passed for one in result.get_asset_check_evaluations()} == {True}
 
 
+OF_EVERY_WINDOW = (
+    "revision_log",
+    "stable_snapshots",
+    "mentions",
+    "inverted_index",
+    "mention_priors",
+    "entity_popularity",
+)
+
+
 def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
     of_releases = {table.name for room in ROOMS for table in room.tables if table.family is Family.RELEASE}
     promised = {(promise.about.name, promise.name, promise.is_warning) for room in ROOMS for promise in room.promised()}
@@ -224,6 +234,7 @@ def test_rooms_that_are_no_benchmark_promise_what_they_did(home_folder):
         ("stable_snapshots", "no_revision_at_or_after_its_cut", False),
         ("stable_snapshots", "winners_are_in_the_log", False),
         ("stable_snapshots", "redirects_are_recognised", True),
+        *((table, "no_empty_window_between_others", True) for table in OF_EVERY_WINDOW),
         ("page_links", "surfaces_stand_in_their_texts", False),
         ("mention_priors", "priors_of_a_surface_add_up", False),
         ("inverted_index", "the_index_counts_every_mention", False),

@@ -13,6 +13,7 @@ from tempkb.dumps.fetching import present_dump
 from tempkb.errors import MissingDumpError
 from tempkb.planning.due import look_out
 from tempkb.planning.untaken import newest_held
+from tempkb.windows import Granularity, Window, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
 
@@ -100,6 +101,60 @@ def test_what_is_no_newer_than_what_is_held_is_passed_over_in_silence(server, ho
     assert seen(from_mirror=False)[1] == [
         "testwiki-20260701: lies here, but file testwiki-20260701-pages-meta-history.xml.bz2 is missing"
     ]
+
+
+def lay(server, home_folder):
+    """Put what the server has into the home's own folder."""
+    for place, data in server.files.items():
+        (home_folder / "dumps" / place).parent.mkdir(parents=True, exist_ok=True)
+        (home_folder / "dumps" / place).write_bytes(data)
+
+
+def test_a_dump_here_that_nobody_lists_is_named_where_it_is_not_taken(server, home_folder):
+    folder = put(server, "20260701")
+    del server.files[f"{folder}/dumpstatus.json"]
+    lay(server, home_folder)
+    due, (line,) = seen(from_mirror=False)
+    assert due == []
+    assert line == (
+        "testwiki-20260701: lies here, but no list of its publisher says what belongs to it (dumpstatus.json, or "
+        "SHA256SUMS and _SUCCESS), so nobody can tell whether it is whole, and the automation leaves it alone; add the "
+        "list, or build from it: tempkb build"
+    )
+    assert seen(from_mirror=False, only_listed=False) == (["testwiki-20260701"], [])
+
+
+@pytest.mark.parametrize("is_here", [True, False], ids=["here", "in the mirror"])
+def test_an_incomplete_dump_of_which_a_window_was_built_by_hand_is_still_named(
+    is_here, server, home_folder, monkeypatch
+):
+    put(server, "20260701", pagetable="in-progress")
+    if is_here:
+        lay(server, home_folder)
+    # As after `build --windows 2026-01-01..2026-04-01 --dump FILE`: the dump's files are written down, Q1 is built.
+    monkeypatch.setattr("tempkb.planning.due.newest_held", lambda *_: date(2026, 7, 1))
+    _, second = windows_until(date(2026, 1, 1), date(2026, 7, 1), Granularity.QUARTER)
+    monkeypatch.setattr("tempkb.planning.due.missing_windows", lambda *_: [second])
+    lies = "lies here, but " if is_here else ""
+    assert seen(from_mirror=not is_here) == ([], [f"testwiki-20260701: {lies}job pagetable is in-progress"])
+    # Of windows that end later it would serve none.
+    monkeypatch.setattr("tempkb.planning.due.missing_windows", lambda *_: [Window(second.end, Granularity.QUARTER)])
+    assert seen(from_mirror=not is_here) == ([], [])
+
+
+def test_an_incomplete_dump_is_named_if_the_complete_one_that_serves_the_same_windows_is_later(server, home_folder):
+    put(server, "20260415", pagetable="failed")
+    put(server, "20260501")
+    put(server, "20260601", pagetable="failed")
+    put(server, "20260701", pagetable="failed")
+    lay(server, home_folder)
+    assert seen(from_mirror=False) == (
+        ["testwiki-20260501"],
+        [
+            "testwiki-20260415: lies here, but job pagetable is failed",
+            "testwiki-20260701: lies here, but job pagetable is failed",
+        ],
+    )
 
 
 def test_an_undated_dump_whose_hash_has_only_digits_is_not_taken_for_a_dated_one(server):

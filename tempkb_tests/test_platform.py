@@ -220,6 +220,7 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
         "surfaces_stand_in_their_texts": "SUCCEEDED",
         "priors_of_a_surface_add_up": "SUCCEEDED",
         "the_index_counts_every_mention": "SUCCEEDED",
+        "no_empty_window_between_others": "SUCCEEDED",
         "subjects_are_known": "SUCCEEDED",
         "statements_are_counted": "SUCCEEDED",
         "undated_statements_contradict_as_told": "SUCCEEDED",

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tempkb.mentions.tables import INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
-from tempkb.store.promises import Promise, Subject
+from tempkb.mentions.tables import ENTITY_POPULARITY, INVERTED_INDEX, MENTION_PRIORS, MENTIONS, PAGE_LINKS, PAGE_TEXTS
+from tempkb.store.promises import Promise, Subject, no_empty_window_between
 from tempkb.store.store import Store, read_files
 
 _KEY = ["page_id", "revision_id"]
@@ -84,4 +84,5 @@ PROMISES = (
         NOT_COUNTED,
         {"index_of_mentions": INVERTED_INDEX, "mentions": MENTIONS},
     ),
+    *map(no_empty_window_between, (MENTIONS, INVERTED_INDEX, MENTION_PRIORS, ENTITY_POPULARITY)),
 )

@@ -16,7 +16,8 @@ from tempkb.store.types import StructOf
 from tempkb.titles import Site
 from tempkb.wikitext.article import Article, read_article
 from tempkb.wikitext.counting import count_words
-from tempkb.wikitext.redirects import redirect_target, words_table
+from tempkb.wikitext.redirects import redirect_target
+from tempkb.wikitext.wikis import words_table
 
 OF_TEMPLATES = "template: "
 """The beginning of reasons that name a template that was left out."""

@@ -16,7 +16,7 @@ from tempkb.dumps.offers import WIKIDATA, Offer, Shown, shown_of
 from tempkb.dumps.retention import superfluous
 from tempkb.errors import SettingsError
 from tempkb.planning.built import is_registered, missing_windows
-from tempkb.planning.untaken import incomplete_here, newest_held, nothing_shown, untaken, why_unfit
+from tempkb.planning.untaken import newest_held, nothing_shown, untaken, untaken_here, why_unfit
 from tempkb.settings import Home
 from tempkb.store.store import Store
 from tempkb.wikidata.late import dump_dates
@@ -46,7 +46,7 @@ class Outlook:
 
     Attributes:
         due: the dumps by which missing windows could be built, those first whose tables others need.
-        passed: a line for each newer dump that is not taken, which dump and why.
+        passed: a line for each dump that is not taken though windows are missing, which dump and why.
         nothing: what the mirror was asked for and does not show at all, in words; empty when it shows something.
     """
 
@@ -106,7 +106,7 @@ def look_out(
     due = [*of_windows, *of_wikidata]
     if missing:
         held = newest_held(store, own)
-        unfit += incomplete_here(here, home.wiki, held, {one.dump.dump_id for one in due})
+        unfit += untaken_here(here, home.wiki, missing, [one.dump for one in of_windows])
         taken = {one.dump.dump_id for one in of_windows}
         unfit = [*(untaken(shown, home.wiki, missing, taken, held) if shown else []), *unfit]
     nothing = nothing_shown(home, mirror, shown) if shown and mirror and shown.is_nothing else ""

@@ -1,22 +1,27 @@
-"""Why newer dumps are not taken, in words."""
+"""Why dumps are not taken though windows are missing, in words."""
 
+import math
 from collections.abc import Container, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
-from tempkb.dumps.catalogue import Dump
-from tempkb.dumps.http import HttpMirror
+from tempkb.dumps.catalogue import Dump, serving_dump
 from tempkb.dumps.mirrors import FolderMirror
 from tempkb.dumps.offers import ENTITIES, HISTORY, Offer, Shown, near_wikis, wiki_and_day
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.settings import Home
 from tempkb.store.store import Store
-from tempkb.windows import Window
+from tempkb.windows import Window, epoch_seconds
+
+# `tempkb status` asks no mirror.
+if TYPE_CHECKING:
+    from tempkb.dumps.http import HttpMirror
 
 _NO_HISTORY = "it has no history of pages"
 
 
 def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Container[str], held: date) -> list[str]:
-    """Say of each dump that the mirror shows, and that is newer than what is held, why it is not taken.
+    """Say of each dump that the mirror shows why it is not taken, if it would serve a missing window or is newer.
 
     Args:
         shown: what the mirror shows of the wiki.
@@ -31,18 +36,31 @@ def untaken(shown: Shown, wiki: str | None, missing: Sequence[Window], taken: Co
         for day in shown.older
         if day > held
     ]
-    others = [one for one in shown.offers if one.date > held and one.dump_id not in taken]
-    return [
-        *too_old,
-        *(f"{one.dump_id}: {why_unfit(one) or _why_not_needed(one, missing)}" for one in others),
-        *shown.misnamed,
+    others = [one for one in shown.offers if one.dump_id not in taken]
+    reasons = [(one, why_unfit(one) or (_why_not_needed(one, missing) if one.date > held else "")) for one in others]
+    return [*too_old, *(f"{one.dump_id}: {why}" for one, why in reasons if why), *shown.misnamed]
+
+
+def untaken_here(here: Sequence[Dump], wiki: str | None, missing: Sequence[Window], taken: Sequence[Dump]) -> list[str]:
+    """Say of each dump in the home's own folder why it is not taken, if it would serve a missing window.
+
+    Args:
+        here: the dumps that lie there.
+        wiki: of the home.
+        missing: windows.
+        taken: the dumps that are.
+    """
+    serving = {window: serving_dump(taken, window) for window in missing}
+    would_serve = [
+        one
+        for one in here
+        if (one.history or one.flaws) and not (one.is_named or one.entities) and wiki in (None, one.wiki)
+        if any(
+            epoch_seconds(window.cut) <= one.horizon < (other.horizon if other else math.inf)
+            for window, other in serving.items()
+        )
     ]
-
-
-def incomplete_here(here: Sequence[Dump], wiki: str | None, held: date, taken: Container[str]) -> list[str]:
-    """Say of each newer dump in the home's own folder why it is not complete; the arguments are those of `untaken`."""
-    newer = (dump for dump in here if dump.flaws and wiki in (None, dump.wiki) and (dump.date or held) > held)
-    return [f"{one.dump_id}: lies here, but {'; '.join(one.flaws)}" for one in newer if one.dump_id not in taken]
+    return [f"{one.dump_id}: lies here, but {why}" for one in would_serve if (why := why_unfit(one))]
 
 
 def newest_held(store: Store, own: Sequence[Dump]) -> date:
@@ -52,7 +70,7 @@ def newest_held(store: Store, own: Sequence[Dump]) -> date:
     return max([*days, *(dump.date for dump in own if dump.date)], default=date.min)
 
 
-def nothing_shown(home: Home, mirror: HttpMirror | FolderMirror, shown: Shown) -> str:
+def nothing_shown(home: Home, mirror: "HttpMirror | FolderMirror", shown: Shown) -> str:
     """Say that a mirror shows nothing of the home's wiki, where it was looked for, and which wikis it has."""
     near = near_wikis(mirror, home.wiki or "")
     there = f"it has {', '.join(near)}" if near else "it shows no other wiki either"
@@ -63,18 +81,22 @@ def nothing_shown(home: Home, mirror: HttpMirror | FolderMirror, shown: Shown) -
     )
 
 
-def why_unfit(offer: Offer) -> str:
-    """Say why an offered dump cannot be read whole; empty if it can."""
-    if offer.flaws:
-        return "; ".join(offer.flaws)
-    if not offer.files:
-        return "; ".join(offer.lacks) or "no file of it is listed"
-    if not offer.is_listed:
-        if not any(file.kind in (HISTORY, ENTITIES) for file in offer.files):
+def why_unfit(one: Offer | Dump) -> str:
+    """Say why a dump that is offered, or lies here, is not taken as it is; empty if it can be."""
+    if one.flaws:
+        return "; ".join(one.flaws)
+    if not one.files:
+        return "; ".join(one.lacks if isinstance(one, Offer) else ()) or "no file of it is listed"
+    if not one.is_listed:
+        if not any(file.kind in (HISTORY, ENTITIES) for file in one.files):
             return _NO_HISTORY
+        if isinstance(one, Offer):
+            by_hand = "; add the list, or name its files: tempkb build --dump FILE"
+        else:
+            by_hand = ", and the automation leaves it alone; add the list, or build from it: tempkb build"
         return (
             "no list of its publisher says what belongs to it (dumpstatus.json, or SHA256SUMS and _SUCCESS), so nobody "
-            "can tell whether it is whole; add the list, or name its files: tempkb build --dump FILE"
+            f"can tell whether it is whole{by_hand}"
         )
     return ""
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from tempkb.dumps.catalogue import Dump
+from tempkb.dumps.catalogue import Dump, day_in, horizon_day
 from tempkb.dumps.registration import describe_files
 from tempkb.revisions.reading import Receipt
 from tempkb.revisions.tables import REVISION_LOG
 from tempkb.store.drafts import Exclusion
+from tempkb.windows import Window, window_of
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,31 @@ def damages_in_words(receipts: Sequence[Receipt]) -> dict[str, str]:
         for receipt in receipts
         for name, many in receipt.damages.items()
     }
+
+
+def after_in_words(dump: Dump, receipts: Sequence[Receipt], last: Window, today: date) -> str:
+    """Say how many revisions lie in no window, since they follow the last one, and what helps; empty if none does.
+
+    Args:
+        dump: that was read.
+        receipts: of all its items.
+        last: the last window that the dump reaches.
+        today: the day of the clock.
+    """
+    after = sum(receipt.after for receipt in receipts)
+    if not after:
+        return ""
+    kept, cut = sum(receipt.kept for receipt in receipts), window_of(last.end, last.granularity).cut
+    said = f"{after:,} of {kept:,} revisions of {dump.dump_id} {'lies' if after == 1 else 'lie'} in no window: "
+    undated = next((file.path.name for file in dump.history if day_in(file.path.name) is None), "")
+    # A dump from the future serves no window, so such a day would not help.
+    if dump.date is not None or not undated or cut > today:
+        return f"{said}the next one ends on {cut}. A dump of that day or later has what belongs to it"
+    return (
+        f"{said}the next one ends on {cut}, and without a day in its name a dump reaches only to its last revision, "
+        f"here of {horizon_day(dump)}. If it was made on {cut} or later, say so in the file's name, and build again: "
+        f"{dump.wiki}-{cut:%Y%m%d}-{undated}"
+    )
 
 
 def describe_read_files(dump: Dump, receipts: Sequence[Receipt], damages: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ Independent of Dagster; the assets and the tests call `build`.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tempkb.engine.resuming import Noting
 from tempkb.errors import ContractError, SourceError
 from tempkb.revisions.accounts import (
     ElementCounts,
+    after_in_words,
     count_elements,
     damages_in_words,
     describe_read_files,
@@ -423,6 +425,8 @@ class _Build:
         found = sum(receipt.pages.total() for receipt in receipts)
         if found < listed:
             self.report.warnings.append(f"{dump.dump_id} has {found} of the {listed} pages that the home's list names")
+        if said := after_in_words(dump, receipts, self.known[-1], datetime.now(UTC).date()):
+            self.report.warnings.append(said)
 
     def _logged_before(self, written: set[str]) -> int:
         """Return the rows of this dump in the logs of windows that were built earlier and not now."""

@@ -6,7 +6,7 @@ from typing import Any
 from tempkb.dumps.tables import PAGES
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.store.memory import asking
-from tempkb.store.promises import Promise, Subject
+from tempkb.store.promises import Promise, Subject, no_empty_window_between
 from tempkb.store.quoting import file_names
 from tempkb.store.store import Store
 from tempkb.windows import window_of_key
@@ -122,4 +122,6 @@ PROMISES = (
         shown=_in_words,
         is_warning=True,
     ),
+    no_empty_window_between(REVISION_LOG),
+    no_empty_window_between(STABLE_SNAPSHOTS),
 )

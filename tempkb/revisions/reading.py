@@ -105,6 +105,7 @@ class Receipt:
         whole: pages of each file that could be read, whether the home holds them or not.
         kept: revisions of complete pages, each once.
         outside: of these, revisions in none of the windows to build.
+        after: of these, revisions after all windows.
         duplicates: repeats of a revision, in the same dump or a newer one.
         damages: by file name.
         not_chosen: revisions of pages that the home does not hold.
@@ -122,6 +123,7 @@ class Receipt:
     whole: Counter[str] = field(default_factory=Counter)
     kept: int = 0
     outside: int = 0
+    after: int = 0
     duplicates: int = 0
     not_chosen: int = 0
     damages: dict[str, list[Damage]] = field(default_factory=dict)
@@ -246,6 +248,7 @@ class _Pass:
         receipt.kept += int(kept[counted].sum())
         receipt.duplicates += int(dropped[counted].sum())
         receipt.outside += self.staging.n_outside(without)
+        receipt.after += self.staging.n_after(without)
         for ranges, by_window in ((self._elsewhere, receipt.other_namespace), (self._ended, receipt.not_in_newer)):
             for cut, n in zip(self._cuts, ranges.sums(len(self._cuts), skip), strict=True):
                 by_window[cut.window] += n

@@ -139,8 +139,9 @@ class Staging:
         self._enough = _ROWS_OF_WINDOW * len(self.to_build)
         self._n_files: Counter[str] = Counter()
         self._chains: defaultdict[tuple[str, str], _Chains] = defaultdict(_Chains)
-        # Revisions outside the windows to build, by page, because a page may be read again.
+        # Revisions outside the windows to build, and after all windows, by page, because a page may be read again.
         self._outside: list[tuple[Numbers, Numbers]] = []
+        self._after: list[tuple[Numbers, Numbers]] = []
         self._heads: list[tuple[int, int, str, bool]] = []
         self._clear_log()
         self._snapshots: dict[str, list[tuple[Any, ...]]] = {}
@@ -185,8 +186,11 @@ class Staging:
 
     def n_outside(self, without: Sequence[int] = ()) -> int:
         """Count revisions in none of the windows to build, leaving out the pages in `without`."""
-        skip = np.array(without, np.int64)
-        return sum(int(n[~np.isin(pages, skip)].sum()) for pages, n in self._outside)
+        return _sum_without(self._outside, without)
+
+    def n_after(self, without: Sequence[int] = ()) -> int:
+        """Count revisions after all windows, leaving out the pages in `without`."""
+        return _sum_without(self._after, without)
 
     def add_head(self, page_id: int, namespace: int, title: str, *, is_redirect: bool) -> None:
         """Add a page with the name that it has in its newest dump."""
@@ -206,6 +210,7 @@ class Staging:
         windows[times >= self._end] = len(self.windows)
         to_build = np.array([window.key in self.to_build for window in self.windows] + [False])
         self._outside.append(np.unique(pages[~to_build[windows]], return_counts=True))
+        self._after.append(np.unique(pages[times >= self._end], return_counts=True))
         # By window, then page, then revision: lexsort takes the most significant column last.
         order = np.lexsort((ids, pages, windows))
         rows = order[to_build[windows[order]]]
@@ -365,6 +370,11 @@ SNAPSHOT_COLUMNS = (
     "is_disambiguation",
     "source",
 )
+
+
+def _sum_without(counts: Sequence[tuple[Numbers, Numbers]], without: Sequence[int]) -> int:
+    skip = np.array(without, np.int64)
+    return sum(int(n[~np.isin(pages, skip)].sum()) for pages, n in counts)
 
 
 def _path(folder: Path, table: str, number: int) -> Path:

@@ -119,7 +119,7 @@ STABLE_SNAPSHOTS = Table(
         ),
         ITEM_HAS_A_SOURCE,
     ),
-    code_version="3",
+    code_version="4",
 )
 
 PAGE_WIKITEXTS = Table(

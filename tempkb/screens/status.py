@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tempkb.api import open_store
@@ -15,6 +16,7 @@ from tempkb.linking.tables import BASELINES, LINKING_SCORES, linker_of
 from tempkb.mentions.currency import cleaner_settings, was_cleaned_with
 from tempkb.mentions.tables import MENTIONS, PAGE_LINKS, PAGE_TEXTS
 from tempkb.models.known import known_models
+from tempkb.planning.untaken import untaken_here
 from tempkb.results.currency import is_current
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
@@ -92,6 +94,7 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
             )
         )
     out.print(grid(("table", "built", "first", "last", "stale", "pending"), rows, title="partitions"))
+    _print_stale(store, stale, dumps)
     _print_models(models)
     _print_linkers(store, linkers)
     _print_damage(store)
@@ -116,9 +119,58 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
             "tempkb build"
         )
     _print_releases(home)
-    missing = _missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
-    if missing:
-        say(f"windows that a dump serves and that are not built: {', '.join(missing)}; build them: tempkb build")
+    _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
+
+
+def _print_missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> None:
+    """Print the windows that a dump serves and that are not built, and why dumps that would serve any are not taken."""
+    settings = store.home.settings
+    ended = windows_until(settings.first_window, datetime.now(UTC).date(), settings.granularity)
+    missing = [window for window in ended if window.key not in built]
+    horizon = max(map(horizon_day, _serving(dumps)), default=settings.first_window)
+    served = [window.label for window in missing if window.cut <= horizon]
+    if served:
+        say(f"windows that a dump serves and that are not built: {', '.join(served)}; build them: tempkb build")
+    for line in untaken_here(dumps, store.home.wiki, missing, [dump for dump in _serving(dumps) if dump.is_listed]):
+        say(f"not taken: {line}")
+    unserved = [window.label for window in missing if window.label not in served]
+    # A server may be slow to answer, and this command only looks at what is here.
+    if unserved and settings.mirror:
+        which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
+        say(
+            f"windows that have ended and that no dump here serves: {which}; what the mirror has of them, and why "
+            "it is not taken: tempkb plan"
+        )
+
+
+def _print_stale(store: Store, stale: Collection[tuple[str, str]], dumps: Sequence[Dump]) -> None:
+    """Print which tables are stale, by what is to be typed; releases are frozen and models bound to their files."""
+    renewing: dict[str, Counter[str]] = {}
+    read_again = sorted(
+        key for name, key in stale if name == STABLE_SNAPSHOTS.name and _is_of_old_code(store, name, key)
+    )
+    for name, partition in sorted(stale):
+        if store.tables[name].family in (Family.RELEASE, Family.MODEL):
+            continue
+        # A snapshot of the present code lacks nothing but the Wikidata items that are known by now.
+        what = "items of windows" if name == STABLE_SNAPSHOTS.name and partition not in read_again else name
+        if what == STABLE_SNAPSHOTS.name:
+            last = window_of_key(read_again[-1], store.home.settings.granularity)
+            files = "" if _serving(dumps) else " --dump FILE"
+            command = (
+                f"tempkb build --rebuild --windows {read_again[0]}..{last.end}{files} (which reads the dump again)"
+            )
+        else:
+            command = command_for(store, name, partition)
+        renewing.setdefault(command, Counter())[what] += 1
+    for command, tables in renewing.items():
+        which = ", ".join(f"{name} ({counted(n, 'partition')})" for name, n in sorted(tables.items()))
+        say(f"stale, since tempkb, the settings or what they were made from has changed: {which}; renew: {command}")
+
+
+def _is_of_old_code(store: Store, table: str, partition: str) -> bool:
+    version = store.lake.current(table, partition)
+    return version is not None and not is_of_present_code(version, store.tables[table])
 
 
 def _print_releases(home: Home) -> None:
@@ -291,11 +343,5 @@ def _is_of_present(store: Store, version: Version) -> bool:
     return version.table not in _CLEANED or was_cleaned_with(version, cleaner_settings(store))
 
 
-def _missing(store: Store, dumps: Sequence[Dump], built: Collection[str]) -> list[str]:
-    settings = store.home.settings
-    serving = [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]
-    if not serving:
-        return []
-    horizon = max(horizon_day(dump) for dump in serving)
-    windows = windows_until(settings.first_window, horizon, settings.granularity)
-    return [window_of_key(window.key, settings.granularity).label for window in windows if window.key not in built]
+def _serving(dumps: Sequence[Dump]) -> list[Dump]:
+    return [dump for dump in dumps if dump.history and not dump.is_named and not dump.flaws]

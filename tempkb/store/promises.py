@@ -1,8 +1,9 @@
 """Promises of tables to one another: queries over the lake that return the rows which break them."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import duckdb
 from tempkb.store.memory import asking, in_memory, view_files
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
+from tempkb.windows import window_of_key
 
 _EXAMPLES = 5
 # Queries that found nothing in this process. The path of a file names its version, and so its content.
@@ -115,6 +117,33 @@ class Promise:
             return [key for key in store.lake.partitions(table.name) if key in subject.partitions]
 
         return broken(store, self.query, self.tables, partitions)
+
+
+def no_empty_window_between(table: Table) -> Promise:
+    """Return the promise that a table has rows of a window if it has rows of the windows before and after it.
+
+    A wiki may have no edit in a week, so a breach is only a warning.
+    """
+    return Promise(
+        "no_empty_window_between_others",
+        "No window is empty of which the windows before and after have rows.",
+        table,
+        finds=partial(_empty_between, table.name),
+        is_warning=True,
+        shown=lambda row: f"window {row[0]}",
+    )
+
+
+def _empty_between(table: str, store: Store, subject: Subject) -> Iterator[tuple[str]]:
+    n_rows = {one.partition: one.rows for one in store.lake.versions(table)}
+    windows = [window_of_key(key, store.home.settings.granularity) for key in sorted(n_rows)]
+    for before, own, after in zip(windows, windows[1:], windows[2:], strict=False):
+        keys = (before.key, own.key, after.key)
+        is_between = before.end == own.start and own.end == after.start
+        # A window that was built earlier may only now have a neighbour.
+        is_asked = subject.partitions is None or any(key in subject.partitions for key in keys)
+        if is_between and is_asked and [n_rows[key] > 0 for key in keys] == [True, False, True]:
+            yield (own.key,)
 
 
 def broken(

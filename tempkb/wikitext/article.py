@@ -20,11 +20,10 @@ from tempkb.wikitext.extensions import strip_extensions
 from tempkb.wikitext.holes import HOLE, Dropped, Holes, is_behind_sentence, take_out
 from tempkb.wikitext.inline import Inline, Span, drop_media
 from tempkb.wikitext.mending import mend
-from tempkb.wikitext.redirects import words_table
 from tempkb.wikitext.templates import Expansion
 from tempkb.wikitext.tidy import tidy
 from tempkb.wikitext.variants import settle_variants
-from tempkb.wikitext.wikis import language_of, words_of
+from tempkb.wikitext.wikis import language_of, words_of, words_table
 
 
 class Link(NamedTuple):

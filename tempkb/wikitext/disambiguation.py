@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from tempkb.wikitext.redirects import words_table
+from tempkb.wikitext.wikis import words_table
 
 
 def is_disambiguation(wikitext: str) -> bool:

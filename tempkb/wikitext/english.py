@@ -3,8 +3,8 @@
 import re
 
 from tempkb.wikitext.calls import Call
-from tempkb.wikitext.redirects import words_table
 from tempkb.wikitext.template_tables import common_table, own_table
+from tempkb.wikitext.wikis import words_table
 
 _YEAR = re.compile(r"\d{4}[a-z]?(?:, \d{4})*|n\.d\.")
 

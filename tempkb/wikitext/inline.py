@@ -13,7 +13,7 @@ from tempkb.wikitext.blanks import in_one_line
 from tempkb.wikitext.counting import UNSPACED
 from tempkb.wikitext.extensions import MARK
 from tempkb.wikitext.holes import HOLE, Holes, markers, without_holes
-from tempkb.wikitext.redirects import words_table
+from tempkb.wikitext.wikis import words_table
 
 _TAGS = (
     "a|abbr|b|bdi|bdo|big|blockquote|br|caption|center|cite|code|col|colgroup|data|dd|del|dfn|div|dl|dt|em|font|h[1-6]|hr|i|"

@@ -1,7 +1,17 @@
-"""The language of a wiki. Pure."""
+"""The language of a wiki, and the table of words of languages. Pure."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from tempkb.titles import Site
-from tempkb.wikitext.redirects import words_table
+
+
+@cache
+def words_table() -> dict[str, Any]:
+    """Return the table of language words that is part of the package."""
+    return tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
 
 
 def language_of(site: Site) -> str:

@@ -3,12 +3,14 @@
 import bz2
 import shutil
 from datetime import UTC, date, datetime
+from types import SimpleNamespace
 
 import pytest
 
 from tempkb.demo.export import export_xml
 from tempkb.demo.world import make_world
 from tempkb.errors import SourceError
+from tempkb.revisions import building
 from tempkb.windows import epoch_seconds
 from tempkb_tests.oracle import histories, winner
 from tempkb_tests.revisions.builds import build_files, export, page, revision, winners
@@ -484,3 +486,41 @@ def test_a_lost_text_that_the_file_gave_before_is_found_again(home_folder, tmp_p
     assert (row["revision_id"], row["has_text"], row["text_sha1"]) == (3, True, sha1)
     assert store.read("page_wikitexts", revision_id=3)["wikitext"].to_pylist() == ["good"]
     assert report.counts["testwiki-20210101"].agree
+
+
+LATE = [
+    # An undated file: its last revision is its end, so the third quarter, in which two of three lie, is not over in it.
+    (
+        "history.xml",
+        "2021-08-09",
+        "2 of 3 revisions of {id} lie in no window: the next one ends on 2021-10-01, and without a day in its name a dump "
+        "reaches only to its last revision, here of 2021-08-09. If it was made on 2021-10-01 or later, say so in the "
+        "file's name, and build again: testwiki-20211001-history.xml",
+    ),
+    # The file's day may not be in the future.
+    (
+        "history.xml",
+        "2021-10-09",
+        "1 of 3 revisions of {id} lies in no window: the next one ends on 2022-01-01. A dump of that day or later has "
+        "what belongs to it",
+    ),
+    (
+        "testwiki-20210901-pages-meta-history.xml",
+        "2021-08-09",
+        "2 of 3 revisions of testwiki-20210901 lie in no window: the next one ends on 2021-10-01. A dump of that day or "
+        "later has what belongs to it",
+    ),
+    ("testwiki-20211001-pages-meta-history.xml", "2021-08-09", None),
+]
+
+
+@pytest.mark.parametrize(("name", "last", "said"), LATE, ids=["undated", "too young", "dated", "none"])
+def test_the_end_of_a_build_counts_the_revisions_after_the_last_window(
+    name, last, said, home_folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(building, "datetime", SimpleNamespace(now=lambda _zone: datetime(2021, 11, 1, tzinfo=UTC)))
+    days = [(11, "2021-02-03"), (12, "2021-07-03"), (21, last)]
+    first, second, third = (revision(n, f"{day}T00:00:00Z") for n, day in days)
+    (tmp_path / name).write_bytes(export(page(1, first, second), page(2, third)))
+    _, report, _ = build_files(tmp_path / name, first_window="2021-01-01")
+    assert report.warnings == ([said.format(id=next(iter(report.counts)))] if said else [])

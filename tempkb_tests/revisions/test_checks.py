@@ -14,8 +14,8 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
-(IN_TIME, LOGGED, RECOGNISED) = PROMISES
-FIRST, SECOND = "2021-01-01", "2021-04-01"
+(IN_TIME, LOGGED, RECOGNISED, LOG_HAS_NO_GAP, SNAPSHOTS_HAVE_NO_GAP) = PROMISES
+FIRST, SECOND, THIRD = "2021-01-01", "2021-04-01", "2021-07-01"
 
 
 @pytest.fixture
@@ -121,3 +121,25 @@ def test_redirects_that_were_edited_later_are_not_compared(home_folder, tmp_path
     rows = pa.Table.from_pylist([{**about, "page_id": 1, "is_redirect": True}], PAGES.schema)
     store.write(PAGES, "testwiki-20210701", [rows], Provenance())
     assert RECOGNISED.broken(store, Subject([FIRST])) == []
+
+
+def test_an_empty_window_between_others_is_a_warning(home_folder, tmp_path):
+    path = tmp_path / "testwiki-20211101-pages-meta-history.xml"
+    edits = [revision(n, f"2021-{month}-03T00:00:00Z") for n, month in ((11, "02"), (12, "08"))]
+    path.write_bytes(export(page(1, *edits)))
+    store, _, windows = build_files(path, first_window="2020-10-01")
+    assert [window.key for window in windows] == ["2020-10-01", FIRST, SECOND, THIRD]
+    # In the second quarter nobody has edited; what stood in the first still stands. Before the first there is nothing.
+    assert SNAPSHOTS_HAVE_NO_GAP.broken(store, Subject()) == []
+    verdict = LOG_HAS_NO_GAP.judged(store, Subject())
+    assert (verdict.passed, verdict.is_warning) == (False, True)
+    assert verdict.facts == {"broken": 1, "examples": ["window 2021-04-01"]}
+    # A run that fills a window beside the empty one sees it, one over windows further away does not.
+    assert LOG_HAS_NO_GAP.broken(store, Subject([THIRD])) == [(SECOND,)]
+    assert LOG_HAS_NO_GAP.broken(store, Subject(["2020-10-01"])) == []
+    # An end of the windows has one neighbour, and what is not built is none.
+    store.lake.remove(REVISION_LOG.name, THIRD)
+    assert LOG_HAS_NO_GAP.broken(store, Subject()) == []
+    nothing = STABLE_SNAPSHOTS.schema.empty_table()
+    store.write(STABLE_SNAPSHOTS, SECOND, [nothing], Provenance())
+    assert SNAPSHOTS_HAVE_NO_GAP.broken(store, Subject([SECOND])) == [(SECOND,)]

@@ -3,6 +3,7 @@ import pytest
 from tempkb.titles import Site, Title
 from tempkb.wikitext.disambiguation import is_disambiguation
 from tempkb.wikitext.redirects import read_redirect, redirect_target, starts_like_redirect
+from tempkb.wikitext.wikis import words_table
 
 TARGETS = [
     ("#REDIRECT [[Rain]]", Title(0, "Rain")),
@@ -58,8 +59,49 @@ WORDS = {
 
 
 @pytest.mark.parametrize("word", WORDS.values(), ids=WORDS)
-def test_each_language_has_its_own_word(word):
-    assert redirect_target(f"{word} [[rain]]", Site()) == Title(0, "Rain")
+@pytest.mark.parametrize("wiki", [None, "demowiki"])
+def test_a_wiki_of_unknown_language_takes_the_words_of_all(word, wiki):
+    assert redirect_target(f"{word} [[rain]]", Site(wiki)) == Title(0, "Rain")
+
+
+# Wikis, the words that MediaWiki takes there for redirects, and words of other languages that are text there.
+OF_WIKIS = {
+    "enwiki": ("#REDIRECT", "#WEITERLEITUNG #REDIRECTION #перенаправление"),
+    "enwiktionary": ("#REDIRECT", "#WEITERLEITUNG"),
+    "simplewiki": ("#REDIRECT", "#WEITERLEITUNG"),
+    "commonswiki": ("#REDIRECT", "#WEITERLEITUNG"),
+    "wikidatawiki": ("#REDIRECT", "#WEITERLEITUNG"),
+    "dewiki": ("#REDIRECT #WEITERLEITUNG #Weiterleitung", "#REDIRECTION #OMDIRIGERING"),
+    "dewikiquote": ("#REDIRECT #WEITERLEITUNG", "#RINVIA"),
+    "barwiki": ("#REDIRECT #WEITERLEITUNG", "#RINVIA"),
+    "alswiki": ("#REDIRECT #WEITERLEITUNG", "#REDIRECTION"),
+    "kshwiki": ("#REDIRECT #ÖMLEIDUNG #WEITERLEITUNG", "#DOORVERWIJZING"),
+    "nds_nlwiki": ("#REDIRECT #DEURVERWIEZING #DOORVERWIJZING", "#WEITERLEITUNG"),
+    "be_x_oldwiki": ("#REDIRECT #перанакіраваньне", "#перенаправление"),
+    "nowiki": ("#REDIRECT #OMDIRIGERING #omdiriger", "#WEITERLEITUNG"),
+    "dawiki": ("#REDIRECT", "#OMDIRIGERING"),
+    "zh_yuewiki": ("#REDIRECT", "#重定向"),
+    "zh_min_nanwiki": ("#REDIRECT #重新導向 #重定向", "#転送"),
+    "zhwiki": ("#REDIRECT #重定向", "#転送"),
+    "fiu_vrowiki": ("#REDIRECT #saadaq #suuna", "#OHJAUS"),
+    "lezwiki": ("#REDIRECT #перенаправление #İSTİQAMƏTLƏNDİRMƏ", "#YÖNLENDİR"),
+    "trwiki": ("#REDIRECT #YÖNLENDİRME #yönlendirme", "#İSTİQAMƏTLƏNDİR"),
+    "ttwiki": ("#REDIRECT #ЮНӘЛТҮ #перенаправление", "#пренасочване"),
+    "lmowiki": ("#REDIRECT #RINVIA #VARDA", "#REDIRECTION"),
+    "frwiki": ("#REDIRECT #REDIRECTION", "#REDIRECCION"),
+}
+
+
+@pytest.mark.parametrize("wiki", OF_WIKIS)
+def test_a_wiki_takes_the_words_of_its_language_and_of_those_behind_it(wiki):
+    own, others = (words.split() for words in OF_WIKIS[wiki])
+    assert [word for word in own + others if redirect_target(f"{word} [[rain]]", Site(wiki))] == own
+
+
+def test_every_language_behind_another_has_words_that_begin_with_a_sharp():
+    table = words_table()
+    assert {"en"} == table["redirect_words_also_of"].keys() - table["redirect_words"].keys()
+    assert all(word[0] in "#\uff03" for words in table["redirect_words"].values() for word in words)
 
 
 @pytest.mark.parametrize(("text", "target"), TARGETS)
