@@ -112,12 +112,6 @@ def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequ
             f"a build that did not finish left {counted(n_bytes, 'byte')} of finished items; the same build continues "
             "with them; to remove them: tempkb gc"
         )
-    if n_cleaned := sum(name in _CLEANED for name, _ in stale):
-        say(
-            f"{counted(n_cleaned, 'partition')} of texts, links and mentions {'is' if n_cleaned == 1 else 'are'} "
-            "stale, since the rules by which wikitext is read have changed; make them and what follows from them anew: "
-            "tempkb build"
-        )
     _print_releases(home)
     _print_missing(store, dumps, {version.partition for version in versions[STABLE_SNAPSHOTS.name]})
 
