@@ -296,9 +296,10 @@ def _is_address(root: str) -> bool:
     """Is this the address of a web server?"""
     try:
         parts = urlsplit(root)
+        is_port = parts.port != 0  # raises an error where it is none
     except ValueError:
         return False
-    return parts.scheme in _PORTS and bool(parts.netloc)
+    return parts.scheme in _PORTS and bool(parts.hostname) and is_port
 
 
 def _elsewhere(requested: str, target: str) -> str:

@@ -396,10 +396,11 @@ def _require_sound_config(name: str, config: Any, family: Family) -> None:
             f"{name} cannot be scored: it is of type {kind}, and {_UNSOUND[kind]}. Choose a model of another "
             "architecture."
         )
-    if getattr(config, "num_hidden_layers", 1) < 1:
+    layers = getattr(config, "num_hidden_layers", None)
+    if isinstance(layers, int) and layers < 1:
         raise ModelError(
-            f"{name} cannot be scored: found {config.num_hidden_layers} layers in its config, expected 1 at least. "
-            "Fetch the checkpoint again."
+            f"{name} cannot be scored: found {layers} layers in its config, expected 1 at least. Fetch the checkpoint "
+            "again."
         )
     is_encoder = kind in _FAMILIES["masked"][0] and kind not in _FAMILIES["seq2seq"][0]
     sees_all = not any(getattr(config, sign, False) for sign in ("is_decoder", "causal"))

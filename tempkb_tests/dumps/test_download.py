@@ -514,8 +514,9 @@ def test_nobody_to_write_to_is_an_error_that_says_how():
         HttpMirror("https://dumps.wikimedia.org", "")
     with pytest.raises(SettingsError, match=r"mirror: found 'ftp://x'; expected a folder or https"):
         HttpMirror("ftp://x", "me@example.org")
-    with pytest.raises(SettingsError, match=r"mirror: found 'http://\['; expected a folder or https"):
-        HttpMirror("http://[", "me@example.org")
+    for root in ("http://[", "http://:80", "http://127.0.0.1:99999"):
+        with pytest.raises(SettingsError, match=rf"mirror: found '{re.escape(root)}'; expected a folder or https"):
+            HttpMirror(root, "me@example.org")
 
 
 def test_all_connections_together_keep_below_the_bandwidth():
