@@ -19,7 +19,7 @@ from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at
 from tempkb.settings import Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
-from tempkb.store.locks import alive_mark
+from tempkb.store.locks import LockTimeoutError, alive_mark
 from tempkb.store.visible import visible
 
 
@@ -33,6 +33,7 @@ class Summary:
         notes: what a person should know all the same: damage, windows that were kept, what a rebuild changed.
         run_ids: Dagster's runs, in order.
         entity_dumps: dumps of Wikidata's entities that this build was about.
+        is_held: did a run stop because another program does the same?
     """
 
     windows: list[str] = field(default_factory=list)
@@ -40,6 +41,7 @@ class Summary:
     run_ids: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     entity_dumps: list[str] = field(default_factory=list)
+    is_held: bool = False
 
 
 def run_job(
@@ -83,6 +85,7 @@ def run_job(
         # Dagster ends the run, and goes on; who pressed Ctrl-C meant all that was still to come.
         raise KeyboardInterrupt
     summary.failures += list(_failures(result))
+    summary.is_held |= any(event.is_step_failure and _is_held(event) for event in result.all_events)
     summary.notes += list(dict.fromkeys(_notes(result)))
 
 
@@ -164,6 +167,13 @@ def _partition_set(job_name: str) -> str:
 def _is_interrupt(event: Any) -> bool:
     source = event.step_failure_data.error_source
     return source is not None and str(source.value) == "INTERRUPT"
+
+
+def _is_held(event: Any) -> bool:
+    error = event.step_failure_data.error
+    while error is not None and error.cls_name != LockTimeoutError.__name__:
+        error = error.cause
+    return error is not None
 
 
 def _failures(result: Any) -> Iterator[str]:

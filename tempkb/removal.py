@@ -174,7 +174,7 @@ def remove(store: Store, removal: Removal) -> int:
     """Remove what was found, publish, and return the bytes of dump files that were freed.
 
     Raises:
-        ContractError: a run works on drafts that are to be deleted; nothing is removed.
+        LockTimeoutError: a run works on drafts that are to be deleted; nothing is removed.
     """
     with contextlib.ExitStack() as stack:
         for name in removal.drafts:

@@ -7,8 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 
+import tempkb.definitions  # noqa: F401 - before a home of these tests decides which windows Dagster knows
 from tempkb.api import open_store
+from tempkb.cli import main
 from tempkb.dumps.fetching import present_dump
 from tempkb.errors import MissingDumpError
 from tempkb.planning.due import look_out
@@ -16,6 +19,7 @@ from tempkb.planning.untaken import newest_held
 from tempkb.windows import Granularity, Window, windows_until
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.dumps.server import serving
+from tempkb_tests.revisions.builds import export, page, revision
 
 HISTORY = "pages-meta-history.xml.bz2"
 TABLES = {"page.sql.gz": b"pages", "page_props.sql.gz": b"props"}
@@ -269,3 +273,25 @@ def test_fetch_and_plan_print_the_reasons_and_fetch_refuses_a_wiki_that_is_not_t
     assert f"mirror {mirror}: shows no dump of 'demwiki'" in done.stderr
     assert "it has demowiki" in done.stderr
     assert not (Path(home) / "dumps").exists(), "of a wiki that is mistyped not even Wikidata is fetched"
+
+
+@pytest.mark.slow
+def test_the_second_of_two_builds_says_that_another_program_builds_the_same(home_folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_FIRST_WINDOW", "2021-01-01")
+    monkeypatch.setenv("TEMPKB_WORKERS", "1")
+    monkeypatch.setattr("tempkb.revisions.building.plan_name", lambda _item: "same")
+    monkeypatch.setattr("tempkb.store.lake._LOOK", 0.0)
+    file = tmp_path / "testwiki-20210701-pages-meta-history.xml"
+    file.write_bytes(export(page(1, revision(11, "2021-02-03T00:00:00Z", "A mill."))))
+    selected = (part for name in ("stable_snapshots", "pages", "dump_files") for part in ("--select", name))
+    build = ("build", *selected, "--all", "--dump", str(file))
+    with open_store().lake.resumable("resumable-same"):
+        second = CliRunner().invoke(main, build)
+    assert second.exit_code == 1
+    assert second.output == (
+        "tempkb: another program builds 2021-Q1 to 2021-Q2 from testwiki-20210701 in this home now (staging folder "
+        "resumable-same). Wait until it has finished, then type the same command again; what is built then is kept\n"
+    )
+    # The other program builds from the files that were named: they are not forgotten.
+    assert open_store().lake.partitions("dump_files") == ["testwiki-20210701"]
+    assert "2 of 2 windows are built." in CliRunner().invoke(main, build).output

@@ -22,10 +22,11 @@ import requests
 import urllib3
 
 from tempkb import __version__
+from tempkb.dumps.connections import TimedAdapter
 from tempkb.dumps.mirrors import LONGEST_LIST, below
 from tempkb.errors import SettingsError, SourceError
 
-_LISTED = re.compile(r'href="([^"/]+)">[^<]*</a>\s+\d\d-\w{3}-\d{4} \d\d:\d\d\s+(\d+)\s')
+_LISTED = re.compile(r'href="([^"/]+)">[^<]*</a>\s+\d\d-\w{3}-\d{4} \d\d:\d\d\s+([0-9]{1,18})\s')
 _FOLDER = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)/")
 _CONTACT = re.compile(r"https?://\S+|[^@\s]+@[^@\s]+\.[^@\s]+")
 _RETRIED = {429, 500, 502, 503, 504}
@@ -34,6 +35,7 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 # Wikimedia allows three per address; one is left for the user's browser.
 CONNECTIONS = 2
 _PIECE = 1 << 18
+_LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 class TroubleError(Exception):
@@ -128,7 +130,7 @@ class HttpMirror:
     log: Callable[[str], None] = lambda _line: None
 
     def __post_init__(self) -> None:
-        if urlsplit(self.root).scheme not in ("http", "https") or not urlsplit(self.root).netloc:
+        if not _is_address(self.root):
             raise SettingsError(f"mirror: found {self.root!r}; expected a folder or https://dumps.wikimedia.org")
         if not _CONTACT.fullmatch(self.contact):
             raise SettingsError(
@@ -137,6 +139,8 @@ class HttpMirror:
             )
         self.root = self.root.rstrip("/")
         self._session = requests.Session()
+        self._session.mount("http://", TimedAdapter())
+        self._session.mount("https://", TimedAdapter())
         self._session.headers["User-Agent"] = f"tempkb/{__version__} ({self.contact}) requests/{requests.__version__}"
         # Dumps are compressed already, and the bytes must be those of which the publisher computed the checksums.
         self._session.headers["Accept-Encoding"] = "identity"
@@ -228,6 +232,12 @@ class HttpMirror:
                 )
             except requests.RequestException as error:
                 raise TroubleError(f"no answer ({_root_of(error)})") from None
+            except ValueError as error:
+                # requests looks where a redirect leads, also where it is not to follow it.
+                raise SourceError(
+                    f"{requested}: the server redirects to what is not an address ({error}); expected the file "
+                    "itself. Try another mirror: TEMPKB_MIRROR=..."
+                ) from None
             if response.status_code not in _REDIRECTS:
                 return response
             response.close()
@@ -241,8 +251,14 @@ class HttpMirror:
             requested = target
         raise SourceError(f"{address}: the server redirects too often; try another mirror")
 
-    def pieces(self, answer: requests.Response, address: str, most: int) -> Iterator[bytes]:
-        """Yield the body as it arrives, at most `most` bytes, within the bandwidth limit.
+    def pieces(self, answer: requests.Response, address: str, most: int, expected: str = "") -> Iterator[bytes]:
+        """Yield the body as it arrives, within the bandwidth limit.
+
+        Args:
+            answer: to a request.
+            address: that was requested, for messages.
+            most: how many bytes it may have.
+            expected: where this number comes from, for messages; by default a list of files.
 
         Raises:
             TroubleError: the connection broke, or is too slow to be alive.
@@ -254,10 +270,8 @@ class HttpMirror:
             while piece := answer.raw.read1(_PIECE, decode_content=False):
                 taken += len(piece)
                 if taken > most:
-                    raise SourceError(
-                        f"{address}: more than the expected {most} bytes, so the file is not the listed one; "
-                        "nothing is kept. Try this dump again later."
-                    )
+                    expected = expected or f"the expected {most} bytes, so the file is not the listed one"
+                    raise SourceError(f"{address}: more than {expected}; nothing is kept. Try this dump again later.")
                 yield piece
                 self.brake.passed(len(piece))
                 now = time.monotonic()
@@ -267,9 +281,25 @@ class HttpMirror:
                     began, taken_then = now, taken
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise TroubleError(f"the connection broke after {taken} bytes ({_root_of(error)})") from None
-        length = answer.headers.get("Content-Length")
-        if length is not None and length.isdigit() and taken < int(length):
+        length = stated_length(answer)
+        if length is not None and taken < length:
             raise TroubleError(f"the connection broke after {taken} of {length} bytes")
+
+
+def stated_length(answer: requests.Response) -> int | None:
+    """Return how many bytes the body of an answer has by its Content-Length; None if that is missing or no number."""
+    length = answer.headers.get("Content-Length", "")
+    return int(length) if _LENGTH.fullmatch(length) else None
+
+
+def _is_address(root: str) -> bool:
+    """Is this the address of a web server?"""
+    try:
+        parts = urlsplit(root)
+        is_port = parts.port != 0  # raises an error where it is none
+    except ValueError:
+        return False
+    return parts.scheme in _PORTS and bool(parts.hostname) and is_port
 
 
 def _elsewhere(requested: str, target: str) -> str:
@@ -327,6 +357,6 @@ def _seconds(header: str | None) -> float | None:
 
 def _root_of(error: BaseException) -> str:
     """Return the innermost reason of a chain of wrapped errors, shortened."""
-    while error.__context__ is not None:
-        error = error.__context__
+    while inner := error.__cause__ or (None if error.__suppress_context__ else error.__context__):
+        error = inner
     return str(error)[:120] or type(error).__name__

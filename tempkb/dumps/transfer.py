@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -11,15 +12,16 @@ from pathlib import Path
 
 import requests
 
-from tempkb.dumps.http import HttpMirror, TroubleError
+from tempkb.dumps.http import HttpMirror, TroubleError, stated_length
 from tempkb.dumps.offers import OfferedFile
 from tempkb.dumps.sums import Hashes, kind_of
 from tempkb.errors import SourceError
 
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _PIECE = 1 << 20
-_ENDLESS = 1 << 62
+# Bytes of a file whose size neither the list nor the server states; Wikimedia's largest have some hundred gigabytes.
+_MOST = 10**12
 
 
 @dataclass
@@ -156,8 +158,7 @@ class Transfer:
                 f"{self._address}: the server answered {answer.status_code} {answer.reason}; expected the file. Old "
                 "dumps are removed after some months; list the available ones: tempkb plan"
             )
-        begins, length = 0, answer.headers.get("Content-Length", "")
-        total = int(length) if length.isdigit() else None
+        begins, total = 0, stated_length(answer)
         if answer.status_code == 206:
             content_range = answer.headers.get("Content-Range", "")
             match = _RANGE.fullmatch(content_range)
@@ -175,11 +176,11 @@ class Transfer:
         return begins
 
     def _write(self, answer: requests.Response) -> None:
-        most = _ENDLESS if self._part.size is None else self._part.size - self._come
+        most, expected = self._most()
         try:
             with self._draft.open("r+b" if self._come else "wb") as handle:
                 handle.seek(self._come)
-                for piece in self._mirror.pieces(answer, self._address, most):
+                for piece in self._mirror.pieces(answer, self._address, most, expected):
                     handle.write(piece)
                     self._hashes.take(piece)
                     self._come += len(piece)
@@ -195,6 +196,20 @@ class Transfer:
                 f"{self._draft}: the disk is full after {self._come} bytes; make room (tempkb rm --dump, tempkb gc) "
                 "and continue: tempkb fetch. What has arrived is kept."
             ) from None
+        except SourceError:
+            if self._part.size is None and not self._stopped.is_set():
+                # It may fill the disk.
+                self._draft.unlink(missing_ok=True)
+            raise
+
+    def _most(self) -> tuple[int, str]:
+        """Return how many bytes may still arrive, and where the number comes from, if not from the list."""
+        if self._part.size is not None:
+            return self._part.size - self._come, ""
+        free = shutil.disk_usage(self._draft.parent).free
+        if free < _MOST:
+            return free, f"the {free} bytes that are free on the disk, of a file whose size nobody states"
+        return _MOST, f"{_MOST} bytes of a file whose size nobody states"
 
 
 def note_of(draft: Path) -> Path:

@@ -26,6 +26,7 @@ from tempkb.linking.checkpoints import (
 )
 from tempkb.linking.inputs import EntityText, Inputs, MentionText, Tower, Whole
 from tempkb.models.checkpoints import (
+    UNFIT,
     check_vocabulary,
     check_weights,
     context_tokens_of,
@@ -229,7 +230,7 @@ def _transformer(name: str, folder: Path) -> tuple[Any, Any]:
                 use_safetensors=True,
                 output_loading_info=True,
             )
-    except (RuntimeError, ValueError, TypeError, KeyError, OSError) as error:
+    except UNFIT as error:
         raise ModelError(f"The weights of {name} in {folder} cannot be loaded: {first_line(error)}.") from error
     # A pooler makes a vector of its own, which is not used.
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))

@@ -66,7 +66,7 @@ def train_linker(store: Store, request: TrainRequest, log: Log) -> Trained:
         SettingsError: the name is bound to another linker; a setting is not allowed; the release or cut is not built
             or has too few mentions; or the extra `linking` is not installed.
         ModelError: the base cannot be used, training has failed, or files of the linker were changed.
-        ContractError: another run works on it.
+        LockTimeoutError: another run works on it.
     """
     from tempkb.linking.training.recipe import recipe_of
 

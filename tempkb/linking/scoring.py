@@ -114,7 +114,8 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
 
     Raises:
         SettingsError: there is no such linker, release or snapshot.
-        ContractError: a release lacks a table, or another process encodes with this linker.
+        ContractError: a release lacks a table.
+        LockTimeoutError: another process encodes with this linker.
         ModelError: the linker's files have changed, or its vectors overflow or were made in another way, or it was
             trained on an earlier release of the same name.
     """

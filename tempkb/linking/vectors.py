@@ -132,8 +132,8 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
 
     Raises:
         ModelError: the linker's vectors were made in another way, its files have changed, or a vector overflows.
-        ContractError: something is missing, and another process encodes with this linker or texts are no longer in the
-            home.
+        ContractError: something is missing, and texts are no longer in the home.
+        LockTimeoutError: something is missing, and another process encodes with this linker.
     """
     require_like(store, row, request.dtype)
     n_texts, n_different = sum(map(n_of, wanted)), n_distinct(wanted)

@@ -22,6 +22,7 @@ from huggingface_hub.errors import (
     HFValidationError,
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
+    StrictDataclassError,
 )
 from safetensors import SafetensorError, safe_open
 from transformers.models.auto import modeling_auto
@@ -82,6 +83,19 @@ _VOCABULARIES = (
 _TRANSPORT_ERRORS = tuple(
     importlib.import_module(library).HTTPError for library in ("httpx", "httpx2") if importlib.util.find_spec(library)
 )
+UNFIT = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    StrictDataclassError,
+    TypeError,
+    ValueError,
+)
+"""What transformers and torch raise for odd configs: they check few values, and fail where they first use one."""
 _UNLIMITED = 1_000_000_000  # tokenizers without a limit say a number of thirty digits
 
 
@@ -318,6 +332,12 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
     """The config of a checkpoint, and its family."""
     file, raw = folder / "config.json", _raw_config(name, folder)
     kind = raw.get("model_type") if isinstance(raw, dict) else None
+    architectures = (raw.get("architectures") if isinstance(raw, dict) else None) or []
+    if not isinstance(architectures, list) or not all(isinstance(one, str) for one in architectures):
+        raise ModelError(
+            f"{name} has the architectures {architectures!r} in {file}; expected a list of names. Fetch the checkpoint "
+            "again."
+        )
     if not isinstance(kind, str) or kind not in CONFIG_MAPPING_NAMES:
         if isinstance(raw, dict) and raw.get("auto_map"):
             raise ModelError(
@@ -331,7 +351,7 @@ def _config(name: str, folder: Path, family: Family | None) -> tuple[Any, Family
     try:
         with quiet_transformers():
             config = transformers.AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-    except (ValueError, TypeError, KeyError, OSError) as error:
+    except UNFIT as error:
         raise ModelError(f"The config of {name} cannot be read: {first_line(error)}. Found in {file}.") from error
     found = _family(name, config, family)
     _require_sound_config(name, config, found)
@@ -375,6 +395,12 @@ def _require_sound_config(name: str, config: Any, family: Family) -> None:
         raise ModelError(
             f"{name} cannot be scored: it is of type {kind}, and {_UNSOUND[kind]}. Choose a model of another "
             "architecture."
+        )
+    layers = getattr(config, "num_hidden_layers", None)
+    if isinstance(layers, int) and layers < 1:
+        raise ModelError(
+            f"{name} cannot be scored: found {layers} layers in its config, expected 1 at least. Fetch the checkpoint "
+            "again."
         )
     is_encoder = kind in _FAMILIES["masked"][0] and kind not in _FAMILIES["seq2seq"][0]
     sees_all = not any(getattr(config, sign, False) for sign in ("is_decoder", "causal"))
@@ -473,27 +499,61 @@ def check_weights(name: str, file: Path, weights_format: WeightsFormat) -> None:
 
 
 def _module(name: str, folder: Path, config: Any, family: Family, weights_format: WeightsFormat, dtype: Dtype) -> Any:
+    maker, number = _FAMILIES[family][1], getattr(torch, dtype)
     try:
         with quiet_transformers():
-            module, report = _FAMILIES[family][1].from_pretrained(
+            with torch.device("meta"):  # where weights take no memory
+                empty = maker.from_config(config, dtype=number, trust_remote_code=False)
+            _require_its_size(name, folder, config, sum(weights.numel() for weights in empty.parameters()))
+            module, report = maker.from_pretrained(
                 folder,
                 config=config,
-                dtype=getattr(torch, dtype),
+                dtype=number,
                 trust_remote_code=False,
                 local_files_only=True,
                 use_safetensors=weights_format == "safetensors",
                 weights_only=True,
+                ignore_mismatched_sizes=True,  # they are reported
                 output_loading_info=True,
             )
-    except (RuntimeError, ValueError, KeyError, OSError) as error:
+    except ImportError as error:
+        raise ModelError(
+            f"{name} needs a library that is not installed: {first_line(error)}. Expected a checkpoint that "
+            "transformers and PyTorch load alone: without quantization_config and attn_implementation in its "
+            "config.json. Name such a checkpoint."
+        ) from error
+    except UNFIT as error:
         raise ModelError(f"The weights of {name} do not fit its config: {first_line(error)}.") from error
+    _require_all_weights(name, folder, config, family, report)
+    return module
+
+
+def _require_its_size(name: str, folder: Path, config: Any, n_parameters: int) -> None:
+    """See that a config asks for no more numbers than its weights can hold; no machine might have memory for them.
+
+    A number takes a byte at least (float8), but in weights that are quantised, where it takes a bit at least.
+    """
+    stored = sum(file.stat().st_size for file in weight_files(name, folder)[0])
+    if n_parameters > stored * (8 if hasattr(config, "quantization_config") else 1):
+        raise ModelError(
+            f"The weights of {name} do not fit its config: {folder / 'config.json'} describes a model of "
+            f"{n_parameters} numbers, and its weights have {stored} bytes. Fetch the checkpoint again."
+        )
+
+
+def _require_all_weights(name: str, folder: Path, config: Any, family: Family, report: Any) -> None:
+    """See that a checkpoint has all weights of the model that its config describes, each in its shape."""
+    for weights, found, expected in sorted(report["mismatched_keys"]):
+        raise ModelError(
+            f"The weights of {name} do not fit its config: {weights} has the shape {list(found)}, expected "
+            f"{list(expected)} by {folder / 'config.json'}. Fetch the checkpoint again."
+        )
     missing = sorted(report["missing_keys"])
     if missing:
         raise ModelError(
             f"{name} lacks {len(missing)} weights of a {family} model of type {config.model_type}, such as "
             f"{missing[0]}; they would be random numbers. Name a checkpoint that has this head, or its own family."
         )
-    return module
 
 
 def check_vocabulary(name: str, module: Any, tokenizer: Any) -> None:
@@ -530,6 +590,12 @@ def context_tokens_of(config: Any, module: Any, tokenizer: Any) -> int | None:
     """Return how many tokens a model reads, by its positions and by its tokenizer; None if nothing limits them."""
     text = config.get_text_config(decoder=True)  # of a model that also reads pictures; else the config itself
     most = getattr(text, "max_position_embeddings", None) or getattr(text, "n_positions", None)
+    for limit in (most, tokenizer.model_max_length):
+        if not isinstance(limit, int | float | None):
+            raise ModelError(
+                f"{tokenizer.name_or_path} says that it reads {limit!r} tokens; expected a number "
+                "(max_position_embeddings or n_positions in config.json, model_max_length in tokenizer_config.json)."
+            )
     for name, part in module.named_modules():
         is_counted_from_padding = isinstance(part, torch.nn.Embedding) and part.padding_idx is not None
         if name.endswith("position_embeddings") and is_counted_from_padding and most is not None:
@@ -554,5 +620,6 @@ def digest_of_all(files: Iterable[Path], below: Path | None = None) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, without its full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    """Return the first line of an error's message, and the next one where it ends in a colon; without its full stop."""
+    first, *rest = str(error).strip().splitlines() or [type(error).__name__]
+    return (f"{first} {rest[0].strip()}" if rest and first.endswith(":") else first).rstrip(".")

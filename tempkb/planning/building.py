@@ -22,6 +22,7 @@ from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import REVISION_LOG, STABLE_SNAPSHOTS
 from tempkb.settings import load_home
+from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import Store
 from tempkb.store.tables import Family
 from tempkb.wikidata.building import is_current
@@ -36,6 +37,7 @@ def build(request: Request) -> Summary:
     Raises:
         SettingsError: an asset, window or setting is unknown or does not fit.
         SourceError: there is no dump to build from.
+        LockTimeoutError: another program builds the same windows.
     """
     return past_damage(lambda: _build(claimed(work_of(request))))
 
@@ -55,6 +57,9 @@ def _build(work: Work) -> Summary:
             _forget(instance, new)
             return summary
         _build_windows(instance, work, unread, summary)
+        if summary.is_held:
+            # The rest is the other program's as well, and so are the files that were named.
+            raise LockTimeoutError(summary.failures[-1])
         is_history_bad = bool(summary.failures)
         if work.is_naming_entities:
             _read_named(instance, work.entities[0], work, summary)

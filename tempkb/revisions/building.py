@@ -203,7 +203,10 @@ class _Build:
             return
         # Before the long pass, so that missing pages are reported at once.
         self._refuse_missing_pages()
-        with self.store.lake.resumable(RESUMABLE + plan_name(items[0])) as drafts, self.store.lake.staging() as staging:
+        first, last = self.plan.windows[0], self.plan.windows[-1]
+        labels = first.label if first is last else f"{first.label} to {last.label}"
+        held = self.store.lake.resumable(RESUMABLE + plan_name(items[0]), f"{labels} from {self.plan.dump.dump_id}")
+        with held as drafts, self.store.lake.staging() as staging:
             self.staging = staging
             self.before = Before(self.store.lake, drafts.folder)
             receipts, failures = self._read(items, drafts.folder)

@@ -81,7 +81,7 @@ def score_model(
     Raises:
         SettingsError: there is no such model, release, variant or template.
         ModelError: the model is not ready, its files have changed, or they cannot be loaded.
-        ContractError: another process scores with this model.
+        LockTimeoutError: another process scores with this model.
     """
     row = _ready(store, name)
     asked = wanted(store, benchmarks, row["family"], request, log)

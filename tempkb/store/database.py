@@ -225,9 +225,9 @@ class Database:
 
     @contextlib.contextmanager
     def asking(self, patience: Patience | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the file for queries of users, which can reach only the file and the lake; see `reading`."""
+        """Open the file for queries of users, which can reach only it and the lake's tables; see `reading`."""
         with self.reading(patience) as connection:
-            close_off(connection, self._lake.root)
+            close_off(connection, [self._lake.root / name for name in self._tables])
             yield connection
 
     def pending(self, connection: duckdb.DuckDBPyConnection | None = None) -> list[Pending]:

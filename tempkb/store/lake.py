@@ -53,7 +53,7 @@ from tempkb.store.damage import (
     sum_of,
     write_note,
 )
-from tempkb.store.locks import Patience, is_same, locked, try_lock
+from tempkb.store.locks import LockTimeoutError, Patience, is_same, locked, try_lock
 from tempkb.store.memory import has_columns_of
 from tempkb.store.tables import Table
 
@@ -499,24 +499,25 @@ class Lake:
     def staging(self, run: str | None = None) -> Iterator[Path]:
         """Give a folder for drafts that is deleted at the end, or by the garbage collector if we are killed."""
         folder = self.root / "_staging" / (run or uuid.uuid4().hex)
-        with _hold(folder):
+        with _hold(folder, "the same"):
             try:
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def resumable(self, run: str) -> Iterator["Resumable"]:
+    def resumable(self, run: str, what: str = "the same") -> Iterator["Resumable"]:
         """Give a folder for drafts with which a later run of the same name continues, unless this run finishes.
 
         Args:
             run: slug that names everything on which the drafts depend.
+            what: is built with them, for the message.
 
         Raises:
-            ContractError: another process uses it.
+            LockTimeoutError: another process uses it.
         """
         folder = self.root / "_staging" / run
-        with _hold(folder):
+        with _hold(folder, what):
             drafts = Resumable(folder)
             yield drafts
             if drafts.is_finished:
@@ -819,11 +820,11 @@ def _remove_dead(folder: Path) -> bool:
         return True
 
 
-def _hold(folder: Path) -> TextIO:
+def _hold(folder: Path, what: str) -> TextIO:
     """Hold a folder of drafts, made if it is missing, until the returned file is closed.
 
     Raises:
-        ContractError: another process holds it for longer than a check takes.
+        LockTimeoutError: another process holds it for longer than a check takes.
     """
     patience = Patience(_LOOK)
     while True:
@@ -835,9 +836,9 @@ def _hold(folder: Path) -> TextIO:
         while not try_lock(alive.fileno()):
             if not patience.wait():
                 alive.close()
-                raise ContractError(
-                    f"staging folder {folder.name} belongs to a run that is still active: another program builds the "
-                    "same; wait for it"
+                raise LockTimeoutError(
+                    f"another program builds {what} in this home now (staging folder {folder.name}). Wait until it has "
+                    "finished, then type the same command again; what is built then is kept"
                 )
         # The garbage collector may have deleted the folder while we waited for it.
         if is_same(folder / ".alive", alive):

@@ -1,6 +1,7 @@
 """Queries of users to the DuckDB file: which statements run, and what they can reach."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -19,15 +20,16 @@ class RefusedError(SettingsError):
     """A statement does something other than reading published tables."""
 
 
-def close_off(connection: duckdb.DuckDBPyConnection, lake: Path) -> None:
-    """Let a connection reach only its own file and the lake, and lock this setting.
+def close_off(connection: duckdb.DuckDBPyConnection, tables: Iterable[Path]) -> None:
+    """Let a connection reach only its own file and the folders of tables in the lake, and lock this setting.
 
-    Views read Parquet files of the lake by absolute names. DuckDB checks both the
-    name as it is written, with its quoted signs, and the name of the file found, so
-    both forms are allowed. An allowed folder can be written to, so `check` is
-    needed as well.
+    Views read Parquet files of these folders by absolute names; beside them in the
+    lake lies the home's record with its salt. DuckDB checks both the name as it is
+    written, with its quoted signs, and the name of the file found, so both forms
+    are allowed. An allowed folder can be written to, so `check` is needed as well.
     """
-    folders = ", ".join(literal(folder) for folder in dict.fromkeys((str(lake), file_name(lake))))
+    names = (name for folder in tables for name in (str(folder), file_name(folder)))
+    folders = ", ".join(map(literal, dict.fromkeys(names)))
     connection.execute(
         "SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET allow_community_extensions = false; SET python_enable_replacements = false; "
@@ -53,7 +55,7 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
         )
     (statement,) = statements
     read = _explained(statement.query) if _words(statement.query)[0][0] == "explain" else statement.query
-    kind = connection.extract_statements(read)[0].type
+    kind = _kind(connection.extract_statements(read)[0])
     if kind not in _READS or (kind == duckdb.StatementType.MULTI and not _is_plain_pivot(read)):
         raise _refusal(statement.query)
     try:
@@ -65,6 +67,14 @@ def check(connection: duckdb.DuckDBPyConnection, query: str) -> str:
         message = _LINE.sub(lambda line: f"LINE {max(int(line[1]) - 1, 1)}:", str(error))
         raise type(error)(message) from None
     return statement.query
+
+
+def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """Return the kind of a statement; None if DuckDB has no name for it in Python, such as for UPDATE EXTENSIONS."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
 
 
 def bare(query: str) -> str:

@@ -229,6 +229,16 @@ def drip(handler: Handler, data: bytes) -> bool:
     return True
 
 
+def drip_headers(handler: Handler, _data: bytes) -> bool:
+    """Begin an answer whose headers never end."""
+    handler.send_response(200)
+    handler.flush_headers()
+    while True:  # until the other side hangs up
+        handler.wfile.write(b"x")
+        handler.wfile.flush()
+        time.sleep(0.02)
+
+
 def silence(handler: Handler, _data: bytes) -> bool:
     """Answer nothing and keep the line."""
     time.sleep(2)
@@ -242,6 +252,18 @@ def longer_than_told(handler: Handler, data: bytes) -> bool:
     handler.wfile.write(data + b"more and more")
     handler.close_connection = True
     return True
+
+
+def with_length(length: str) -> Fault:
+    """Give the whole, and a length of any words."""
+
+    def fault(handler: Handler, data: bytes) -> bool:
+        handler.head(200, None, Content_Length=length, Connection="close")
+        handler.wfile.write(data)
+        handler.close_connection = True
+        return True
+
+    return fault
 
 
 def cut_without_length(n_bytes: int) -> Fault:

@@ -4,18 +4,23 @@ import errno
 import hashlib
 import json
 import re
+import threading
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
 
+from tempkb.dumps import connections
 from tempkb.dumps import download as download_module
+from tempkb.dumps import transfer as transfer_module
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.download import Download
 from tempkb.dumps.http import Brake, HttpMirror, Manners
 from tempkb.dumps.mirrors import FolderMirror, below
-from tempkb.dumps.offers import offers_of
+from tempkb.dumps.offers import OfferedFile, offers_of
+from tempkb.dumps.transfer import Transfer
 from tempkb.errors import SettingsError, SourceError
 from tempkb_tests.dumps import server as faults
 from tempkb_tests.dumps.server import drop_after, ignore_range, say, serving, wrong_range
@@ -90,6 +95,7 @@ def test_a_dump_is_fetched_whole_and_stands_in_the_catalogue(mirror, server, dum
         pytest.param([drop_after(9_000)] * 9, 10, id="dropped again and again, but each time further"),
         pytest.param([faults.silence], 2, id="silence"),
         pytest.param([faults.drip], 2, id="a slow drip"),
+        pytest.param([faults.drip_headers], 2, id="headers without an end"),
         pytest.param([faults.cut_without_length(5000)] * 3, 4, id="an early end that looks like one"),
     ],
 )
@@ -126,6 +132,47 @@ def test_a_server_that_never_gives_more_is_given_up(mirror, server, dump, tmp_pa
     with pytest.raises(SourceError, match=r"the answer ended after 1000 of 1280000 bytes, 4 times"):
         fetch(mirror, tmp_path)
     assert len(waits) == 3, "before each further try"
+
+
+def test_headers_have_thirty_seconds_where_a_read_has_more(server, dump, monkeypatch):
+    assert connections._HEADERS == 30
+    monkeypatch.setattr(connections, "_HEADERS", 0.25)
+    server.faults[dump] = [faults.drip_headers]
+    mirror = HttpMirror(server.root, "me@example.org", manners=Manners(tries=1, timeout=60.0))
+    with pytest.raises(SourceError, match=r"no answer \(its headers did not arrive within 0\.25 s\), 1 times"):
+        mirror.small_file(dump)
+
+
+@pytest.mark.parametrize(
+    ("free", "most", "said"),
+    [
+        (500_000, 10**12, "the 500000 bytes that are free on the disk, of a file whose size nobody states"),
+        (10**13, 700_000, "700000 bytes of a file whose size nobody states"),
+    ],
+)
+def test_a_file_without_a_size_ends_at_the_limit(free, most, said, mirror, server, dump, tmp_path, monkeypatch):
+    assert transfer_module._MOST == 10**12
+    monkeypatch.setattr(transfer_module, "_MOST", most)
+    monkeypatch.setattr(transfer_module.shutil, "disk_usage", lambda _path: SimpleNamespace(free=free))
+    server.faults[dump] = [faults.longer_than_told]
+    file, draft = OfferedFile(dump, "history"), tmp_path / "file.part"
+    with pytest.raises(SourceError, match=f"more than {said}; nothing is kept"):
+        Transfer(mirror, file, draft, lambda _n: None, threading.Event()).run()
+    assert not draft.exists()
+
+
+def test_a_file_without_a_size_below_the_limit_is_kept(mirror, server, dump, tmp_path):
+    server.faults[dump] = [faults.longer_than_told]
+    draft = tmp_path / "file.part"
+    Transfer(mirror, OfferedFile(dump, "history"), draft, lambda _n: None, threading.Event()).run()
+    assert draft.read_bytes() == HISTORY + b"more and more"
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "\xb2"])
+def test_a_length_that_is_no_number_counts_as_none(length, mirror, server, dump):
+    server.faults[dump] = [faults.with_length(length)]
+    assert mirror.small_file(dump.replace(BZ2, "page.sql.gz")) == b"pages"
+    assert mirror.small_file(dump) == HISTORY
 
 
 def test_when_one_file_fails_the_others_do_not_wait_on(mirror, server, dump, tmp_path):
@@ -251,6 +298,21 @@ def test_a_redirect_to_another_port_is_refused(mirror, server, dump, tmp_path):
         with pytest.raises(SourceError, match=rf"redirects to {other.root}/{dump}, another port; expected the file"):
             fetch(mirror, tmp_path)
         assert other.asked == []
+
+
+# Bytes of the header: the third target has a sign that looks like several letters, the last is no UTF-8.
+@pytest.mark.parametrize("target", ["http://[", "http://[x]/", "http://127.0.0.1\xe2\x84\x80/", "/\xff"])
+def test_a_redirect_to_what_is_no_address_is_one_clear_error(target, mirror, server, dump, tmp_path):
+    server.faults[dump] = [say(302, Location=target)]
+    with pytest.raises(SourceError, match="the server redirects to what is not an address"):
+        fetch(mirror, tmp_path)
+
+
+@pytest.mark.parametrize("target", ["", "//", "http://"])
+def test_a_redirect_to_nowhere_is_one_clear_error(target, mirror, server, dump, tmp_path):
+    server.faults[dump] = [say(302, Location=target)] * 3
+    with pytest.raises(SourceError, match="the server redirects too often; try another mirror"):
+        fetch(mirror, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -452,6 +514,9 @@ def test_nobody_to_write_to_is_an_error_that_says_how():
         HttpMirror("https://dumps.wikimedia.org", "")
     with pytest.raises(SettingsError, match=r"mirror: found 'ftp://x'; expected a folder or https"):
         HttpMirror("ftp://x", "me@example.org")
+    for root in ("http://[", "http://:80", "http://127.0.0.1:99999"):
+        with pytest.raises(SettingsError, match=rf"mirror: found '{re.escape(root)}'; expected a folder or https"):
+            HttpMirror(root, "me@example.org")
 
 
 def test_all_connections_together_keep_below_the_bandwidth():

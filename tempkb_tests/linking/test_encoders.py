@@ -283,6 +283,14 @@ def changed_json(file, **values):
             lambda folder: changed_json(folder / "document_0_Transformer/config.json", num_hidden_layers=3),
             "lacks 16 weights of its bert",
         ),
+        (
+            lambda folder: changed_json(folder / "document_0_Transformer/config.json", num_attention_heads=0),
+            "cannot be loaded: integer modulo by zero",
+        ),
+        (
+            lambda folder: changed_json(folder / "document_0_Transformer/config.json", attn_implementation=5),
+            "cannot be loaded: 'int' object has no attribute",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_message(two_towers, tmp_path, damage, message):

@@ -17,6 +17,7 @@ from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
 from tempkb.removal import of_release
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Subject
 from tempkb.store.store import read_files
 from tempkb_tests.linking.small_home import (
@@ -389,7 +390,7 @@ def test_who_lacks_no_vector_links_while_another_process_encodes(store, encoder)
     link(store, cuts=(A,))
     with store.lake.resumable("resumable-linker-hand"):
         assert [one.n_encoded for one in link(store, cuts=(A,), pools=("fixed-2",))] == [0]
-        with pytest.raises(ContractError):
+        with pytest.raises(LockTimeoutError):
             link(store)
 
 

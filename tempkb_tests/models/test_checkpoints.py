@@ -236,7 +236,73 @@ def without_its_head(folder):
 
 def of_another_size(folder):
     config_with(folder, hidden_size=48, num_attention_heads=3)
-    return "do not fit its config"
+    return "has the shape [32], expected [48] by"
+
+
+def of_a_size_that_no_memory_has(folder):
+    """Without the comparison with the weights, 27 GB would be taken."""
+    config_with(folder, vocab_size=200_000_000)
+    return "a model of 6600010864 numbers, and its weights have"
+
+
+def of_a_size_that_no_number_has(folder):
+    config_with(folder, vocab_size=10**25)
+    return "do not fit its config: empty()"
+
+
+def of_negative_size(folder):
+    config_with(folder, vocab_size=-1)
+    return "do not fit its config: Padding_idx must be within num_embeddings"
+
+
+def without_heads(folder):
+    config_with(folder, num_attention_heads=0)
+    return "do not fit its config: integer modulo by zero"
+
+
+def without_layers(folder):
+    config_with(folder, num_hidden_layers=0)
+    return "found 0 layers in its config, expected 1 at least"
+
+
+def of_a_size_in_words(folder):
+    config_with(folder, hidden_size="many")
+    return "Field 'hidden_size' expected int, got str (value: 'many'). Found in"
+
+
+def of_quantised_weights(folder):
+    config_with(folder, quantization_config={"quant_method": "eetq"})
+    return "needs a library that is not installed"
+
+
+def of_weights_quantised_in_words(folder):
+    config_with(folder, quantization_config="int4")
+    return "cannot be read: 'str' object has no attribute"
+
+
+def of_attention_that_is_not_installed(folder):
+    config_with(folder, attn_implementation="flash_attention_3")
+    return "needs a library that is not installed"
+
+
+def of_attention_with_a_number(folder):
+    config_with(folder, attn_implementation=5)
+    return "do not fit its config: 'int' object has no attribute"
+
+
+def of_unknown_numbers(folder):
+    config_with(folder, dtype="float99")
+    return "cannot be read: module 'torch' has no attribute 'float99'"
+
+
+def of_a_list_of_numbers(folder):
+    config_with(folder, dtype=[])
+    return "cannot be read: "
+
+
+def with_a_number_for_its_architecture(folder):
+    config_with(folder, architectures=[5])
+    return "has the architectures [5] in"
 
 
 def without_tokenizer(folder):
@@ -288,6 +354,19 @@ def without_a_mask(folder):
         with_a_cut_file_of_pytorch,
         without_its_head,
         of_another_size,
+        of_a_size_that_no_memory_has,
+        of_a_size_that_no_number_has,
+        of_negative_size,
+        without_heads,
+        without_layers,
+        of_a_size_in_words,
+        of_quantised_weights,
+        of_weights_quantised_in_words,
+        of_attention_that_is_not_installed,
+        of_attention_with_a_number,
+        of_unknown_numbers,
+        of_a_list_of_numbers,
+        with_a_number_for_its_architecture,
         without_tokenizer,
         with_a_broken_tokenizer,
         with_a_tokenizer_of_an_unknown_kind,
@@ -305,6 +384,13 @@ def test_a_checkpoint_that_cannot_be_loaded_is_one_clear_error(spoil, own, tmp_p
     assert "roberta" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "bomb-went-off").exists()
+
+
+def test_a_text_for_the_longest_text_is_one_clear_error(own):
+    folder = own("t5")
+    config_with(folder, max_position_embeddings="x")
+    with pytest.raises(ModelError, match="says that it reads 'x' tokens; expected a number"):
+        read_checkpoint(str(folder))
 
 
 def test_code_that_a_known_architecture_offers_is_left_alone(own):

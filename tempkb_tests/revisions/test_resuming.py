@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tempkb.api import open_store
-from tempkb.errors import ContractError
 from tempkb.planning.requests import Request, windows_to_read
 from tempkb.revisions import building
 from tempkb.revisions.building import ALL
 from tempkb.revisions.reading import read_item
+from tempkb.store.locks import LockTimeoutError
 from tempkb.windows import windows_until
 from tempkb_tests.revisions.builds import build_files, export, page, revision
 
@@ -268,7 +268,7 @@ def test_drafts_are_not_removed_under_a_build_that_takes_them_up(home_folder, tm
         assert store.lake.collect_garbage(set()) == []
         assert folder.is_dir()
         with (
-            pytest.raises(ContractError, match="another program builds the same; wait for it"),
+            pytest.raises(LockTimeoutError, match="another program builds the same in this home now"),
             store.lake.resumable("resumable-x"),
         ):
             pass

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
-from tempkb.errors import ContractError, DesignError, ModelError, SettingsError
+from tempkb.errors import DesignError, ModelError, SettingsError
 from tempkb.models import checkpoints
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
@@ -18,6 +18,7 @@ from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
+from tempkb.store.locks import LockTimeoutError
 from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
@@ -273,7 +274,7 @@ def test_what_a_killed_run_has_finished_is_never_added_to_scores_of_other_files(
 def test_a_model_is_not_removed_while_a_process_scores_with_it(store, add):
     name = add(store, "t5")
     score(store, name, limit="3")
-    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
+    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(LockTimeoutError, match="another program"):
         remove(store, of_model(store, name))
     assert len(rows(store)) == 3
     assert store.lake.partitions("models") == [name]
@@ -298,7 +299,7 @@ def test_a_removal_that_is_killed_leaves_no_scores_without_their_model(store, ad
 @pytest.mark.slow
 def test_two_processes_never_score_with_one_model(store, add):
     name = add(store, "t5")
-    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(ContractError, match="still active"):
+    with store.lake.resumable(f"resumable-scores-{name}"), pytest.raises(LockTimeoutError, match="another program"):
         score(store, name)
 
 

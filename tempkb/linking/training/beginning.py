@@ -12,7 +12,14 @@ from tempkb.errors import ModelError
 from tempkb.linking.inputs import MARKERS
 from tempkb.linking.training.lessons import Lesson
 from tempkb.linking.training.recipe import Recipe
-from tempkb.models.checkpoints import check_vocabulary, first_line, quiet_transformers, read_tokenizer, weight_files
+from tempkb.models.checkpoints import (
+    UNFIT,
+    check_vocabulary,
+    first_line,
+    quiet_transformers,
+    read_tokenizer,
+    weight_files,
+)
 
 _SPECIAL = ("[PAD]", "[CLS]", "[SEP]")
 
@@ -57,7 +64,7 @@ def _loaded(lesson: Lesson) -> tuple[Any, Any]:
         module = transformers.AutoModel.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True, use_safetensors=True, dtype=torch.float32
         )
-    except (RuntimeError, ValueError, TypeError, KeyError, OSError) as error:
+    except UNFIT as error:
         raise ModelError(f"the base {lesson.base} cannot be loaded: {first_line(error)}.") from error
     return tokenizer, module
 
