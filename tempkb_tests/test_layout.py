@@ -97,6 +97,7 @@ SHARED_BY_BENCHMARKS = {
     "designs",
     "export_folder",
     "exporting",
+    "loading",
     "methods",
     "plots",
     "promises",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tempkb
+from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.source_files import files_of, wikidata_dumps_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.store.lake import Version
@@ -16,11 +17,11 @@ _FRAME = """\
 license: {licence}
 task_categories: [{tasks}]
 pretty_name: {name}
----
+{configs}---
 # {name}
 
 {intro}
-{sections}
+{loading}{sections}
 ## Maintenance
 The release is frozen. Built again from the same dumps with the same design it has the same bytes.{maintenance}
 `sha256sum -c SHA256SUMS` verifies the files.
@@ -52,14 +53,23 @@ class Card:
     made: Sequence[Version] = ()
 
 
-def render(store: Store, name: str, card: Card) -> str:
-    """Return the card of a release in Markdown."""
+def render(store: Store, name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
+    """Return the card of a release in Markdown.
+
+    Args:
+        store: the store with the release.
+        name: the release.
+        card: the parts of its own.
+        loadables: what `datasets.load_dataset` gives of the export.
+    """
     files = _files(store, card)
     sections = [f"\n## {heading}\n{text.replace(SOURCES, files)}\n" for heading, text in card.sections]
     return _FRAME.format(
         name=name,
         licence=card.licence,
         tasks=", ".join(card.tasks),
+        configs=front_matter(loadables),
+        loading=section(name, loadables),
         intro=card.intro.replace("{version}", tempkb.__version__),
         sections="".join(sections),
         maintenance=f" {card.maintenance}" if card.maintenance else "",

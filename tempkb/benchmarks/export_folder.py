@@ -46,13 +46,16 @@ class ExportFolder:
         self._sum(name, path)
         return n
 
-    def write_parquet(self, name: str, schema: pa.Schema, batches: Iterable[pa.Table]) -> None:
-        """Write a Parquet file."""
+    def write_parquet(self, name: str, schema: pa.Schema, batches: Iterable[pa.Table]) -> int:
+        """Write a Parquet file, and return the number of its rows."""
         path = self._prepared(name)
+        n = 0
         with pq.ParquetWriter(path, schema, compression="zstd") as writer:
             for batch in batches:
                 writer.write_table(batch)
+                n += batch.num_rows
         self._sum(name, path)
+        return n
 
     @contextmanager
     def adding(self, name: str) -> Iterator[Path]:

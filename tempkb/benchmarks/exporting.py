@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.card import render
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
+from tempkb.benchmarks.loading import schema_of, write_config
 from tempkb.benchmarks.methods import Options
 from tempkb.benchmarks.register import require_whole
 from tempkb.benchmarks.releases import AnyRelease
@@ -24,8 +23,9 @@ def export_release(
     """Write a release to a folder with its name below `folder`, and return the path.
 
     The benchmark writes the released layout. The folder also has the tables in `parquet/<table>.parquet`, or in
-    `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot, and `design.json`,
-    `README.md` and `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from the others.
+    `parquet/<table>/<day>.parquet` if they have a partition for each window or snapshot; those that
+    `datasets.load_dataset` gives are by split (`write_config`). There are also `design.json`, `README.md` and
+    `SHA256SUMS`. Derived tables, such as prompts, are left out, because they follow from the others.
 
     Args:
         store: the store with the release.
@@ -45,19 +45,18 @@ def export_release(
     target, given = folder / release.name, options or {}
     with export_folder(target, "an export", (DESIGN, CARD)) as out:
         methods.files(store, release, out, given)
-        derived = {one.table.name for one in benchmark.derived}
+        loadables = [found for one in methods.configs for found in write_config(store, release, out, one)]
+        left = {one.table.name for one in benchmark.derived} | {one.folder for one in methods.configs}
         for table, keys in methods.partitions(release).items():
-            for key in keys if table not in derived else ():
+            for key in keys if table not in left else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text(CARD, render(store, release.name, methods.card(store, release, given)))
+        out.write_text(CARD, render(store, release.name, methods.card(store, release, given), loadables))
     return target
 
 
 def _write_table(store: Store, out: ExportFolder, table: str, key: str, day: str) -> None:
     (version,) = store.lake.versions(table, [key])
-    declared = store.declaration(table)
-    # Rows of an earlier version of tempkb lack the columns that were declared since.
-    schema = declared.schema if version.fits(declared) else pq.read_schema(version.paths()[0])
+    schema = schema_of(store.declaration(table), version)
     name = f"parquet/{table}/{day}.parquet" if day else f"parquet/{table}.parquet"
     out.write_parquet(name, schema, map(read_parquet, version.paths()))

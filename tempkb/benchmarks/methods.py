@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.card import Card
 from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.loading import Config
 from tempkb.benchmarks.promises import Promise
 from tempkb.benchmarks.releases import AnyRelease, Design
 from tempkb.store.lake import Version
@@ -148,6 +149,7 @@ class Methods:
         files: writes a release's files in the layout of the released data.
         card: returns the parts of the dataset card of an export with these options.
         closing: returns the closing screen.
+        configs: the tables of the export that `datasets.load_dataset` gives by split, the default first.
     """
 
     design: Callable[[Store, Options], Design]
@@ -159,3 +161,4 @@ class Methods:
     closing: Callable[[Store, Any], Closing]
     measures: Mapping[str, Step] = field(default_factory=dict)
     acts: Mapping[str, Callable[[Store, Any, Options], AnyRelease]] = field(default_factory=dict)
+    configs: tuple[Config, ...] = ()

@@ -18,7 +18,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import DYNAMIC
-from tempkb.benchmarks.fact_queries.exporting import write_files
+from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
@@ -52,6 +52,8 @@ from tempkb.store.memory import asking, view_files
 from tempkb.store.store import Store
 
 _CHANGES = ("unchanged", "updated", "new", "deleted", "undatable")
+
+_TABLES = Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES)
 
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
@@ -152,9 +154,7 @@ _CHANGES_STEP = Step(
     OF_CHANGES,
     _shows_of_changes,
 )
-_PROMPTS_STEP = prompts_step(
-    Tables(DYNAMIC_TEMPLAMA_QUERIES, DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_CHANGES), (DYNAMIC_TEMPLAMA_CHANGES,)
-)
+_PROMPTS_STEP = prompts_step(_TABLES, (DYNAMIC_TEMPLAMA_CHANGES,))
 _TOKENS_STEP = Step(
     ANSWER_TOKENS.name,
     (
@@ -178,6 +178,7 @@ METHODS = Methods(
         _PROMPTS_STEP,
     ),
     files=write_files(DYNAMIC_TEMPLAMA_QUERIES),
+    configs=configs_of(_TABLES),
     card=card_of("DynamicTempLAMA", DYNAMIC_TEMPLAMA_QUERIES, changes_in_words),
     closing=_closing,
     measures={"tokens": _TOKENS_STEP},

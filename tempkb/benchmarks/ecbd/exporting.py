@@ -18,6 +18,8 @@ from tempkb.store.plain import plain_rows
 from tempkb.store.store import Store
 
 POPULAR = "popular"
+YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPULAR}' END"
+"""SQL of the year of an item's origin, by which the released files are divided."""
 Row = dict[str, Any]
 
 
@@ -39,12 +41,7 @@ def _years(items: Version) -> list[str]:
     """The years of origin, and `popular` if there are popular entities."""
     with asking() as connection:
         view_files(connection, "items", items.paths())
-        return [
-            year for (year,) in connection.execute(f"SELECT DISTINCT {_YEAR} AS y FROM items ORDER BY y").fetchall()
-        ]
-
-
-_YEAR = f"CASE WHEN subset = 'odie' THEN year(origin_from)::VARCHAR ELSE '{POPULAR}' END"
+        return [year for (year,) in connection.execute(f"SELECT DISTINCT {YEAR} AS y FROM items ORDER BY y").fetchall()]
 
 
 def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) -> Iterator[Row]:
@@ -55,7 +52,7 @@ def _item_rows(built: dict[str, Version], where: str, values: dict[str, Any]) ->
         reader = connection.sql(
             f"""
             WITH numbered AS (
-                SELECT *, {_YEAR} AS year,
+                SELECT *, {YEAR} AS year,
                        dense_rank() OVER (PARTITION BY page_id ORDER BY sentence_start_char) - 1 AS sentence_no,
                        row_number() OVER (PARTITION BY page_id, sentence_start_char, span_kind
                                           ORDER BY span_start_char, span_end_char) - 1 AS span_no

@@ -11,7 +11,7 @@ from tempkb.benchmarks.ecbd.card import card_of
 from tempkb.benchmarks.ecbd.checking import OF_PROMPTS, PROMISES
 from tempkb.benchmarks.ecbd.chunking import FALLBACK
 from tempkb.benchmarks.ecbd.design import Design, make_design
-from tempkb.benchmarks.ecbd.exporting import write_files
+from tempkb.benchmarks.ecbd.exporting import YEAR, write_files
 from tempkb.benchmarks.ecbd.plots import items_by_window, plot_categories, plot_windows
 from tempkb.benchmarks.ecbd.prompts import write_prompts
 from tempkb.benchmarks.ecbd.releases import Release, read_entry
@@ -23,6 +23,7 @@ from tempkb.benchmarks.ecbd.tables import (
     ECBD_SENTENCES,
     TABLES,
 )
+from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
     Built,
     Closing,
@@ -190,4 +191,5 @@ METHODS = Methods(
     files=write_files,
     card=card_of,
     closing=_closing,
+    configs=(config_of_table("cloze", ECBD_CLOZE, "a sentence with one masked span", "split", YEAR),),
 )

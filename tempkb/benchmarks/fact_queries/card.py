@@ -17,8 +17,9 @@ _INTRO = """\
 {n_subjects:,} subjects and relations, by {granularity}, from {study_from} to {study_to} (not included)."""
 _COMPOSITION = """\
 `train.jsonl`, `val.jsonl` and `test.jsonl` have one query per line, in the released format: `_X_` is in place of the
-answer, and `answer` lists every object that held in the window. All queries about a subject are in the same split.
-`parquet/` has the tables with dates, statements and all intermediate choices, and `design.json` the design.
+answer, and `answer` lists every object that held in the window{aliases}. All queries about a
+subject are in the same split. `parquet/` has the tables with dates, statements and all intermediate choices, and
+`design.json` the design.
 {changes}
 | relation | subjects | queries |
 | --- | ---: | ---: |
@@ -81,6 +82,7 @@ def card_of(
                 (
                     "Composition",
                     _COMPOSITION.format(
+                        aliases="" if release.preset == "paper" else ", each with its other names (`aliases`)",
                         changes=changes(store, release),
                         relations="\n".join(f"| {relation} | {n:,} | {m:,} |" for relation, n, m in counted),
                     ),

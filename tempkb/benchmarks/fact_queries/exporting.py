@@ -1,15 +1,20 @@
 """Writes the released layout of TempLAMA and DynamicTempLAMA."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tempkb.benchmarks.export_folder import ExportFolder
 from tempkb.benchmarks.fact_queries.design import SPLITS, TEMPLAMA
+from tempkb.benchmarks.fact_queries.prompt_building import PAIRS, Tables, read_pairs
 from tempkb.benchmarks.fact_queries.records import most_answers, records_of
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
+from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.loading import Config, Part, config_of_table
 from tempkb.benchmarks.register import partitions_of_release
 from tempkb.errors import ContractError
 from tempkb.store.lake import Version
@@ -32,13 +37,46 @@ def write_files(queries: Table) -> Callable[[Store, Release, ExportFolder, Mappi
 
     def write(store: Store, release: Release, out: ExportFolder, _options: Mapping[str, Any]) -> None:
         versions = store.lake.versions(queries.name, partitions_of_release(store.lake, queries, release.name))
+        # The released files have no aliases; in a preset of ours every answer has them, since tables have equal rows.
+        is_uniform = release.preset != "paper"
         for split in SPLITS:
-            out.write_json_lines(f"{split}.jsonl", records_of(_query_rows(store, release, versions, split)))
+            rows = _query_rows(store, release, versions, split, is_uniform=is_uniform)
+            out.write_json_lines(f"{split}.jsonl", records_of(rows, is_uniform=is_uniform))
 
     return write
 
 
-def _query_rows(store: Store, release: Release, queries: Sequence[Version], split: str) -> Iterator[dict[str, Any]]:
+def configs_of(tables: Tables) -> tuple[Config, ...]:
+    """Return what `datasets.load_dataset` gives of a benchmark of facts: queries, changes if it has any, and pairs.
+
+    Args:
+        tables: the benchmark's tables.
+    """
+    queries = "a query with all its answers in a window"
+    configs = [config_of_table("queries", tables.queries, queries, "split", "date")]
+    if tables.changes is not None:
+        changes = "an answer of a window or of the one before, and how it changed"
+        configs.append(config_of_table("changes", tables.changes, changes, _SPLIT_OF_SUBJECT, beside=(FACT_SUBJECTS,)))
+    pairs = "an object that is no answer any more in a window (`old`), and the one that took its place (`new`)"
+    return (*configs, Config("pairs", "pairs", pairs, partial(_pairs, tables)))
+
+
+_SPLIT_OF_SUBJECT = f"""(
+    SELECT s.split FROM {FACT_SUBJECTS.name} AS s WHERE s.relation = rows.relation AND s.subject_id = rows.subject_id
+)"""
+
+
+def _pairs(tables: Tables, store: Store, release: Release) -> Iterator[Part]:
+    rows = pa.concat_tables([PAIRS.empty_table(), *read_pairs(store, release, tables)]).combine_chunks()
+    for split in SPLITS:
+        own = rows.filter(pc.equal(rows["split"], split))
+        if own.num_rows:
+            yield Part("", split, PAIRS, [own])
+
+
+def _query_rows(
+    store: Store, release: Release, queries: Sequence[Version], split: str, *, is_uniform: bool
+) -> Iterator[dict[str, Any]]:
     """The rows of a split by relation, subject and date; for TempLAMA with the `most_*` fields."""
     with asking() as connection:
         view_files(connection, "queries", [path for one in queries for path in one.paths()])
@@ -53,10 +91,10 @@ def _query_rows(store: Store, release: Release, queries: Sequence[Version], spli
     group: list[dict[str, Any]] = []
     for row in plain_rows(rows):
         if group and _of(group[0]) != _of(row):
-            yield from _with_most(group, popular)
+            yield from _with_most(group, popular, is_uniform=is_uniform)
             group = []
         group.append(row)
-    yield from _with_most(group, popular)
+    yield from _with_most(group, popular, is_uniform=is_uniform)
 
 
 def _statements_of_answers(connection: duckdb.DuckDBPyConnection, store: Store, release: Release) -> dict[str, int]:
@@ -83,10 +121,10 @@ def _of(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["relation"], row["subject_id"], row["template_no"]
 
 
-def _with_most(group: list[dict[str, Any]], popular: dict[str, int]) -> list[dict[str, Any]]:
+def _with_most(group: list[dict[str, Any]], popular: dict[str, int], *, is_uniform: bool) -> list[dict[str, Any]]:
     if not popular or not group:
         return group
-    named = {one["entity_id"]: {**one, "aliases": []} for row in group for one in row["answers"]}
+    named = {one["entity_id"]: one if is_uniform else {**one, "aliases": []} for row in group for one in row["answers"]}
     dated = [(row["date"], [one["entity_id"] for one in row["answers"]]) for row in group]
     frequent, recent = most_answers(dated, popular)
     return [{**row, "most_frequent_answer": named[frequent], "most_recent_answer": named[recent]} for row in group]

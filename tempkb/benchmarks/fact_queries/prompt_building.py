@@ -21,13 +21,13 @@ from tempkb.benchmarks.fact_queries.prompts import (
 )
 from tempkb.benchmarks.fact_queries.queries import partition_of
 from tempkb.benchmarks.fact_queries.releases import Release
-from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS, FACT_SUBJECTS
+from tempkb.benchmarks.fact_queries.tables import ANSWER, FACT_SPELLS, FACT_SUBJECTS
 from tempkb.benchmarks.methods import Log
 from tempkb.benchmarks.prompt_steps import are_current
 from tempkb.errors import ContractError
 from tempkb.store.drafts import Exclusion, Provenance
 from tempkb.store.lake import Version
-from tempkb.store.memory import spilling_to, view_files
+from tempkb.store.memory import in_memory, spilling_to, view_files
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
@@ -40,6 +40,20 @@ NOT_ASKED = "previous: the subject has no answer in the window, so there is no q
 SAME_NAME = "previous: has the name of an answer of the window"
 NOT_CURRENT = "control: the object that came is not an answer of the window"
 NOTHING_FITS = "control: no objects of another subject's change fit"
+PAIRS = pa.schema(
+    [
+        ("query_id", pa.string()),
+        ("window_start", pa.date32()),
+        ("date", pa.string()),
+        ("relation", pa.string()),
+        ("subject_id", pa.string()),
+        ("query", pa.string()),
+        ("new", ANSWER.arrow),
+        ("old", ANSWER.arrow),
+        ("split", pa.string()),
+    ]
+)
+"""Pairs: an object that is no answer any more in a window, and an answer that took its place, with the query."""
 BLANK_NAME = "the name of the answer has no character that is not blank"
 
 
@@ -81,6 +95,19 @@ def build_prompts(store: Store, release: Release, tables: Tables, log: Log) -> l
     return [version for version in built.values() if version is not None]
 
 
+def read_pairs(store: Store, release: Release, tables: Tables) -> Iterator[pa.Table]:
+    """Yield, for each window, the pairs of objects that its prompts compare, with the schema `PAIRS`.
+
+    Raises:
+        ContractError: subjects, spells, queries or changes of the release are not built.
+    """
+    with in_memory() as connection:
+        builder = _Builder(store, release, tables, connection)
+        for window in release.design.windows():
+            builder.read(window)
+            yield connection.sql(_COMPARED).to_arrow_table().cast(PAIRS)
+
+
 @dataclass
 class _Read:
     """What was read of a window.
@@ -115,7 +142,8 @@ class _Builder:
         self._make_forms()
         self._make("before", [], _BEFORE)
         connection.execute(
-            "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label FROM spells GROUP BY object_id"
+            "CREATE TEMP TABLE names AS SELECT object_id, min(object_label) AS label, "
+            "coalesce(min(object_aliases), []) AS aliases FROM spells GROUP BY object_id"
         )
         connection.execute("CREATE TEMP TABLE ids (text_no INTEGER, label VARCHAR, prompt_id VARCHAR)")
 
@@ -376,9 +404,18 @@ _ASKED_CONTROLS = f"""
     SELECT query_id, subject_id, relation, template_no, split, object_id, label, 'control', stands_for_id
     FROM controls JOIN {_QUERIES} USING (subject_id, relation)
 """
-_CHANGES = """
+_IS_COMPARED = "is_asked AND NOT has_same_name AND is_new_current"
+_CHANGES = f"""
     SELECT subject_id, relation, old_id, old_label, new_id, new_label FROM judged
-    WHERE is_asked AND NOT has_same_name AND is_new_current
+    WHERE {_IS_COMPARED}
+"""
+_COMPARED = f"""
+    SELECT q.query_id, q.window_start, q.date, relation, subject_id, q.query,
+           {{'entity_id': new_id, 'label': new_label, 'aliases': new.aliases}} AS new,
+           {{'entity_id': old_id, 'label': old_label, 'aliases': old.aliases}} AS old, q.split
+    FROM judged JOIN queries AS q USING (subject_id, relation)
+    JOIN names AS new ON new.object_id = new_id JOIN names AS old ON old.object_id = old_id
+    WHERE {_IS_COMPARED} AND q.template_no = 1 ORDER BY query_id, old_id
 """
 _OWN = """
     SELECT subject_id, list(DISTINCT object_id), list(DISTINCT object_label) FROM spells SEMI JOIN judged

@@ -44,19 +44,23 @@ def read_records(paths: Sequence[Path]) -> pa.Table:
     return pa.Table.from_pylist(rows, IMPORTED)
 
 
-def records_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def records_of(rows: Iterable[Mapping[str, Any]], *, is_uniform: bool = False) -> Iterator[dict[str, Any]]:
     """Yield rows of a query table, or of `read_records`, as records with the released fields in their order.
 
     The `most_*` fields are written if a row has them.
+
+    Args:
+        rows: the rows.
+        is_uniform: whether answers without other names have `aliases`, too.
     """
     for row in rows:
         record = {
             "query": row["query"],
-            "answer": [_answer(one) for one in row["answers"]],
+            "answer": [_answer(one, is_uniform) for one in row["answers"]],
             "date": row["date"],
             "id": row["query_id"],
         }
-        record |= {name: _answer(row[name]) for name in _MOST if row.get(name)}
+        record |= {name: _answer(row[name], is_uniform) for name in _MOST if row.get(name)}
         yield {**record, "relation": row["relation"]}
 
 
@@ -109,6 +113,6 @@ def _entity(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"entity_id": answer["wikidata_id"], "label": answer["name"], "aliases": answer.get("aliases", [])}
 
 
-def _answer(entity: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(entity: Mapping[str, Any], is_uniform: bool) -> dict[str, Any]:
     written = {"wikidata_id": entity["entity_id"], "name": entity["label"]}
-    return {**written, "aliases": list(entity["aliases"])} if entity["aliases"] else written
+    return {**written, "aliases": list(entity["aliases"])} if entity["aliases"] or is_uniform else written

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tempkb.benchmarks.loading import config_of_table
 from tempkb.benchmarks.methods import (
     Built,
     Closing,
@@ -214,6 +215,7 @@ METHODS = Methods(
     files=write_files,
     card=card_of,
     closing=_closing,
+    configs=(config_of_table("mentions", TEMPEL_MENTIONS, "a mention with its entity", "subset", "cut::VARCHAR"),),
     acts={
         "extend": _extend,
         "balance": lambda _store, release, _options: balanced(release),

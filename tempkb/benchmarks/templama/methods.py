@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from tempkb.benchmarks.fact_queries.card import card_of
 from tempkb.benchmarks.fact_queries.design import TEMPLAMA
-from tempkb.benchmarks.fact_queries.exporting import write_files
+from tempkb.benchmarks.fact_queries.exporting import configs_of, write_files
 from tempkb.benchmarks.fact_queries.life import (
     closing_of,
     design_of,
@@ -29,6 +29,8 @@ from tempkb.errors import ContractError
 from tempkb.store.drafts import Provenance
 from tempkb.store.parquet import read_parquet
 from tempkb.store.store import Store
+
+_TABLES = Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS)
 
 
 def _partitions(release: Release) -> Mapping[str, Sequence[str]]:
@@ -78,9 +80,7 @@ _FUTURE = Step(
     _write_future_queries,
     OF_FUTURE_RELATIONS,
 )
-_PROMPTS = prompts_step(
-    Tables(TEMPLAMA_QUERIES, TEMPLAMA_PROMPTS), (FUTURE_RELATION_QUERIES,), OF_FUTURE_PROMPTS, _write_future_prompts
-)
+_PROMPTS = prompts_step(_TABLES, (FUTURE_RELATION_QUERIES,), OF_FUTURE_PROMPTS, _write_future_prompts)
 
 METHODS = Methods(
     design=design_of(TEMPLAMA),
@@ -88,6 +88,7 @@ METHODS = Methods(
     partitions=_partitions,
     steps=(spells_step(TEMPLAMA), queries_step(TEMPLAMA_QUERIES, "TempLAMA"), _FUTURE, _PROMPTS),
     files=write_files(TEMPLAMA_QUERIES),
+    configs=configs_of(_TABLES),
     card=card_of("TempLAMA", TEMPLAMA_QUERIES),
     closing=lambda store, release: closing_of(store, release, TEMPLAMA_QUERIES),
 )

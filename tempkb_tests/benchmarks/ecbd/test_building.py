@@ -348,6 +348,23 @@ def test_a_release_is_exported_in_both_released_formats(store, tmp_path):
 
 
 @pytest.mark.slow
+def test_an_export_is_loaded_by_split_and_by_year_of_origin(store, tmp_path, loaded, counted):
+    found = loaded(export_release(store, ECBD, load(store.home, ECBD, NAME), tmp_path / "exports"))
+    items = store.read("ecbd_cloze", release=NAME).to_pylist()
+    splits = Counter(row["split"] for row in items)
+    years = Counter(row["origin_from"].year if row["subset"] == "odie" else "popular" for row in items)
+    assert counted(found) == {
+        "cloze": [("validation", splits["dev"]), ("test", splits["test"])],
+        "windows": [("2021", years[2021]), ("2022", years[2022]), ("2023", years[2023]), ("popular", years["popular"])],
+    }
+    assert {row["split"] for row in found["cloze"]["validation"]} == {"dev"}
+    texts = ("cloze_id", "masked_sentence", "answer", "origin_from")
+    assert sorted(tuple(map(str, map(row.get, texts))) for rows in found["cloze"].values() for row in rows) == sorted(
+        tuple(map(str, map(row.get, texts))) for row in items
+    )
+
+
+@pytest.mark.slow
 def test_an_export_has_the_same_bytes_when_its_dumps_are_gone(store, tmp_path):
     release = load(store.home, ECBD, NAME)
     sums = [row["checksum"] for row in store.read("dump_files").to_pylist() if row["kind"] in ("history", "entities")]

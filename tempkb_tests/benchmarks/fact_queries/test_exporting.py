@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 
 import pyarrow.parquet as pq
 import pytest
@@ -72,6 +73,13 @@ def test_a_line_that_is_no_record_is_named(tmp_path, line, why):
     assert "x.jsonl, line 2" in str(caught.value)
 
 
+def test_every_answer_of_uniform_records_has_aliases(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps(QUARTERLY) + "\n")
+    (record,) = records_of(read_records([path]).to_pylist(), is_uniform=True)
+    assert record == {**QUARTERLY, "answer": [{"wikidata_id": "Q101", "name": "Reed", "aliases": []}]}
+
+
 def test_most_frequent_and_most_recent_answers():
     popular = {"A": 5, "B": 9, "C": 5}
     # One a year: B over A, then A, then A (first of equals before C), then C.
@@ -88,23 +96,133 @@ def store(tmp_path, monkeypatch):
     return read_home(tmp_path, monkeypatch, {DAY: entities})
 
 
+def lines_of(folder):
+    """The records of an export, as they are written."""
+    return [
+        json.loads(line)
+        for split in ("train", "val", "test")
+        for line in (folder / f"{split}.jsonl").read_text("utf-8").splitlines()
+    ]
+
+
+def counts_of(store, table):
+    """Numbers of rows by split, as `datasets` lists them."""
+    by_subject = "JOIN fact_subjects USING (release, relation, subject_id)" if table.endswith("changes") else ""
+    needed = [table, *(["fact_subjects"] if by_subject else [])]
+    found = store.ask(f"SELECT split, count(*) AS n FROM {table} {by_subject} GROUP BY split", *needed)
+    n = {row["split"]: row["n"] for row in found}
+    return [("train", n["train"]), ("validation", n["val"]), ("test", n["test"])]
+
+
+@pytest.mark.slow
+def test_a_release_by_year_is_loaded_by_split_and_by_window_and_in_pairs(store, tmp_path, loaded, counted):
+    made = release(store, TEMPLAMA, granularity="year")
+    folder = export_release(store, BENCHMARKS[TEMPLAMA], made, tmp_path / "out")
+    found = loaded(folder)
+    splits = counts_of(store, "templama_queries")
+    # Forty players, each of whom went from Reed to Salt in 2019, when both are answers.
+    assert counted(found) == {
+        "queries": splits,
+        "windows": [("2019", 40), ("2020", 40)],
+        "pairs": [(name, n // 2) for name, n in splits],
+    }
+    assert {row["date"] for row in found["windows"]["2019"]} == {"2019"}
+    (row,) = [row for rows in found["queries"].values() for row in rows if row["query_id"] == "Q1_P54_2019"]
+    assert [(one["entity_id"], one["label"], one["aliases"]) for one in row["answers"]] == [
+        ("Q101", "Reed", []),
+        ("Q102", "Salt", ["The Salts"]),
+    ]
+    (pair,) = [row for rows in found["pairs"].values() for row in rows if row["subject_id"] == "Q1"]
+    assert pair == {
+        "query_id": "Q1_P54_2020",
+        "window_start": date(2020, 1, 1),
+        "date": "2020",
+        "relation": "P54",
+        "subject_id": "Q1",
+        "query": "P1 plays for _X_.",
+        "new": {"entity_id": "Q102", "label": "Salt", "aliases": ["The Salts"]},
+        "old": {"entity_id": "Q101", "label": "Reed", "aliases": []},
+        "split": row["split"],
+    }
+
+
+@pytest.mark.slow
+def test_a_release_by_quarter_is_loaded_with_its_changes_and_in_pairs(store, tmp_path, loaded, counted):
+    made = release(store, DYNAMIC)
+    found = loaded(export_release(store, BENCHMARKS[DYNAMIC], made, tmp_path / "out"))
+    splits = counts_of(store, "dynamic_templama_queries")
+    assert counted(found) == {
+        "queries": splits,
+        "windows": [(f"{year}_Q{n}", 40) for year in (2019, 2020) for n in (1, 2, 3, 4)],
+        "changes": counts_of(store, "dynamic_templama_changes"),
+        # A subject has a query in each of eight quarters, and changed once.
+        "pairs": [(name, n // 8) for name, n in splits],
+    }
+    pairs = [row for rows in found["pairs"].values() for row in rows]
+    assert {(row["date"], row["new"]["label"], row["old"]["label"]) for row in pairs} == {("2019-Q3", "Salt", "Reed")}
+    # The pairs are those that `knows` can compare: of either object there is a prompt.
+    asked = store.ask(
+        """
+        SELECT q.query_id, c.paired_object_id AS new, c.object_id AS old
+        FROM dynamic_templama_changes AS c
+        JOIN dynamic_templama_queries AS q USING (release, window_start, subject_id, relation)
+        SEMI JOIN dynamic_templama_prompts AS a ON a.item_id = q.query_id AND a.target_id = c.paired_object_id
+        SEMI JOIN dynamic_templama_prompts AS b ON b.item_id = q.query_id AND b.target_id = c.object_id
+        WHERE c.role = 'leaving' AND q.template_no = 1
+        """,
+        *(f"dynamic_templama_{one}" for one in ("changes", "queries", "prompts")),
+    )
+    assert {(row["query_id"], row["new"]["entity_id"], row["old"]["entity_id"]) for row in pairs} == {
+        tuple(row.values()) for row in asked
+    }
+
+
+@pytest.mark.slow
+def test_a_release_of_the_paper_has_the_lines_of_the_released_files(store, tmp_path, loaded, counted):
+    made = release(store, TEMPLAMA, granularity="year", preset="paper")
+    folder = export_release(store, BENCHMARKS[TEMPLAMA], made, tmp_path / "out")
+    reed, salt = '{"wikidata_id": "Q101", "name": "Reed"}', '{"wikidata_id": "Q102", "name": "Salt"}'
+    lines = [line for name in ("train", "val", "test") for line in (folder / f"{name}.jsonl").read_text().splitlines()]
+    assert (
+        f'{{"query": "P1 plays for _X_.", "answer": [{reed}, {salt}], "date": "2019", "id": "Q1_P54_2019", '
+        f'"most_frequent_answer": {reed}, "most_recent_answer": {salt}, "relation": "P54"}}'
+    ) in lines
+    found = loaded(folder)
+    assert counted(found)["queries"] == counts_of(store, "templama_queries")
+    assert all(one["aliases"] == [] for rows in found["queries"].values() for row in rows for one in row["answers"])
+
+
+@pytest.mark.slow
+def test_a_split_without_rows_is_not_offered(store, tmp_path, loaded, counted):
+    """`datasets` loads no config that has one."""
+    made = release(store, DYNAMIC, windows="2020-01-01..2020-07-01", min_objects="1", shares="0,0")
+    found = loaded(export_release(store, BENCHMARKS[DYNAMIC], made, tmp_path / "out"))
+    # Nobody changed his club in these two quarters, so there are no pairs.
+    assert counted(found) == {
+        "queries": [("test", 80)],
+        "windows": [("2020_Q1", 40), ("2020_Q2", 40)],
+        "changes": [("test", 40)],
+    }
+
+
 @pytest.mark.slow
 def test_a_release_is_exported_with_check_sums_and_read_back(store, tmp_path):
     made = release(store, TEMPLAMA, granularity="year")
     folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
     names = verified_files(folder)
     assert {"train.jsonl", "val.jsonl", "test.jsonl", "design.json", "README.md"} < set(names)
-    assert "parquet/templama_queries/2020-01-01.parquet" in names
+    assert "parquet/templama_queries/2020/test.parquet" in names
     read = read_records([folder / f"{split}.jsonl" for split in ("train", "val", "test")])
     assert read.num_rows == 80
-    (row,) = [one for one in records_of(read.to_pylist()) if one["id"] == "Q1_P54_2019"]
-    salt = {"wikidata_id": "Q102", "name": "Salt"}
+    (row,) = [one for one in lines_of(folder) if one["id"] == "Q1_P54_2019"]
+    reed = {"wikidata_id": "Q101", "name": "Reed", "aliases": []}
+    salt = {"wikidata_id": "Q102", "name": "Salt", "aliases": ["The Salts"]}
     assert row == {
         "query": "P1 plays for _X_.",
-        "answer": [{"wikidata_id": "Q101", "name": "Reed"}, {**salt, "aliases": ["The Salts"]}],
+        "answer": [reed, salt],
         "date": "2019",
         "id": "Q1_P54_2019",
-        "most_frequent_answer": {"wikidata_id": "Q101", "name": "Reed"},
+        "most_frequent_answer": reed,
         "most_recent_answer": salt,
         "relation": "P54",
     }
@@ -118,7 +236,7 @@ def test_dynamic_releases_bring_their_changes(store, tmp_path):
     made = release(store, DYNAMIC)
     folder = export_release(store, BENCHMARKS[made.benchmark], made, tmp_path / "out")
     names = verified_files(folder)
-    assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 7
+    assert sum(name.startswith("parquet/dynamic_templama_changes/") for name in names) == 3
     (record,) = [
         one
         for one in records_of(

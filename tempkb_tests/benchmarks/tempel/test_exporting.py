@@ -80,8 +80,29 @@ def test_a_release_goes_out_and_comes_back(built, tmp_path):
     assert len(entities) == store.read("tempel_entities", release="r", cut=CUTS[0]).num_rows
     harbour = next(row for row in entities if row["target_title"] == "Grand_Harbour")
     assert harbour["target"].startswith("Grand Harbour is a well-known part of Varland")
-    assert pq.read_table(folder / "parquet/tempel_mentions/2022-01-01.parquet").num_rows == sum(
-        row["cut"] == CUTS[0] for row in store.read("tempel_mentions", release="r").to_pylist()
+
+
+@pytest.mark.slow
+def test_an_export_is_loaded_by_subset_and_by_snapshot(built, tmp_path, loaded, counted):
+    store, release = built
+    found = loaded(export_release(store, TEMPEL, release, tmp_path / "out"))
+
+    def of_table(column):
+        query = f"SELECT {column}::VARCHAR AS name, count(*) AS n FROM tempel_mentions WHERE release = 'r' GROUP BY ALL"
+        return {row["name"]: row["n"] for row in store.ask(query, "tempel_mentions")}
+
+    subsets, cuts = of_table("subset"), of_table("cut")
+    assert set(subsets) == {"train", "validation", "test"}
+    assert counted(found) == {
+        "mentions": [(name, subsets[name]) for name in ("train", "validation", "test")],
+        "windows": [(str(cut).replace("-", "_"), cuts[str(cut)]) for cut in CUTS],
+    }
+    rows = [row for split in found["mentions"].values() for row in split]
+    assert all(row["subset"] == split for split, own in found["mentions"].items() for row in own)
+    assert all(str(row["cut"]).replace("-", "_") == name for name, own in found["windows"].items() for row in own)
+    places = ("cut", "target_page_id", "anchor_page_id", "start_char", "mention", "target_title", "snapshot")
+    assert sorted(tuple(row[name] for name in places) for row in rows) == sorted(
+        tuple(row[name] for name in places) for row in store.read("tempel_mentions", release="r").to_pylist()
     )
 
 
@@ -96,7 +117,7 @@ def test_titles_are_written_in_one_way_in_the_lines_and_in_one_in_the_tables(bui
             titles |= {value for name, value in json.loads(line).items() if name in ("target_title", "anchor_title")}
     assert {"Grand_Harbour", "Songs_of_Varland,_book_1"} <= titles
     assert not [title for title in titles if " " in title]
-    for path in folder.glob("parquet/tempel_*/*.parquet"):
+    for path in folder.glob("parquet/tempel_*/**/*.parquet"):
         table = pq.read_table(path)
         for name in {"title", "target_title", "anchor_title"} & set(table.column_names):
             assert not [title for title in table[name].to_pylist() if "_" in title]
