@@ -3,20 +3,24 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
 
 from tempkb.pictures import figure
 from tempkb.results.knowing import Known
-from tempkb.results.statistics import MIN_CLUSTERS
 
 _ROW = 0.42  # inches of a model
 _COLOURS = {"more": "#2a7f4f", "less": "#b3541e", "cannot tell": "#5b6b7a", "no comparison": "#9aa5b1"}
 _LABELS = {
     "prefers_new": "changes in which the new object is preferred",
     "ppl_entity_macro": "perplexity of spans about entities born in the window",
+}
+
+_BY_WINDOW = {
+    "prefers_new": "Share of changes in which the model prefers the new answer",
+    "ppl_entity_macro": "Perplexity of sentences about new entities",
 }
 
 
@@ -81,10 +85,11 @@ def _write_numbers(axis: Any) -> None:
 def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Give a figure of levels by window: a row for each release and aggregate, a column for each scorer.
 
-    Bands mark where the models' knowledge ends. Hollow marks are of fewer clusters than an interval needs.
+    Dashed lines mark where the models' knowledge ends; with two dates, what they may know lies between the lines. Small
+    marks, which no line connects, have no interval, being of fewer clusters than it needs.
 
     Args:
-        rows: with release, aggregate, scorer, model, window_start, value, n_clusters, knows_certainly_until and
+        rows: with release, aggregate, scorer, model, window_start, value, low, high, knows_certainly_until and
             knows_possibly_until.
     """
     panels: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
@@ -92,12 +97,13 @@ def windows_figure(rows: Iterable[Mapping[str, Any]]) -> Any:
         panels.setdefault((row["release"], row["aggregate"]), {}).setdefault(row["scorer"], []).append(row)
     n_columns = max(map(len, panels.values()), default=1)
     n_rows = max(1, len(panels))
-    with figure(n_columns, n_rows, width=1 + 5 * n_columns, height=3.2 * n_rows) as (canvas, axes):
+    with figure(n_columns, n_rows, width=1 + 5.5 * n_columns, height=3.6 * n_rows) as (canvas, axes):
         grid = np.array(axes).reshape(n_rows, n_columns)
         for line, ((release, aggregate), scorers) in zip(grid, sorted(panels.items()), strict=False):
             for axis, (scorer, own) in zip(line, sorted(scorers.items()), strict=False):
                 _draw_windows(axis, own)
-                axis.set_title(f"{release}: {aggregate}, {scorer}", fontsize=8)
+                axis.legend(fontsize=7, title=f"scorer {scorer}", title_fontsize=6)
+                axis.set_title(f"{_BY_WINDOW[aggregate]}\n(by window, release {release})", fontsize=9)
             for axis in line[len(scorers) :]:
                 axis.set_visible(False)
         yield canvas
@@ -108,30 +114,36 @@ def _draw_windows(axis: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         models.setdefault(row["model"], []).append(row)
     for name, own in sorted(models.items()):
-        ordered = sorted(own, key=lambda row: row["window_start"])
-        days, values = ([row[column] for row in ordered] for column in ("window_start", "value"))
-        (line,) = axis.plot(days, values, linewidth=1, label=name)
-        has_few = np.array([row["n_clusters"] < MIN_CLUSTERS for row in ordered])
-        for mask, fill in ((has_few, "white"), (~has_few, line.get_color())):
-            axis.plot(
-                np.array(days)[mask],
-                np.array(values)[mask],
-                "o",
-                color=line.get_color(),
-                markerfacecolor=fill,
-                markersize=4,
-            )
-        certainly, possibly = (ordered[0][f"knows_{how}_until"] for how in ("certainly", "possibly"))
-        if certainly is not None:
-            # A single day would be too narrow to be seen.
-            axis.axvspan(certainly, max(possibly, certainly + timedelta(days=4)), color=line.get_color(), alpha=0.3)
+        ordered = sorted((row for row in own if _are_finite(row["value"])), key=lambda row: row["window_start"])
+        sure = [row for row in ordered if _are_finite(row["low"], row["high"])]
+        (line,) = axis.plot(
+            [row["window_start"] for row in sure], [row["value"] for row in sure], linewidth=1, label=name
+        )
+        for row in ordered:
+            _draw_level(axis, row, line.get_color())
+        for how in ("certainly", "possibly"):
+            if (day := own[0][f"knows_{how}_until"]) is not None:
+                axis.axvline(day, color=line.get_color(), linestyle="--", linewidth=1.5, zorder=0)
     if rows[0]["aggregate"].startswith("ppl"):
         axis.set_yscale("log")
         _write_numbers(axis.yaxis)
-    axis.tick_params(labelsize=6, which="both")
+    else:
+        axis.axhline(0.5, color="#c8ced6", linewidth=1, zorder=0)
+        axis.set_ylim(-0.02, 1.02)
+        axis.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axis.tick_params(labelsize=7, which="both")
     axis.tick_params(axis="x", rotation=45)
-    axis.legend(fontsize=6)
+    axis.set_xlabel("window; dashed: where the texts end that a model has read", fontsize=7)
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_level(axis: Any, row: Mapping[str, Any], colour: str) -> None:
+    day, low, high = row["window_start"], row["low"], row["high"]
+    if _are_finite(low, high):
+        axis.plot([day, day], [low, high], color=colour, linewidth=1.5, alpha=0.5)
+        axis.plot(day, row["value"], "o", color=colour, markersize=5)
+    else:
+        axis.plot(day, row["value"], "o", color=colour, markerfacecolor="white", markersize=2.5)
 
 
 @contextmanager
@@ -155,8 +167,7 @@ def fact_figure(
                     *zip(*sorted(points), strict=True), marker="o", markersize=4, color=colours.get(name), label=name
                 )
             axis.set_ylabel("log-probability (nats)", fontsize=7)
-            axis.set_title(scorer, fontsize=8)
-            axis.legend(fontsize=7)
+            axis.legend(fontsize=7, title=f"scorer {scorer}", title_fontsize=6)
         for at, (name, held) in enumerate(spells.items()):
             for first, end in held:
                 axes[-1].barh(at, end - first, left=first, height=0.6, color=colours[name])

@@ -227,8 +227,8 @@ def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
         return []
     rows = store.ask(
         """
-        SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.n_clusters,
-               m.knows_certainly_until, m.knows_possibly_until
+        SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.low, g.high,
+               g.n_clusters, m.knows_certainly_until, m.knows_possibly_until
         FROM scores_by_gap AS g JOIN models AS m USING (model)
         WHERE (aggregate = 'prefers_new' AND split = 'all')
             OR (aggregate = 'ppl_entity_macro' AND split = 'test' AND granularity = 'year')
