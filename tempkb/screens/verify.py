@@ -29,6 +29,8 @@ from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
 from tempkb.linking.mending import mend_in_words
 from tempkb.linking.tables import LINKERS
+from tempkb.models.checking import differing_from_said
+from tempkb.models.tables import MODELS
 from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
@@ -40,6 +42,7 @@ from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.verification import Verified, bytes_of, verify_lake
@@ -78,6 +81,7 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _lost(store, chosen, passed | {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
         lines += _verify_database(store, chosen, verified, passed)
         lines += _verify_linkers(store, verified)
+        lines += _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
         if not tables and day is None:
             lines += _verify_releases(store, unfinished, passed)
@@ -275,6 +279,26 @@ def _verify_linkers(store: Store, verified: Verified) -> list[str]:
     verified.files += found.files
     verified.bytes += found.bytes
     return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
+
+
+def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
+    """What was said of models and linkers and cannot be read, and models whose row is something else."""
+    lines = []
+    for table, folder in ((MODELS, store.home.checkpoints), (LINKERS, store.home.linkers)):
+        for name in said_names(folder) if table.name in tables else ():
+            try:
+                read_said(folder, name)
+            except SettingsError as error:
+                remove = f"rm {shlex.quote(str(said_path(folder, name)))}"
+                lines.append(f"{error}: {remove} && {command_for(store, table.name, name)}")
+    if MODELS.name not in tables:
+        return lines
+    named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
+    return lines + [
+        f"model {name}: {found}. Write it again: tempkb model add {name}"
+        for name, found in differing_from_said(store)
+        if (MODELS.name, name) not in named
+    ]
 
 
 def _verify_dumps(store: Store) -> VerifiedDumps:

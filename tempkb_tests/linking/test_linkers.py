@@ -483,4 +483,4 @@ def test_what_is_no_name_of_a_linker_is_not_removed(store, taught, name):
     (store.home.path / "models").mkdir()
     with pytest.raises(SettingsError, match="no such linker; there: tiny"):
         of_linker(store, name)
-    assert of_linker(store, "tiny").folders == [store.home.path / "linkers" / "tiny"]
+    assert of_linker(store, "tiny").paths == [store.home.path / "linkers" / "tiny"]
