@@ -255,8 +255,8 @@ def entry_path(home: Home, name: str) -> Path:
     """
     if not is_slug(name):
         raise DesignError(
-            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only, and begins "
-            "with none of dot and hyphen"
+            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only, and does "
+            "not begin with a dot or a hyphen"
         )
     return home.path / "releases" / f"{name}.json"
 

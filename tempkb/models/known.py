@@ -27,10 +27,9 @@ def known_model(lake: Lake, name: str) -> dict[str, Any] | None:
 def unusable_models(lake: Lake) -> dict[str, str]:
     """Return why models cannot be used, in words with what to type, by name."""
     return {
-        row["model"]: f"model {row['model']!r}: its checkpoint could not be used: {row['reason'].rstrip('.')}; once it can, add it "
-        f"again: tempkb model add {row['model']}"
-        for row in known_models(lake)
-        if row["status"] != READY
+        name: f"model {name!r}: its checkpoint could not be used: {reason.rstrip('.')}; once it can, add it again: "
+        f"tempkb model add {name}"
+        for name, reason in ((row["model"], row["reason"]) for row in known_models(lake) if row["status"] != READY)
     }
 
 

@@ -15,7 +15,7 @@ from tempkb.store.tables import Family
 def command_for(store: Store, table: str, partition: str) -> str:
     """Return the command that builds a damaged partition of a table again."""
     if table == MODELS.name:
-        return _of_model(store.home, partition)
+        return _of_model(store, partition)
     if table == LINKERS.name:
         return command_without_row(store.home.linkers, partition)
     family = store.tables[table].family
@@ -26,8 +26,9 @@ def command_for(store: Store, table: str, partition: str) -> str:
     return to_build_again(store.tables[table], partition)
 
 
-def _of_model(home: Home, name: str) -> str:
-    is_known = readable_said(home.checkpoints, name).words or name in dict(home.settings.models)
+def _of_model(store: Store, name: str) -> str:
+    is_known = readable_said(store.home.checkpoints, name).words or name in dict(store.home.settings.models)
+    is_known = is_known or store.lake.current(MODELS.name, name) is not None
     return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
 
 

@@ -27,8 +27,9 @@ from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump,
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
-from tempkb.linking.mending import mend_in_words
-from tempkb.linking.tables import LINKERS
+from tempkb.linking.known import known_linker
+from tempkb.linking.mending import command_of, mend_in_words
+from tempkb.linking.tables import KINDS, LINKERS
 from tempkb.models.checking import differing_from_said
 from tempkb.models.tables import MODELS
 from tempkb.revisions.losses import lacking_texts
@@ -289,8 +290,9 @@ def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str
             try:
                 read_said(folder, name)
             except SettingsError as error:
-                remove = f"rm {shlex.quote(str(said_path(folder, name)))}"
-                lines.append(f"{error}: {remove} && {command_for(store, table.name, name)}")
+                lines.append(
+                    f"{error}: rm {shlex.quote(str(said_path(folder, name)))}{_said_again(store, table, name)}"
+                )
     if MODELS.name not in tables:
         return lines
     named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
@@ -299,6 +301,14 @@ def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str
         for name, found in differing_from_said(store)
         if (MODELS.name, name) not in named
     ]
+
+
+def _said_again(store: Store, table: Table, name: str) -> str:
+    """The command that says again what a file said, if anything but requests for scores; behind another command."""
+    row = known_linker(store.lake, name) if table is LINKERS else None
+    if row is not None and row["kind"] != KINDS[1]:
+        return ""
+    return f" && {command_of(row) if row is not None else command_for(store, table.name, name)}"
 
 
 def _verify_dumps(store: Store) -> VerifiedDumps:
@@ -344,7 +354,9 @@ def _mend(store: Store, fault: Fault) -> str:
 
 
 def _how(store: Store, table: str, partition: str) -> str:
-    """The command that builds a partition again."""
+    """What to type so that a partition is there again."""
+    if store.tables[table].tells_of_a_run:
+        return "It told of one run, and nothing can make it again. Forget it: tempkb gc"
     return f"Build it again: {command_for(store, table, partition)}"
 
 
