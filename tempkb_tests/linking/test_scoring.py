@@ -17,10 +17,11 @@ from tempkb.linking.requests import LinkRequest
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
-from tempkb.removal import of_release
+from tempkb.removal import of_release, remove
 from tempkb.screens.again import command_for
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
+from tempkb.store.said import read_said
 from tempkb.store.store import read_files
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
@@ -532,6 +533,10 @@ def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatc
     monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
     # Its name begins alike.
     assert of_release(store, "r--2022").partitions == []
+    # None of it can be asked again, and another release may get its name.
+    assert [words["releases"] for words in read_said(store.home.linkers, "hand").asked] == ["r"]
+    remove(store, of_release(store, "r"))
+    assert read_said(store.home.linkers, "hand").asked == ()
 
 
 def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):
