@@ -32,9 +32,10 @@ def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, fam
     """Add the model NAME from CHECKPOINT, a folder or an id of the Hugging Face hub.
 
     Without CHECKPOINT it is the one that tempkb.toml of the home has in [models.NAME],
-    and without NAME all models there. Files on the hub are fetched unless they are in
-    the cache. Code of a checkpoint is never run. A checkpoint that cannot be used is
-    listed with the reason; adding it again tries again.
+    or with which NAME was added before; and without NAME all models of tempkb.toml.
+    Files on the hub are fetched unless they are in the cache. Code of a checkpoint is
+    never run. A checkpoint that is there and cannot be used is listed with the reason;
+    adding it again tries again.
 
     \b
     Examples:
@@ -48,13 +49,16 @@ def add(name: str, checkpoint: str, presets: tuple[str, ...], revision: str, fam
         raise click.UsageError("--preset names all that is to be added; leave out the name and the other options")
     if words and not name:
         raise click.UsageError("options are for one model; give its name")
+    from tempkb.api import open_store
     from tempkb.model_runs import add
+    from tempkb.models.known import said_of
     from tempkb.models.requests import preset, requested
     from tempkb.screens.failure import fail_all, warn
     from tempkb.screens.models import print_models
-    from tempkb.settings import load_home
 
-    wanted = preset(presets) if presets else requested(load_home(), name, words)
+    store = open_store()
+    said = said_of(store, name) if name else {}
+    wanted = preset(presets) if presets else requested(store.home, name, words, said)
     summary = add(wanted)
     for note in summary.notes:
         warn(note)

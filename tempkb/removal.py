@@ -25,6 +25,7 @@ from tempkb.planning.due import due_dumps
 from tempkb.revisions.losses import settle_texts
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import drafts_of, model_of
+from tempkb.store.said import forget_release, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.windows import Window
 
@@ -38,7 +39,7 @@ class Removal:
         dumps: dumps whose files are deleted.
         releases: releases that are taken from the register.
         drafts: names of folders of drafts that are deleted first.
-        folders: folders of the home that are deleted last.
+        paths: files and folders of the home that are deleted last.
         notes: what the user should know before confirming.
     """
 
@@ -46,7 +47,7 @@ class Removal:
     dumps: list[Dump] = field(default_factory=list)
     releases: list[str] = field(default_factory=list)
     drafts: list[str] = field(default_factory=list)
-    folders: list[Path] = field(default_factory=list)
+    paths: list[Path] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -137,7 +138,8 @@ def of_model(store: Store, name: str) -> Removal:
         SettingsError: there is no such model.
     """
     found = _partitions(store, "model", lambda _table, key: model_of(key) == name)
-    if not found:
+    paths = _said_paths(store.home.checkpoints, name)
+    if not found and not paths:
         there = ", ".join(store.lake.partitions(MODELS.name)) or "none"
         raise SettingsError(f"model {name!r}: no such model; there: {there}")
     # Its row is removed last: a name without a row is free for other files, to which no score must be left.
@@ -145,7 +147,7 @@ def of_model(store: Store, name: str) -> Removal:
     notes = ["Its checkpoint stays where it is. The name is free then, also for other files."]
     if name in dict(store.home.settings.models):
         notes.append(f"tempkb.toml has lines [models.{name}]: adding the models of the home adds it again.")
-    return Removal(found, drafts=[drafts_of(name)], notes=notes)
+    return Removal(found, drafts=[drafts_of(name)], paths=paths, notes=notes)
 
 
 def of_linker(store: Store, name: str) -> Removal:
@@ -158,16 +160,22 @@ def of_linker(store: Store, name: str) -> Removal:
     checkpoint = store.home.linkers / name
     # A text such as `..` is no name, and would lead to a folder of other things.
     has_checkpoint = re.fullmatch(NAME_PATTERN, name) is not None and checkpoint.is_dir()
-    if not found and not has_checkpoint:
+    paths = _said_paths(store.home.linkers, name)
+    if not found and not has_checkpoint and not paths:
         there = ", ".join(store.lake.partitions(LINKERS.name)) or "none"
         raise SettingsError(f"linker {name!r}: no such linker; there: {there}")
     # Its row is removed last: a name without a row is free for other files, to which no score must be left.
     found.sort(key=lambda one: one[0] == LINKERS.name)
-    removal = Removal(found, drafts=[linker_drafts_of(name)])
+    removal = Removal(found, drafts=[linker_drafts_of(name)], paths=paths)
     if has_checkpoint:
-        removal.folders.append(checkpoint)
+        removal.paths.append(checkpoint)
         removal.notes.append(f"Its checkpoint {checkpoint}, which was trained here, is deleted.")
     return removal
+
+
+def _said_paths(folder: Path, name: str) -> list[Path]:
+    """The file with what was said of a model or linker, if there is one; what is no name has none."""
+    return [said_path(folder, name)] if name in said_names(folder) else []
 
 
 def remove(store: Store, removal: Removal) -> int:
@@ -189,9 +197,11 @@ def remove(store: Store, removal: Removal) -> int:
     settle_texts(store, [partition for table, partition in removal.partitions if table == STABLE_SNAPSHOTS.name])
     # The register is changed last: rows without an entry would be taken for those of a new release of that name.
     for name in removal.releases:
+        forget_release(store.home.checkpoints, name)
+        forget_release(store.home.linkers, name)
         strike(store.home, name)
-    for folder in removal.folders:
-        shutil.rmtree(folder)
+    for path in removal.paths:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     freed = sum(remove_dump(store.home.dumps, dump) for dump in removal.dumps)
     store.publish()
     return freed

@@ -11,7 +11,7 @@ from tempkb.errors import SettingsError
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, past_damage, run_job
 from tempkb.model_runs import add
-from tempkb.models.known import known_models
+from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.scorers import TEMPLATES
 from tempkb.models.tables import READY
@@ -40,12 +40,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     store = open_store()
     known = known_models(store.lake)
     families = {row["model"]: row["family"] for row in known if row["status"] == READY}
-    unusable = {
-        row["model"]: f"model {row['model']!r}: its checkpoint could not be used: {row['reason']}; once it can, add it "
-        f"again: tempkb model add {row['model']} {row['checkpoint']}"
-        for row in known
-        if row["status"] != READY
-    }
+    unusable = unusable_models(store.lake)
     if bool(asked) == is_all:
         raise SettingsError("score: expected names of models, or --all for all models of the home")
     if is_all and not families:

@@ -26,7 +26,10 @@ from tempkb.settings import in_shell
 from tempkb.store import damage
 from tempkb.store.damage import Fault
 from tempkb.store.drafts import Provenance
+from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
+from tempkb_tests.linking.tiny import save_encoder
+from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
 
@@ -136,6 +139,79 @@ def test_tables_that_are_deleted_and_a_text_that_nobody_has_are_named_and_built_
     assert sum(note.startswith("damaged, and set aside: ") for note in summary.notes) == 3
     assert state() == before
     assert typed("verify").output.startswith("All is well (")
+
+
+# What nothing can make again, with what verify says instead.
+GONE = {
+    "rebuild_changes": "It told of one run, and nothing can make it again. Forget it: tempkb gc",
+    "answer_tokens": "Build it again: tempkb release tokens demo-quarters FILE",
+}
+STUDY = "2021-01-01..2024-01-01"
+FILLED = (
+    ("release", "tempel", "2022-01-01..2024-01-01/yearly", "--preset", "small", "--name", "demo"),
+    ("release", "templama", STUDY, "--name", "demo-years"),
+    ("model", "add", "demo-causal-2022-01-01", "{causal}", "--knows-until", "2022-01-01"),
+    ("model", "add", "demo-causal-2023-07-01", "{causal}", "--knows-until", "2023-07-01"),
+    ("score", "--all", "--benchmark", "ecbd", "--variant", "original"),
+    ("score", "demo-causal-2022-01-01", "--release", "demo-quarters", "--limit", "300"),
+    ("score", "demo-causal-2023-07-01", "--release", "demo-quarters", "--windows", "2022-01-01..2022-07-01"),
+    ("linker", "add", "zero", "{encoder}"),
+    # Not from the oldest cut on: a text is with the cut for which it was encoded first.
+    ("linker", "score", "zero", "prior", "--cut", "2023-01-01", "--pool", "own", "--pool", "fixed-20"),
+    ("linker", "score", "zero", "--subset", "validation", "--limit", "5"),
+    ("link", "Mist over [[the port]].", "--as-of", "2021-05-01", "--linker", "zero"),
+    ("results",),
+)
+
+
+@pytest.fixture(scope="module")
+def filled(demo_home, tmp_path_factory):
+    """A home in which each table has a partition; what is in it was not asked for in the usual way or order."""
+    folder = tmp_path_factory.mktemp("filled")
+    places = {"causal": folder / "causal", "encoder": folder / "encoder"}
+    random_model(KINDS["gpt2"], tokenizer_of("gpt2")).save_pretrained(places["causal"])
+    tokenizer_of("gpt2").save_pretrained(places["causal"])
+    save_encoder(places["encoder"], "bert")
+    home = folder / "home"
+    shutil.copytree(demo_home, home)
+    (home / "tempkb.toml").write_text('namespaces = "all"\n')
+    for arguments in FILLED:
+        run_tempkb(home, *(one.format(**places) for one in arguments))
+    return home
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_what_verify_prints_for_a_damaged_partition_of_each_table_mends_the_home(filled, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(filled))
+    store = open_store()
+    for table, partition in (("rebuild_changes", "2021-01-01"), ("answer_tokens", "demo-quarters")):
+        store.write(store.tables[table], partition, [store.tables[table].schema.empty_table()], Provenance())
+    store.publish()
+    assert [name for name in store.tables if not store.lake.partitions(name)] == []
+    before = {place: found for place, found in state().items() if place[0] not in GONE}
+    struck = set()
+    for name, table in store.tables.items():
+        keys = store.lake.partitions(name)
+        # All of what was asked for one by one, of models and linkers; of other tables a partition in the middle.
+        chosen = keys if table.family in (Family.MODEL, Family.LINKER) else [keys[len(keys) // 2]]
+        for key in chosen:
+            cut_off(store.lake.current(name, key).places()[0])
+            struck.add((name, key))
+    lines = plain(run_tempkb(filled, "verify", check=False).stdout, filled).splitlines()
+    assert {tuple(line.partition(",")[0].split(" ")) for line in lines[:-1]} == struck
+    for table, said in GONE.items():
+        (line,) = [one for one in lines if one.startswith(f"{table} ")]
+        assert line.endswith(f". {said}")
+    commands = [one for line in lines[:-1] for one in line.partition(". Build it again: ")[2].split(" && ")]
+    for command in dict.fromkeys(commands):
+        if command and not command.endswith(" FILE"):
+            run_tempkb(filled, *shlex.split(command)[1:])
+    after = state()
+    assert {place for place in {*before, *after} if before.get(place) != after.get(place)} == set()
+    (line, end) = plain(run_tempkb(filled, "verify", check=False).stdout, filled).splitlines()
+    assert line.startswith("answer_tokens demo-quarters: found no version, since a damaged one was set aside")
+    assert end.startswith("1 fault found")
 
 
 @pytest.mark.slow

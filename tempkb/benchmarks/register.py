@@ -16,7 +16,7 @@ from typing import Any
 
 from tempkb.errors import DesignError
 from tempkb.settings import Home
-from tempkb.store.lake import Lake
+from tempkb.store.lake import Lake, is_slug
 from tempkb.store.locks import LockTimeoutError, Patience, locked
 from tempkb.store.tables import Family, Table
 
@@ -253,10 +253,10 @@ def entry_path(home: Home, name: str) -> Path:
     Raises:
         DesignError: the name is not allowed.
     """
-    known = all(sign.isascii() and (sign.isalnum() or sign in "._-") for sign in name)
-    if not name or not known or name != name.lower():
+    if not is_slug(name):
         raise DesignError(
-            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only"
+            f"release {name!r}: a name has lower-case letters, digits, dots, hyphens and underscores only, and does "
+            "not begin with a dot or a hyphen"
         )
     return home.path / "releases" / f"{name}.json"
 
@@ -285,12 +285,7 @@ def absent_of_release(home: Home, lake: Lake, name: str) -> list[tuple[str, str,
 
 
 def to_build_again(table: Table, partition: str) -> str:
-    """Return the command that builds a damaged partition again; of `linkers`, `tempkb.linking.mending` knows it."""
-    if table.family is Family.MODEL:
-        name = partition.partition("--")[0]
-        return f"tempkb model add {name} CHECKPOINT" if table.partitioned_by == "model" else f"tempkb score {name}"
-    if table.family is Family.LINKER:
-        return f"tempkb linker score {partition.partition('--')[0]}"
+    """Return the command that builds a damaged partition again, of a table of neither models nor linkers."""
     if table.family is Family.RESULT:
         return "tempkb results"
     if not is_of_releases(table):

@@ -10,13 +10,14 @@ from tempkb.errors import SettingsError
 from tempkb.linking.candidates import Candidates, of_cut
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.marked import marked_mentions
-from tempkb.linking.requests import LinkRequest
+from tempkb.linking.requests import AS_OF, LinkRequest
 from tempkb.linking.searching import top
 from tempkb.linking.tables import BASELINES
 from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
+from tempkb.store.said import note_asked
 from tempkb.store.store import Store
 from tempkb.values import day as read_day
 from tempkb.windows import window_of_key
@@ -103,6 +104,7 @@ def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> 
     """
     candidates = of_cut(store, cut, folder / "candidates.parquet")
     if encode_missing(store, row, [candidates], request_for(store, row), log).n_encoded:
+        note_asked(store.home.linkers, row["linker"], {AS_OF: cut.isoformat()})
         store.publish()
     return candidates
 

@@ -18,6 +18,7 @@ from tempkb.linking.tables import DIGESTS, LINKERS, drafts_of
 from tempkb.linking.training.lessons import Course, Example, Lesson, digest_of_examples, sha256_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
+from tempkb.store.said import Said, change_said
 from tempkb.store.store import Store
 
 if TYPE_CHECKING:
@@ -113,13 +114,15 @@ def add_linker(store: Store, request: AddRequest, log: Log) -> Version:
         **digests,
         **_facts_of(encoder),
     }
+    words = {"checkpoint": row["checkpoint"]} | ({"revision": layout.hub_revision} if layout.hub_revision else {})
     with store.lake.partition_lock(LINKERS.name, request.linker):
         held = known_linker(store.lake, request.linker)
         if held is not None:
             _refuse_other(held, row, ("kind", *DIGESTS))
-            if held == row:
-                log(f"Linker {request.linker} is there already, with the same files; nothing to do.")
-                return _current(store, request.linker)
+        change_said(store.home.linkers, request.linker, lambda said: Said(words, said.asked))
+        if held == row:
+            log(f"Linker {request.linker} is there already, with the same files; nothing to do.")
+            return _current(store, request.linker)
         return _write(store, row, {"checkpoint": row["checkpoint"]}, {})
 
 

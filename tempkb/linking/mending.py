@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.linking.requests import PRESETS as PRESET_NAMES
-from tempkb.linking.requests import default_name
+from tempkb.linking.requests import command_of_link, default_name
 from tempkb.linking.training.recipe import PRESETS, other_numbers
+from tempkb.store.said import readable_said
 
 TRAINING = "training.json"
 """File of a checkpoint that was trained here: the curves of its training, and what of its row was known before."""
@@ -30,20 +31,30 @@ def command_of(row: Row) -> str:
 
 
 def command_without_row(folder: Path, linker: str) -> str:
-    """Return the command that makes a linker again whose row is lost.
+    """Return the command that makes a linker again whose row is lost: as it was trained, or from where it was added.
 
     Args:
-        folder: of the checkpoints that were trained in the home.
+        folder: of the home's linkers.
         linker: its name.
     """
     try:
         row = json.loads((folder / linker / TRAINING).read_text("utf-8"))[KNOWN]
         return command_of({**row, "cut": date.fromisoformat(row["cut"])})
     except (OSError, ValueError, KeyError, TypeError):
+        words = readable_said(folder, linker).words
+        if words:
+            added = {"kind": "sentence-encoder", "linker": linker, "hub_revision": words.get("revision")}
+            return command_of({**words, **added})
         return (
             f"tempkb linker add {linker} CHECKPOINT, or, if it was trained here: "
             f"tempkb linker train RELEASE --cut DATE --preset PRESET --name {linker}"
         )
+
+
+def commands_of_scores(folder: Path, linker: str) -> str:
+    """Return the commands that encode and link again what a linker was asked for; see `command_without_row`."""
+    asked = readable_said(folder, linker).asked
+    return " && ".join(command_of_link(linker, words) for words in asked) or f"tempkb linker score {linker}"
 
 
 def is_gone(row: Row) -> bool:

@@ -1,7 +1,8 @@
 """What people ask of linkers: to train or add one, and which mentions to link among which candidates. No torch here."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
@@ -41,7 +42,12 @@ LINK_LINES: Mapping[str, str] = {
 }
 """What may be said of linking mentions, with its meaning: options of the command, and fields of a run."""
 
+AS_OF = "as_of"
+"""What is kept of a linker that was asked for a text or an index: the cut whose entities were encoded for it."""
+
 PRESETS = ("tempkb", "paper", "demo")
+
+_REPEATED = ("releases", "cuts", "pools")
 
 _LARGEST_SEED = 2**31 - 1  # that the tables hold
 _LARGEST = 10**12 - 1
@@ -195,6 +201,38 @@ def link_request(words: Words) -> LinkRequest:
         dtype,
         _whole(what, words, "batch_tokens", 0, least=1) or None,
     )
+
+
+def link_words(request: LinkRequest, releases: Iterable[str], cuts: Iterable[date]) -> Words:
+    """Return the words of a request, with names of releases and snapshots in place of those that it asks for."""
+    words = {
+        "releases": ",".join(sorted(set(releases))),
+        "cuts": ",".join(sorted({cut.isoformat() for cut in cuts})),
+        "subset": request.subset if request.subset != LinkRequest.subset else "",
+        "pools": ",".join(request.pools) if request.pools != LinkRequest.pools else "",
+        "limit": str(request.limit or ""),
+        "device": request.device,
+        "dtype": request.dtype if request.dtype != LinkRequest.dtype else "",
+        "batch_tokens": str(request.batch_tokens or ""),
+    }
+    return {name: word for name, word in words.items() if word}
+
+
+def command_of_link(linker: str, words: Words) -> str:
+    """Return the command that asks for what words of a request say, such as those that are kept of a linker.
+
+    >>> command_of_link("prior", {"releases": "a,b", "cuts": "2022-01-01", "batch_tokens": "9"})
+    'tempkb linker score prior --release a --release b --cut 2022-01-01 --batch-tokens 9'
+    >>> command_of_link("tiny", {AS_OF: "2022-01-01"})
+    "tempkb link '[[it]]' --as-of 2022-01-01 --linker tiny"
+    """
+    if AS_OF in words:
+        return f"tempkb link {shlex.join(['[[it]]', '--as-of', words[AS_OF], '--linker', linker])}"
+    options = [linker]
+    for name, word in words.items():
+        option = f"--{(name.removesuffix('s') if name in _REPEATED else name).replace('_', '-')}"
+        options += [part for one in (_parts(word) if name in _REPEATED else (word,)) for part in (option, one)]
+    return f"tempkb linker score {shlex.join(options)}"
 
 
 def _require_name(name: str) -> None:

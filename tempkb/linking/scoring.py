@@ -28,17 +28,18 @@ from tempkb.linking.bm25 import Bm25
 from tempkb.linking.candidates import Candidates, describe, n_of, of_release, page_ids_among
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.priors import priors_at, rank_by_links
-from tempkb.linking.requests import LinkRequest
+from tempkb.linking.requests import LinkRequest, link_words
 from tempkb.linking.searching import rank
 from tempkb.linking.tables import BASELINES, DIGESTS, LINKING_SCORES, N_TOP, scores_partition
 from tempkb.linking.training.examples import require_same_examples
-from tempkb.linking.vectors import device_of, encode_missing, encoder_of, on_threads, vectors_of
+from tempkb.linking.vectors import device_of, encode_missing, encoder_of, has_lost_vectors, on_threads, vectors_of
 from tempkb.linking.words import mean_similarity, words_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
 from tempkb.store.parquet import open_parquet, read_parquet
 from tempkb.store.quoting import literal, parquet
+from tempkb.store.said import note_asked
 from tempkb.store.store import Store, inputs_of, is_of_present_code
 from tempkb.store.tables import MANIFEST
 from tempkb.wording import counted
@@ -134,7 +135,9 @@ def link_mentions(store: Store, name: str, request: LinkRequest, log: Log) -> li
         stale = [one for one in targets if not run.is_current(one)]
         if len(stale) < len(targets):
             log(f"{name}: {len(targets) - len(stale)} of {len(targets)} are up to date and not linked again")
-        encoded = run.encode(stale)
+        if stale:
+            note_asked(store.home.linkers, name, run.words_of(stale))
+        encoded = run.encode(targets if has_lost_vectors(store, name) else stale)
         # Those with the same candidates follow one another, so that these are read once.
         for one in sorted(stale, key=lambda one: (one.release, one.pool.cut, one.pool.name, one.cut)):
             run.link(one)
@@ -195,6 +198,10 @@ class _Run:
             (one.release, one.cut, one.pool.name): (n_of(found), by_cut.pop(found.cut, 0))
             for one, found in wanted.values()
         }
+
+    def words_of(self, targets: Sequence[_Target]) -> Mapping[str, str]:
+        """Return the words of a request for some of the partitions that were asked for."""
+        return link_words(self._request, (one.release for one in targets), (one.cut for one in targets))
 
     def link(self, target: _Target) -> None:
         """Link the mentions of a partition, and write it."""

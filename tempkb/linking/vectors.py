@@ -141,13 +141,20 @@ def encode_missing(store: Store, row: Row, wanted: Sequence[Candidates], request
     drafts_name = drafts_of(row["linker"])
     was_killed = any(folder.name == drafts_name for folder in store.lake.unfinished())
     # Who lacks nothing does not wait for another process that encodes with this linker.
-    if was_killed or any(map(len, _missing(store, row["linker"], wanted).values())):
+    lost = store.lake.lost(ENTITY_VECTORS.name)
+    is_lost = any(vectors_partition(row["linker"], cut.isoformat()) in lost for cut in by_cut)
+    if was_killed or is_lost or any(map(len, _missing(store, row["linker"], wanted).values())):
         with store.lake.resumable(drafts_name) as drafts:
             by_cut |= _Run(store, row, request, drafts.folder, log).encode(wanted)
             drafts.is_finished = True
     savings = Savings(n_texts, n_different, sum(by_cut.values()), by_cut)
     log(f"{row['linker']}: {savings.line()}")
     return savings
+
+
+def has_lost_vectors(store: Store, linker: str) -> bool:
+    """Return whether vectors of a linker were lost to damage and are not encoded again yet."""
+    return any(linker_of(key) == linker for key in store.lake.lost(ENTITY_VECTORS.name))
 
 
 def vectors_of(store: Store, row: Row, wanted: Candidates, folder: Path) -> tuple[Integers, Halves]:
@@ -267,7 +274,8 @@ class _Run:
         folders = {cut: self._folder_of(cut, group) for cut, group in of_cuts.items()}
         self._add_leftovers(set(folders.values()))
         # What a killed run has planned comes first, so that no other cut plans the same texts.
-        cuts = sorted(of_cuts, key=lambda cut: (not (folders[cut] / _PLAN).exists(), cut))
+        # Then what was lost to damage, so that it gets the texts that it had.
+        cuts = sorted(of_cuts, key=lambda cut: (not (folders[cut] / _PLAN).exists(), not self._is_lost(cut), cut))
         return {cut: self._encode_cut(cut, of_cuts[cut], folders[cut]) for cut in cuts}
 
     def _encode_cut(self, cut: date, wanted: Sequence[Candidates], folder: Path) -> int:
@@ -275,6 +283,9 @@ class _Run:
         if not (folder / _PLAN).exists():
             missing = _missing(self._store, self._row["linker"], wanted)
             if not any(map(len, missing.values())):
+                if self._is_lost(cut):
+                    # Its texts were encoded for other snapshots meanwhile, so that nothing is left to mend.
+                    self._store.lake.remove(ENTITY_VECTORS.name, self._partition(cut))
                 return 0
             self._plan(folder, wanted, missing)
         n = self._encode_pieces(cut, folder)
@@ -370,11 +381,10 @@ class _Run:
 
     def _add(self, cut: date, folder: Path) -> None:
         """Add finished pieces to the table, and remove their folder."""
-        partition = vectors_partition(self._row["linker"], cut.isoformat())
         paths = sorted((folder / _PIECES).glob("*.parquet"))
         inputs = {column: self._row[column] for column in DIGESTS if self._row[column] is not None}
         provenance = Provenance(inputs, self._made_with())
-        self._store.add(ENTITY_VECTORS, partition, self._rows(cut, paths), provenance)
+        self._store.add(ENTITY_VECTORS, self._partition(cut), self._rows(cut, paths), provenance)
         shutil.rmtree(folder)
 
     def _rows(self, cut: date, paths: Sequence[Path]) -> Iterator[pa.Table]:
@@ -390,6 +400,12 @@ class _Run:
                 "vector": rows["vector"],
             }
             yield pa.table(columns, schema=ENTITY_VECTORS.schema)
+
+    def _partition(self, cut: date) -> str:
+        return vectors_partition(self._row["linker"], cut.isoformat())
+
+    def _is_lost(self, cut: date) -> bool:
+        return self._partition(cut) in self._store.lake.lost(ENTITY_VECTORS.name)
 
     def _made_with(self) -> dict[str, Any]:
         import torch

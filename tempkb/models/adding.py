@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from tempkb.errors import ModelError, SettingsError
-from tempkb.models.known import known_model
-from tempkb.models.requests import ModelRequest
+from tempkb.models.known import known_model, said_of, words_of_row
+from tempkb.models.requests import ModelRequest, request_of
 from tempkb.models.tables import DIGESTS, MODELS, NOT_LOADED, READY
 from tempkb.store.drafts import Provenance
 from tempkb.store.lake import Version
+from tempkb.store.said import Said, change_said
 from tempkb.store.store import Store
 from tempkb.store.tables import MANIFEST
 
@@ -22,6 +24,8 @@ _SHOWN = 12  # characters of a digest in a message
 def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -> tuple[Version, ModelError | None]:
     """Read a checkpoint and write its model's row; a model that is there already is only compared.
 
+    What was said of the model before and is not said now still holds. A checkpoint that is not there leaves no trace.
+
     Args:
         store: where the row goes.
         request: what is to be added.
@@ -31,9 +35,10 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         the partition; and what is wrong with the checkpoint, which the row then gives as its reason.
 
     Raises:
-        ModelError: the model was added before, and the checkpoint that is named now cannot be read.
+        ModelError: the checkpoint is not there; or the model was added before, and what is named now cannot be read.
         SettingsError: the name is bound to other files.
     """
+    request = _with_dates(request, request_of(request.name, said) if (said := said_of(store, request.name)) else None)
     held = known_model(store.lake, request.name)
     if held is not None and held["status"] == READY:
         return _compare(store, request, held, log), None
@@ -43,7 +48,18 @@ def add_model(store: Store, request: ModelRequest, log: Callable[[str], None]) -
         if now is not None and now["status"] == READY:
             # Another process has added it while this one was reading.
             return _compare(store, request, now, log), None
-        return _write(store, row, made_with, log), refused
+        return _write(store, row, made_with, log, request.revision), refused
+
+
+def _with_dates(request: ModelRequest, said: ModelRequest | None) -> ModelRequest:
+    """A request with the dates that were said before, unless it has some."""
+    if said is None or request.knows_certainly_until is not None:
+        return request
+    return replace(
+        request,
+        knows_certainly_until=said.knows_certainly_until,
+        knows_possibly_until=said.knows_possibly_until,
+    )
 
 
 def _compare(store: Store, request: ModelRequest, held: Row, log: Callable[[str], None]) -> Version:
@@ -74,8 +90,9 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     import torch
     import transformers
 
-    from tempkb.models.checkpoints import read_checkpoint
+    from tempkb.models.checkpoints import find_folder, read_checkpoint
 
+    find_folder(request.checkpoint, request.revision, may_fetch=True)
     row: Row = dict.fromkeys(MODELS.column_names()) | {
         "model": request.name,
         "checkpoint": request.checkpoint,
@@ -85,7 +102,7 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     }
     made_with: Row = {"torch": torch.__version__, "transformers": transformers.__version__}
     try:
-        found = read_checkpoint(request.checkpoint, request.revision, request.family, may_fetch=True)
+        found = read_checkpoint(request.checkpoint, request.revision, request.family)
     except ModelError as error:
         return row | {"status": NOT_LOADED, "reason": str(error)}, made_with, error
     known = {name: getattr(found, name) for name in (*DIGESTS, "hub_revision")}
@@ -99,9 +116,14 @@ def _read(request: ModelRequest) -> tuple[Row, Mapping[str, Any], ModelError | N
     return row, made_with | about | {"checkpoint": request.checkpoint}, None
 
 
-def _write(store: Store, row: Row, made_with: Mapping[str, Any], log: Callable[[str], None]) -> Version:
-    """Write a row, unless it is there already."""
+def _write(
+    store: Store, row: Row, made_with: Mapping[str, Any], log: Callable[[str], None], revision: str | None = None
+) -> Version:
+    """Write what was said of a model, and then its row, unless it is there already."""
     name = row["model"]
+    # Of a model on the hub the commit that was found, since its branch may move on.
+    words = words_of_row({**row, "hub_revision": row["hub_revision"] or revision})
+    change_said(store.home.checkpoints, name, lambda said: Said(words, said.asked))
     current = store.lake.current(MODELS.name, name)
     if current is not None and known_model(store.lake, name) == row:
         log(f"Model {name} is there already, with the same files; nothing to do.")

@@ -4,7 +4,7 @@ import dagster as dg
 
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.adding import add_model
-from tempkb.models.known import known_model
+from tempkb.models.known import said_of
 from tempkb.models.requests import Words, lines_of, request_of
 from tempkb.store.assets import sample_of
 from tempkb.store.materialise import facts_of
@@ -41,16 +41,13 @@ def models(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) ->
 
 
 def _words(store: Store, name: str, typed: Words) -> Words:
-    """What a run asks for: as its configuration says, else as `tempkb.toml` or the model's row has it."""
+    """What a run asks for: as its configuration says, else as `tempkb.toml` has it, or as it was added before."""
     if "checkpoint" in typed:
         return typed
-    row, lines = known_model(store.lake, name), lines_of(store.home)
-    if name in lines:
-        return {**lines[name], **typed}
-    if row is None:
+    lines, said = lines_of(store.home), said_of(store, name)
+    if name not in lines and not said:
         raise SettingsError(
             f"model {name!r}: found no checkpoint in the run's configuration, and no lines [models.{name}] in "
             "tempkb.toml of the home; expected a folder or an id of the Hugging Face hub as checkpoint"
         )
-    before = {"checkpoint": row["checkpoint"], "revision": row["hub_revision"], "family": row["family"]}
-    return {**{key: value for key, value in before.items() if value}, **typed}
+    return {**lines.get(name, said), **typed}

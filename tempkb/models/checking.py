@@ -4,10 +4,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from tempkb.errors import ModelError
-from tempkb.models.known import known_models
+from tempkb.models.known import known_models, words_of_row
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.store.promises import Promise, Subject
+from tempkb.store.said import readable_said, said_names
 from tempkb.store.store import Store
+
+
+def differing_from_said(store: Store) -> Iterator[tuple[str, str]]:
+    """Yield models whose row is not what was said of them, or is not there, with what was found, in words.
+
+    Models of which nothing is known to have been said, and files that cannot be read, are left out.
+    """
+    rows = {row["model"]: words_of_row(row) for row in known_models(store.lake)}
+    for name in said_names(store.home.checkpoints):
+        said = readable_said(store.home.checkpoints, name).words
+        if said and name not in rows:
+            yield name, "found no row; expected one of what was said when it was added"
+            continue
+        for word in ("checkpoint", "family", "knows_until") if said else ():
+            found, expected = rows[name].get(word), said.get(word)
+            if found != expected:
+                yield name, f"found {word} {found} in its row; expected {expected}, as was said when it was added"
 
 
 def _changed(store: Store, subject: Subject) -> list[tuple[str, str]] | None:

@@ -1,11 +1,17 @@
 """The models that a home knows, read from the lake without Arrow, which commands that only read do without."""
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tempkb.models.tables import MODELS
+from tempkb.errors import SettingsError
+from tempkb.models.tables import MODELS, READY
 from tempkb.store.lake import Lake
 from tempkb.store.memory import declared_rows
+from tempkb.store.said import Words, read_said
+
+if TYPE_CHECKING:
+    from tempkb.store.store import Store
 
 
 def known_models(lake: Lake) -> list[dict[str, Any]]:
@@ -16,6 +22,45 @@ def known_models(lake: Lake) -> list[dict[str, Any]]:
 def known_model(lake: Lake, name: str) -> dict[str, Any] | None:
     """Return the row of a model; None if there is none of that name."""
     return next((row for row in known_models(lake) if row["model"] == name), None)
+
+
+def unusable_models(lake: Lake) -> dict[str, str]:
+    """Return why models cannot be used, in words with what to type, by name."""
+    return {
+        name: f"model {name!r}: its checkpoint could not be used: {reason.rstrip('.')}; once it can, add it again: "
+        f"tempkb model add {name}"
+        for name, reason in ((row["model"], row["reason"]) for row in known_models(lake) if row["status"] != READY)
+    }
+
+
+def said_of(store: "Store", name: str) -> Words:
+    """Return the words with which a model was added; empty if there is none of that name.
+
+    They are in a file beside the lake, from which the row is made. Of a model of an earlier version of tempkb, the row
+    is all that is known; also if the file was damaged.
+
+    Raises:
+        SettingsError: the file was damaged, and the row is lost.
+    """
+    row = known_model(store.lake, name)
+    try:
+        said = read_said(store.home.checkpoints, name).words
+    except SettingsError:
+        if row is None:
+            raise
+        said = {}
+    return said or (words_of_row(row) if row is not None else {})
+
+
+def words_of_row(row: Mapping[str, Any]) -> Words:
+    """Return the words of a request that adds the model of a row again."""
+    words = {
+        "checkpoint": row["checkpoint"],
+        "revision": row["hub_revision"],
+        "family": row["family"],
+        "knows_until": until_in_words(row["knows_certainly_until"], row["knows_possibly_until"]),
+    }
+    return {key: word for key, word in words.items() if word}
 
 
 def until_in_words(certainly: date | None, possibly: date | None) -> str:

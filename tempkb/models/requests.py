@@ -68,13 +68,14 @@ def request_of(name: str, words: Words) -> ModelRequest:
     )
 
 
-def requested(home: Home, name: str, words: Words) -> dict[str, Words]:
-    """Return what is asked for: one model as typed or as `tempkb.toml` has it, or all models of `tempkb.toml`.
+def requested(home: Home, name: str, words: Words, said: Words) -> dict[str, Words]:
+    """Return what is asked for: one model as typed, as `tempkb.toml` has it or as before, or all of `tempkb.toml`.
 
     Args:
         home: its settings have the lines of `tempkb.toml`.
         name: of the model; empty for all of `tempkb.toml`.
         words: what was typed; without a checkpoint they are added to the lines of that name.
+        said: the words with which the model was added before; empty if it was not.
 
     Raises:
         SettingsError: nothing is asked for, or a word is not allowed.
@@ -89,8 +90,8 @@ def requested(home: Home, name: str, words: Words) -> dict[str, Words]:
         wanted = lines
     elif words.get("checkpoint"):
         wanted = {name: words}
-    elif name in lines:
-        wanted = {name: {**lines[name], **words}}
+    elif name in lines or said:
+        wanted = {name: {**lines.get(name, said), **words}}
     else:
         raise SettingsError(
             f"model {name!r}: found no checkpoint and no lines [models.{name}] in tempkb.toml of the home; expected a "

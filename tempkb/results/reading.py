@@ -14,13 +14,14 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.models.known import known_models
+from tempkb.models.known import known_models, unusable_models
+from tempkb.models.tables import READY
 from tempkb.results.answering import Answers
 from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.rooms import BENCHMARKS
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
@@ -87,13 +88,23 @@ _AGGREGATES = (_CHANGES, _ENTITIES)
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
     """Yield each aggregate of each release that is asked for, by name; nothing if the home has no scores at all."""
-    models = {row["model"]: row for row in known_models(store.lake)}
+    models = _ready_models(store)
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
     for aggregate in _AGGREGATES:
         for row in _releases(store, aggregate):
             if not request.releases or row["release"] in request.releases:
                 yield _question(store, aggregate, row, request, models)
+
+
+def passed_over(store: Store) -> list[str]:
+    """Return why models that have scores are passed over, in words: their checkpoints could not be used since."""
+    scored = {model_of(key) for key in store.lake.partitions(PROMPT_SCORES.name)}
+    return [words for name, words in unusable_models(store.lake).items() if name in scored]
+
+
+def _ready_models(store: Store) -> dict[str, dict[str, Any]]:
+    return {row["model"]: row for row in known_models(store.lake) if row["status"] == READY}
 
 
 def releases_asked(store: Store) -> list[str]:
@@ -230,8 +241,9 @@ def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
         SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.low, g.high,
                g.n_clusters, m.knows_certainly_until, m.knows_possibly_until
         FROM scores_by_gap AS g JOIN models AS m USING (model)
-        WHERE (aggregate = 'prefers_new' AND split = 'all')
-            OR (aggregate = 'ppl_entity_macro' AND split = 'test' AND granularity = 'year')
+        WHERE m.status = 'ready'
+            AND ((aggregate = 'prefers_new' AND split = 'all')
+                OR (aggregate = 'ppl_entity_macro' AND split = 'test' AND granularity = 'year'))
         ORDER BY ALL
         """,
         "scores_by_gap",
@@ -263,7 +275,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
     """Yield the scores of all changes of each release, model and scorer that is asked for."""
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
-    models = {row["model"]: row for row in known_models(store.lake)}
+    models = _ready_models(store)
     rows = store.query(
         """
         SELECT model, scorer, release, change_from AS began, change_to AS ended, hash(subject_id) AS cluster,

@@ -1,7 +1,8 @@
 """What people ask for when they score: which prompts, by which scorer, how much at once. No torch here."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import get_args
@@ -26,6 +27,8 @@ SCORE_LINES: Mapping[str, str] = {
 """What may be said of scoring, with its meaning: options of the command, and fields of a run."""
 
 Words = Mapping[str, str]
+
+_REPEATED = {"benchmarks": "--benchmark", "releases": "--release", "variants": "--variant"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,24 @@ class ScoreRequest:
     has_fixed_shapes: bool = False
 
 
+def words_of(request: ScoreRequest, releases: Sequence[str]) -> Words:
+    """Return the words of a request, with the names of releases in place of those that it asks for."""
+    first, end = request.windows or ("", "")
+    words = {
+        "releases": ",".join(sorted(set(releases))),
+        "windows": f"{first}..{end}" if request.windows else "",
+        "variants": ",".join(request.variants),
+        "scorer": request.template,
+        "limit": str(request.limit or ""),
+        "device": request.device,
+        "dtype": request.dtype if request.dtype != ScoreRequest.dtype else "",
+        "batch_tokens": str(request.batch_tokens or ""),
+        "threads": str(request.threads or ""),
+        "fixed_shapes": "true" if request.has_fixed_shapes else "",
+    }
+    return {name: word for name, word in words.items() if word}
+
+
 def request_of(words: Words) -> ScoreRequest:
     """Return the request that words make; empty words are left out.
 
@@ -82,6 +103,22 @@ def request_of(words: Words) -> ScoreRequest:
         _number("threads", said),
         _truth("fixed_shapes", said),
     )
+
+
+def command_of(model: str, words: Words) -> str:
+    """Return the command that asks for what words of a request say, such as those that are kept of a model.
+
+    >>> command_of("tiny", {"releases": "a,b", "limit": "7", "fixed_shapes": "true"})
+    'tempkb score tiny --release a --release b --limit 7 --fixed-shapes'
+    """
+    options = [model]
+    for name, word in words.items():
+        if name in _REPEATED:
+            options += [part for one in _names(word) for part in (_REPEATED[name], one)]
+        else:
+            option = f"--{name.replace('_', '-')}"
+            options += [option] if name == "fixed_shapes" else [option, word]
+    return f"tempkb score {shlex.join(options)}"
 
 
 def _names(words: str) -> tuple[str, ...]:

@@ -22,13 +22,14 @@ from tempkb.models.devices import usable_device
 from tempkb.models.known import known_model
 from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS, MODELS, READY
-from tempkb.scores.requests import ScoreRequest
+from tempkb.scores.requests import ScoreRequest, words_of
 from tempkb.scores.selecting import Source, Wanted, wanted
 from tempkb.scores.shards import Shards, merged, rows_of
 from tempkb.scores.tables import PROMPT_SCORES, drafts_of, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
+from tempkb.store.said import note_asked
 from tempkb.store.store import Store, inputs_of
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def score_model(
     row = _ready(store, name)
     asked = wanted(store, benchmarks, row["family"], request, log)
     with store.lake.resumable(drafts_of(name)) as drafts:
-        run = _Run(store, row, request, drafts.folder, log)
+        releases = [source.release for one in asked for source in one.sources]
+        run = _Run(store, row, request, releases, drafts.folder, log)
         for one in _kept_of(drafts.folder):
             if one not in {run.folder_of(it) for it in asked}:
                 run.add_leftover(one)
@@ -130,8 +132,11 @@ def _ready(store: Store, name: str) -> dict[str, Any]:
 class _Run:
     """A model that is scored; it is loaded once, when the first prompt without a score is met."""
 
-    def __init__(self, store: Store, row: Row, request: ScoreRequest, folder: Path, log: Log) -> None:
+    def __init__(
+        self, store: Store, row: Row, request: ScoreRequest, releases: Sequence[str], folder: Path, log: Log
+    ) -> None:
         self._store, self._row, self._request, self._folder, self._log = store, row, request, folder, log
+        self._releases = releases
         self._model: LoadedModel | None = None
 
     def score(self, one: Wanted) -> Scored:
@@ -147,17 +152,24 @@ class _Run:
             current = self._store.lake.current(PROMPT_SCORES.name, partition)
             shards.plan(query, current.paths() if current is not None else [])
         n_new = shards.n_prompts
+        places = shards.having([source.query for source in one.sources]) if n_new else []
+        new_sources = [one.sources[place] for place in places]
         try:
             if n_new:
+                self._note_asked(new_sources)
                 self._score_shards(one, scorer, partition, shards)
         finally:
             # Also if a shard fails or the run is interrupted: what is finished is not lost.
             self._add(shards, partition, one)
-        places = shards.having([source.query for source in one.sources]) if n_new else []
         shutil.rmtree(shards.folder)
         by_status = counted(self._store, partition, query)
-        new_sources = [one.sources[place] for place in places]
         return Scored(scorer, sum(by_status.values()), n_new, by_status, one.sources, new_sources)
+
+    def _note_asked(self, new_sources: Sequence[Source]) -> None:
+        """Keep what gives new scores, so that a repair can ask for the same again."""
+        # A limit counts the prompts of all releases that are asked for, also those that add nothing.
+        releases = self._releases if self._request.limit else [one.release for one in new_sources]
+        note_asked(self._store.home.checkpoints, self._row["model"], words_of(self._request, releases))
 
     def _require_own(self, partition: str) -> None:
         """Refuse to add to scores of other files, which may be left if the model's own row was lost.

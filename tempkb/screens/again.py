@@ -1,13 +1,37 @@
 """The command that builds a damaged partition again, for the screens that name damage."""
 
 from tempkb.benchmarks.register import to_build_again
-from tempkb.linking.mending import command_without_row
-from tempkb.linking.tables import LINKERS
+from tempkb.linking.mending import command_without_row, commands_of_scores
+from tempkb.linking.tables import LINKERS, linker_of
+from tempkb.models.tables import MODELS
+from tempkb.scores.requests import command_of
+from tempkb.scores.tables import model_of
+from tempkb.settings import Home
+from tempkb.store.said import readable_said
 from tempkb.store.store import Store
+from tempkb.store.tables import Family
 
 
 def command_for(store: Store, table: str, partition: str) -> str:
     """Return the command that builds a damaged partition of a table again."""
+    if table == MODELS.name:
+        return _of_model(store, partition)
     if table == LINKERS.name:
         return command_without_row(store.home.linkers, partition)
+    family = store.tables[table].family
+    if family is Family.MODEL:
+        return _of_scores(store.home, model_of(partition))
+    if family is Family.LINKER:
+        return commands_of_scores(store.home.linkers, linker_of(partition))
     return to_build_again(store.tables[table], partition)
+
+
+def _of_model(store: Store, name: str) -> str:
+    is_known = readable_said(store.home.checkpoints, name).words or name in dict(store.home.settings.models)
+    is_known = is_known or store.lake.current(MODELS.name, name) is not None
+    return f"tempkb model add {name}" + ("" if is_known else " CHECKPOINT")
+
+
+def _of_scores(home: Home, model: str) -> str:
+    asked = readable_said(home.checkpoints, model).asked
+    return " && ".join(command_of(model, words) for words in asked) or f"tempkb score {model}"

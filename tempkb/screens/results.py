@@ -12,7 +12,7 @@ from tempkb.results.answering import Answering, answering_of
 from tempkb.results.knowing import Known, comparable, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
-from tempkb.results.reading import read_answers, read_questions, releases_asked, usual_growth
+from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked, usual_growth
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
@@ -43,6 +43,8 @@ def print_knowledge(
     """
     store = open_store()
     _refuse_unknown(store, request)
+    for line in passed_over(store):
+        tell(line)
     questions = [*read_questions(store, request)]
     known = known_of(questions)
     unanswered = [_why_unanswered(one) for one in questions if not one.models]

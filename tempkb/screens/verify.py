@@ -27,8 +27,11 @@ from tempkb.dumps.verification import VerifiedDumps, missing_files, verify_dump,
 from tempkb.engine import progress
 from tempkb.errors import DesignError, SettingsError, TempkbError
 from tempkb.linking.checking import VerifiedLinkers, verify_linkers
-from tempkb.linking.mending import mend_in_words
-from tempkb.linking.tables import LINKERS
+from tempkb.linking.known import known_linker
+from tempkb.linking.mending import command_of, mend_in_words
+from tempkb.linking.tables import KINDS, LINKERS
+from tempkb.models.checking import differing_from_said
+from tempkb.models.tables import MODELS
 from tempkb.revisions.losses import lacking_texts
 from tempkb.revisions.origins import pages_of, setting_of
 from tempkb.revisions.tables import PAGE_WIKITEXTS, REVISION_LOG, STABLE_SNAPSHOTS
@@ -40,6 +43,7 @@ from tempkb.store.comparison import Difference, compare
 from tempkb.store.damage import Fault
 from tempkb.store.lake import Lake
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.said import read_said, said_names, said_path
 from tempkb.store.store import Store
 from tempkb.store.tables import Table
 from tempkb.store.verification import Verified, bytes_of, verify_lake
@@ -78,6 +82,8 @@ def print_verification(tables: Sequence[str], since: str) -> None:
             lines += _lost(store, chosen, passed | {(PAGE_WIKITEXTS.name, quarter) for quarter in lacking})
         lines += _verify_database(store, chosen, verified, passed)
         lines += _verify_linkers(store, verified)
+        if day is None:
+            lines += _verify_said(store, chosen, passed)
         dumps = VerifiedDumps()
         if not tables and day is None:
             lines += _verify_releases(store, unfinished, passed)
@@ -277,6 +283,35 @@ def _verify_linkers(store: Store, verified: Verified) -> list[str]:
     return [f"linker {row['linker']}: {fault}. {mend_in_words(row)}" for row, fault in found.faults]
 
 
+def _verify_said(store: Store, tables: Sequence[str], passed: Set[tuple[str, str]]) -> list[str]:
+    """What was said of models and linkers and cannot be read, and models whose row is something else."""
+    lines = []
+    for table, folder in ((MODELS, store.home.checkpoints), (LINKERS, store.home.linkers)):
+        for name in said_names(folder) if table.name in tables else ():
+            try:
+                read_said(folder, name)
+            except SettingsError as error:
+                lines.append(
+                    f"{error}: rm {shlex.quote(str(said_path(folder, name)))}{_said_again(store, table, name)}"
+                )
+    if MODELS.name not in tables:
+        return lines
+    named = passed | {(MODELS.name, key) for key in store.lake.lost(MODELS.name)}
+    return lines + [
+        f"model {name}: {found}. Write it again: tempkb model add {name}"
+        for name, found in differing_from_said(store)
+        if (MODELS.name, name) not in named
+    ]
+
+
+def _said_again(store: Store, table: Table, name: str) -> str:
+    """The command that says again what a file said, if anything but requests for scores; behind another command."""
+    row = known_linker(store.lake, name) if table is LINKERS else None
+    if row is not None and row["kind"] != KINDS[1]:
+        return ""
+    return f" && {command_of(row) if row is not None else command_for(store, table.name, name)}"
+
+
 def _verify_dumps(store: Store) -> VerifiedDumps:
     verified = VerifiedDumps(verify_notes(store.home.dumps))
     try:
@@ -320,7 +355,9 @@ def _mend(store: Store, fault: Fault) -> str:
 
 
 def _how(store: Store, table: str, partition: str) -> str:
-    """The command that builds a partition again."""
+    """What to type so that a partition is there again."""
+    if store.tables[table].tells_of_a_run:
+        return "It told of one run, and nothing can make it again. Forget it: tempkb gc"
     return f"Build it again: {command_for(store, table, partition)}"
 
 

@@ -653,10 +653,15 @@ class Lake:
 
     def _folder(self, table: str, partition: str) -> Path:
         for slug in (table, partition):
-            if not _SLUG.fullmatch(slug):
+            if not is_slug(slug):
                 raise ContractError(f"{slug!r} cannot name a table or partition; allowed: a-z, 0-9, '.', '_' and '-'")
         # Joined at once: status asks for each partition several times, where every join of paths is felt.
         return self.root.joinpath(table, partition)
+
+
+def is_slug(name: str) -> bool:
+    """Return whether a table or a partition, and so whatever people name, may have this name."""
+    return _SLUG.fullmatch(name) is not None
 
 
 def describe_file(path: Path, rows: int) -> DataFile:

@@ -328,6 +328,10 @@ def test_an_encoder_is_added_as_it_is_and_its_name_keeps_its_files(store, tmp_pa
     assert row["checkpoint"] == str(tmp_path / "one")
     encoder = load_encoder(row, "cpu")
     assert encoder.inputs.mention(MentionText("the ", "elders", " met")) == "elders: the elders met"
+    # If its row is lost, it is known where it was.
+    store.lake.remove(LINKERS.name, "zero")
+    assert command_for(store, "linkers", "zero") == f"tempkb linker add zero {tmp_path / 'one'}"
+    assert add_linker(store, request, print) == version
     said = []
     assert add_linker(store, request, said.append) == version
     assert said == ["Linker zero is there already, with the same files; nothing to do."]
@@ -483,4 +487,4 @@ def test_what_is_no_name_of_a_linker_is_not_removed(store, taught, name):
     (store.home.path / "models").mkdir()
     with pytest.raises(SettingsError, match="no such linker; there: tiny"):
         of_linker(store, name)
-    assert of_linker(store, "tiny").folders == [store.home.path / "linkers" / "tiny"]
+    assert of_linker(store, "tiny").paths == [store.home.path / "linkers" / "tiny"]

@@ -7,7 +7,16 @@ from click.testing import CliRunner
 
 from tempkb.cli import main
 from tempkb.errors import SettingsError
-from tempkb.linking.requests import AddRequest, LinkRequest, TrainRequest, default_name, link_request, linker_request
+from tempkb.linking.requests import (
+    AddRequest,
+    LinkRequest,
+    TrainRequest,
+    command_of_link,
+    default_name,
+    link_request,
+    link_words,
+    linker_request,
+)
 
 TRAINED = {"release": "yearly", "cut": "2022-01-01"}
 
@@ -98,6 +107,24 @@ def test_words_say_what_is_linked():
         10,
         dtype="bfloat16",
     )
+
+
+def test_what_is_kept_of_a_request_asks_for_the_same_of_what_it_reached():
+    asked = link_request({"subset": "validation", "pools": "own,fixed-100", "limit": "10", "device": "cpu"})
+    kept = link_words(asked, ["b", "a", "b"], [date(2023, 1, 1), date(2022, 1, 1)])
+    assert kept == {
+        "releases": "a,b",
+        "cuts": "2022-01-01,2023-01-01",
+        "subset": "validation",
+        "pools": "own,fixed-100",
+        "limit": "10",
+        "device": "cpu",
+    }
+    assert command_of_link("prior", kept) == (
+        "tempkb linker score prior --release a --release b --cut 2022-01-01 --cut 2023-01-01 --subset validation "
+        "--pool own --pool fixed-100 --limit 10 --device cpu"
+    )
+    assert link_words(link_request({}), ["a"], [date(2022, 1, 1)]) == {"releases": "a", "cuts": "2022-01-01"}
 
 
 @pytest.mark.parametrize(

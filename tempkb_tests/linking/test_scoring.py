@@ -10,15 +10,19 @@ from tempkb.benchmarks.tempel import pools
 from tempkb.benchmarks.tempel.tables import ENTITY_TEXTS, TEMPEL_ENTITIES, TEMPEL_MENTIONS
 from tempkb.errors import ContractError, ModelError, SettingsError
 from tempkb.linking import scoring, vectors
+from tempkb.linking.candidates import Candidates
 from tempkb.linking.checking import PROMISES
+from tempkb.linking.known import known_linker
 from tempkb.linking.requests import LinkRequest
 from tempkb.linking.scoring import link_mentions
 from tempkb.linking.tables import ENTITY_VECTORS, LINKING_SCORES
 from tempkb.mentions.tables import MENTION_PRIORS, PAGE_TEXTS
-from tempkb.removal import of_release
+from tempkb.removal import of_release, remove
+from tempkb.screens.again import command_for
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
 from tempkb.store.promises import Subject
+from tempkb.store.said import read_said
 from tempkb.store.store import read_files
 from tempkb_tests.linking.small_home import (
     ASSEMBLY,
@@ -35,6 +39,7 @@ from tempkb_tests.linking.small_home import (
     write,
     write_release,
 )
+from tempkb_tests.linking.test_vectors import described
 
 
 @pytest.fixture
@@ -107,6 +112,41 @@ def test_each_text_is_encoded_once_over_all_snapshots(store, encoder):
     again = link(store, pools=("2022-01-01", "2023-01-01", "fixed-2"))
     assert (encoder.n_entities, encoder.n_mentions) == (5, 8)
     assert sum(one.n_encoded for one in again) == 0
+
+
+def versions(store):
+    return {one.partition: one.version for one in store.lake.versions(ENTITY_VECTORS.name)}
+
+
+def lose(store, partition):
+    (path,) = store.lake.current(ENTITY_VECTORS.name, partition).places()
+    path.write_bytes(path.read_bytes()[:-10])
+    assert [one.fault.partition for one in store.set_aside_damaged()] == [partition]
+
+
+@pytest.mark.slow
+def test_lost_vectors_are_encoded_again_as_they_were_though_all_scores_are_there(store, encoder, tmp_path):
+    link(store, cuts=(B,))
+    link(store)
+    before = versions(store)
+    assert before.keys() == {"hand--2022-01-01", "hand--2023-01-01"}
+    # The later snapshot was first, so it has the texts of both.
+    assert [row["cut"] for row in stored(store, ENTITY_VECTORS)] == [A] + [B] * 4
+    lose(store, "hand--2023-01-01")
+    command = "tempkb linker score hand --release r --cut 2023-01-01 && "
+    command += "tempkb linker score hand --release r --cut 2022-01-01"
+    assert command_for(store, ENTITY_VECTORS.name, "hand--2023-01-01") == command
+    assert command_for(store, LINKING_SCORES.name, "hand--r--2022-01-01--own") == command
+    link(store)
+    assert (versions(store), encoder.n_entities, encoder.n_mentions) == (before, 5 + 4, 4)
+    # Texts that were encoded for another snapshot meanwhile are not lost any more.
+    lose(store, "hand--2022-01-01")
+    wanted = Candidates(B, (described(tmp_path, {9: (TITLES[GODDESS], "Aurora is a goddess.")}),))
+    vectors.encode_missing(store, known_linker(store.lake, "hand"), [wanted], LinkRequest(), print)
+    link(store)
+    assert encoder.n_entities == 5 + 4 + 1
+    assert versions(store).keys() == {"hand--2023-01-01"}
+    assert store.lake.lost(ENTITY_VECTORS.name) == []
 
 
 @pytest.mark.slow
@@ -494,6 +534,10 @@ def test_with_a_release_go_the_scores_of_its_mentions(store, encoder, monkeypatc
     monkeypatch.setattr("tempkb.removal.is_registered", lambda _home, _name: True)
     # Its name begins alike.
     assert of_release(store, "r--2022").partitions == []
+    # None of it can be asked again, and another release may get its name.
+    assert [words["releases"] for words in read_said(store.home.linkers, "hand").asked] == ["r"]
+    remove(store, of_release(store, "r"))
+    assert read_said(store.home.linkers, "hand").asked == ()
 
 
 def test_what_is_no_candidate_of_the_pool_breaks_the_promise(store, encoder):

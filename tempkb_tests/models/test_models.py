@@ -149,6 +149,62 @@ def test_a_name_is_bound_to_its_files_and_the_same_again_does_nothing(home_folde
     assert published(home_folder)["tiny"]["weights_sha256"] == sha256(other / "model.safetensors")
 
 
+@pytest.mark.slow
+def test_what_was_said_of_a_model_survives_the_loss_of_its_row(home_folder, saved):
+    model(
+        home_folder, "add", "bart", str(saved("bart")), "--family", "seq2seq", "--knows-until", "2020-03-01..2021-01-01"
+    )
+    model(home_folder, "add", "plain", str(saved("gpt2")))
+    before = published(home_folder)
+    assert (before["bart"]["knows_certainly_until"], before["bart"]["knows_possibly_until"]) == (
+        "2020-03-01",
+        "2021-01-01",
+    )
+    versions = {name: version_of(home_folder, name) for name in before}
+    for name in before:
+        (file,) = home_folder.glob(f"lake/models/{name}/*/part-*.parquet")
+        file.write_bytes(file.read_bytes()[:-10])
+    lines = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
+    assert [line.rpartition(" tempkb ")[2] for line in lines[:2]] == ["model add bart", "model add plain"]
+    # A checkpoint that is named again takes nothing away either.
+    model(home_folder, "add", "bart", str(saved("bart")))
+    model(home_folder, "add", "plain")
+    assert published(home_folder) == before
+    assert {name: version_of(home_folder, name) for name in before} == versions
+    model(home_folder, "rm", "plain", "--yes")
+    assert [path.name for path in home_folder.glob("models/*.json")] == ["bart.json"]
+
+
+@pytest.mark.slow
+def test_a_row_that_is_not_what_was_said_is_named_and_written_again(home_folder, saved):
+    model(home_folder, "add", "tiny", str(saved("gpt2")), "--knows-until", "2020-01-01")
+    before, said = published(home_folder), home_folder / "models" / "tiny.json"
+    store = open_store()
+    (row,) = store.read("models").to_pylist()
+    row |= {"knows_certainly_until": date(2021, 1, 1), "knows_possibly_until": date(2021, 1, 1)}
+    store.write(MODELS, "tiny", [pa.Table.from_pylist([row], MODELS.schema)], Provenance())
+    store.publish()
+    line, end = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
+    assert line.startswith(
+        "model tiny: found knows_until 2021-01-01 in its row; expected 2020-01-01, as was said when it was added. "
+    )
+    assert line.endswith(" tempkb model add tiny")
+    assert end.startswith("1 fault found")
+    model(home_folder, "add", "tiny")
+    assert published(home_folder) == before
+    # A damaged file is written again from the row, as is that of a home of an earlier version.
+    whole = said.read_bytes()
+    said.write_bytes(whole.replace(b"2020-01-01", b"2022-01-01"))
+    line, end = run_tempkb(home_folder, "verify", check=False).stdout.splitlines()
+    assert "tiny.json has another content than tempkb wrote" in line
+    assert line.endswith(" tempkb model add tiny")
+    assert f": rm {said} && " in line
+    said.unlink()
+    model(home_folder, "add", "tiny")
+    assert said.read_bytes() == whole
+    assert run_tempkb(home_folder, "verify").stdout.startswith("All is well")
+
+
 # Each of these spoils a checkpoint, and says a part of the reason.
 def without_a_config(folder):
     (folder / "config.json").unlink()
@@ -196,7 +252,6 @@ def test_checkpoints_that_cannot_be_used_are_rows_with_reasons_and_others_are_ad
     lines.append(f'[models.f-family]\ncheckpoint = "{saved("roberta")}"\nfamily = "causal"')
     parts["f-family"] = "found RobertaForMaskedLM of type roberta, which is a masked model"
     lines.append('[models.g-far]\ncheckpoint = "nobody/nothing"\nrevision = "v2"')
-    parts["g-far"] = "What would be fetched: revision v2 of https://huggingface.co/nobody/nothing"
     # A folder is named from the home, and days need no quotes.
     lines.append('[models.z-good]\ncheckpoint = "checkpoints/good"\nknows_until = 2020-01-01')
     shutil.copytree(saved("roberta"), home_folder / "checkpoints" / "good")
@@ -213,6 +268,12 @@ def test_checkpoints_that_cannot_be_used_are_rows_with_reasons_and_others_are_ad
         "2020-01-01",
     )
     failed = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    # What is not there leaves no row.
+    far = failed.pop()
+    assert far.startswith(
+        "failed: model 'g-far': 'nobody/nothing' is neither a folder of this machine nor in its cache"
+    )
+    assert "What would be fetched: revision v2 of https://huggingface.co/nobody/nothing" in far
     for (name, part), line in zip(parts.items(), failed, strict=True):
         assert part in rows[name]["reason"]
         assert line == f"failed: model {name!r}: {rows[name]['reason']}"
@@ -238,6 +299,8 @@ def test_checkpoints_that_cannot_be_used_are_rows_with_reasons_and_others_are_ad
         (("tiny", "x/y", "--family", "decoder"), "expected one of masked, seq2seq, causal"),
         (("tiny", "x/y", "--knows-until", "2020"), "found '2020' as the days until which it knows"),
         (("tiny", "x/y", "--knows-until", "2021-01-01..2020-01-01"), "an earlier day that is certain"),
+        ((".x", "x/y"), "found a name that is not allowed"),
+        (("tiny", "./nowhere"), "is neither a folder of this machine nor an id of the hub"),
         (("--preset", "papers"), "no such preset; expected one of timelms, ecbd, cbqa"),
     ],
 )
@@ -246,7 +309,8 @@ def test_what_cannot_be_meant_is_one_line_and_writes_nothing(home_folder, argume
     assert done.returncode == 1
     assert part in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert not (home_folder / "lake").exists()
+    assert not (home_folder / "lake" / "models").exists()
+    assert not list(home_folder.glob("models/*.json"))
 
 
 @pytest.mark.parametrize(
@@ -269,9 +333,10 @@ def test_odd_lines_of_the_home_are_named(home_folder, lines, part):
 def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offline):
     done = model(home_folder, "add", "--preset", "timelms", check=False, **offline)
     assert done.returncode == 1
-    rows = published(home_folder)
+    assert published(home_folder) == {}
+    wanted = {name: request_of(name, words) for name, words in preset(["timelms"]).items()}
     # The quarters of the paper's Figure 4, and the name of each model on the hub.
-    assert {name: (row["checkpoint"], row["knows_certainly_until"]) for name, row in rows.items()} == {
+    assert {name: (one.checkpoint, f"{one.knows_certainly_until}") for name, one in wanted.items()} == {
         "timelm-2019-q4": ("cardiffnlp/twitter-roberta-base-2019-90m", "2020-01-01"),
         "timelm-2020-q1": ("cardiffnlp/twitter-roberta-base-mar2020", "2020-04-01"),
         "timelm-2020-q2": ("cardiffnlp/twitter-roberta-base-jun2020", "2020-07-01"),
@@ -284,11 +349,11 @@ def test_a_preset_without_network_says_what_would_be_fetched(home_folder, offlin
         "timelm-2022-q1": ("cardiffnlp/twitter-roberta-base-mar2022", "2022-04-01"),
         "timelm-2022-q2": ("cardiffnlp/twitter-roberta-base-jun2022", "2022-07-01"),
     }
-    for row in rows.values():
-        assert (row["status"], row["family"]) == ("not_loaded", "masked")
-        assert f"revision main of https://huggingface.co/{row['checkpoint']}" in row["reason"]
-        assert "put these files into a folder, and name that instead" in row["reason"]
-    assert done.stderr.count("failed: model 'timelm-") == 11
+    failed = [line for line in done.stderr.splitlines() if line.startswith("failed: model 'timelm-")]
+    for one, line in zip(wanted.values(), failed, strict=True):
+        assert one.family == "masked"
+        assert f"revision main of https://huggingface.co/{one.checkpoint}" in line
+        assert "put these files into a folder, and name that instead" in line
 
 
 def test_presets_are_requests_that_can_be_meant():
@@ -333,8 +398,8 @@ def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     # It is met where the row is read, and named by the same command.
-    assert "tempkb model add tiny CHECKPOINT" in run_tempkb(home_folder, "status").stdout
-    model(home_folder, "add", "tiny", str(saved("roberta")))
+    assert " tempkb model add tiny\n" in run_tempkb(home_folder, "status").stdout
+    model(home_folder, "add", "tiny")
     assert published(home_folder)["tiny"] == row
 
 
@@ -429,16 +494,19 @@ def test_a_run_in_the_ui_names_the_checkpoint_in_its_configuration(home_folder, 
 
 
 @pytest.mark.slow
-def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, offline):
+def test_dagster_knows_the_models_of_a_home_and_forgets_those_that_were_removed(home_folder, saved, own, offline):
     model(home_folder, "add", "tiny", str(saved("roberta")))
+    odd = own("roberta", "odd")
+    without_a_config(odd)
+    model(home_folder, "add", "odd", str(odd), check=False)
     model(home_folder, "add", "far", "nobody/nothing", check=False, **offline)
 
     def known():
         with dagster_at(load_home()) as instance:
             return sorted(instance.get_dynamic_partitions("models"))
 
-    assert known() == ["far", "tiny"]
-    run_tempkb(home_folder, "rm", "--model", "far", "--yes")
+    assert known() == ["odd", "tiny"]
+    run_tempkb(home_folder, "rm", "--model", "odd", "--yes")
     assert known() == ["tiny"]
     shutil.rmtree(home_folder / "dagster")
     assert known() == ["tiny"], "a storage that is made anew knows it again"

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.models.tables import MODELS
+from tempkb.results.reading import read_levels_by_window
 from tempkb.scores.tables import PROMPT_SCORES, partition_of
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, release
@@ -146,6 +148,23 @@ def test_a_model_without_a_knowledge_date_is_named_and_keeps_all_items(scored_ho
     rows = {row["model"]: row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"}
     assert rows["undated"]["n_unclean"] == "0"
     assert int(rows["undated"]["n_items"]) == int(rows["early"]["n_items"]) + int(rows["early"]["n_unclean"])
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_used_is_passed_over_by_name(scored_home, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    shutil.copytree(scored_home, home)
+    monkeypatch.setenv("TEMPKB_HOME", str(home))
+    row = {**dict.fromkeys(MODELS.column_names()), "model": "early", "checkpoint": "/a", "status": "not_loaded"}
+    rows = pa.Table.from_pylist([{**row, "reason": "It has no config.json."}], MODELS.schema)
+    open_store().write(MODELS, "early", [rows], Provenance())
+    said = "model 'early': its checkpoint could not be used: It has no config.json; once it can, add it again: "
+    for arguments in (("knows", *WINDOW, "--answers"), ("results",)):
+        done = run_tempkb(home, *arguments)
+        assert said in done.stderr
+        assert "early" not in done.stdout.replace("earlier", "")
+    assert {row["model"] for row in open_store().read("knowledge").to_pylist()} == {"late"}
+    assert {row["model"] for row in read_levels_by_window(open_store())} == {"late"}
 
 
 @pytest.mark.slow

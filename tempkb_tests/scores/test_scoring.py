@@ -19,6 +19,7 @@ from tempkb.scores.scoring import score_model
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.drafts import Provenance
 from tempkb.store.locks import LockTimeoutError
+from tempkb.store.said import read_said
 from tempkb.store.store import inputs_of
 from tempkb_tests.benchmarks.fact_queries.worlds import TEMPLAMA, quiet, release
 from tempkb_tests.conftest import run_script
@@ -150,6 +151,25 @@ def test_a_limit_takes_the_first_ids_and_a_larger_one_only_adds(store, add):
     assert sorted(rows(store)) == ids[:5]
     assert score(store, name, limit="8")["seq2seq.span_end-1.f32"].n_new == 3
     assert sorted(rows(store)) == ids[:8]
+
+
+def test_what_gives_new_scores_is_noted_with_the_releases_that_it_reached(store, add):
+    name = add(store, "t5")
+    (first,) = {row["release"] for row in store.read("fact_releases").to_pylist()}
+    for limit in ("5", "5", "3"):
+        score(store, name, limit=limit)
+    second = release(store, windows="2019-01-01..2021-01-01").name
+    score(store, name, windows="2020-01-01..2020-04-01")
+    score(store, name, limit="40")
+    in_both = ",".join(sorted((first, second)))
+    assert read_said(store.home.checkpoints, name).asked[0] == {"releases": first, "limit": "5"}
+    assert read_said(store.home.checkpoints, name).asked[-1] == {"releases": in_both, "limit": "40"}
+    before = rows(store)
+    store.lake.remove("prompt_scores", f"{name}--seq2seq.span_end-1.f32")
+    for words in read_said(store.home.checkpoints, name).asked:
+        score(store, name, **words)
+    assert rows(store) == before
+    assert len(read_said(store.home.checkpoints, name).asked) == 3
 
 
 @pytest.mark.slow

@@ -1,0 +1,124 @@
+"""What people said of a model or a linker, in one small checked file each beside the lake, which damage to it spares.
+
+    <home>/models/NAME.json, <home>/linkers/NAME.json
+
+`words` are those of the request that made it, and `asked` those of the requests that gave it scores. A repair asks for
+just that again. Homes of earlier versions of tempkb have no such files.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tempkb.errors import SettingsError
+from tempkb.store.damage import replace_whole
+from tempkb.store.locks import locked
+
+Words = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What people said of a model or a linker.
+
+    Attributes:
+        words: of the request that made it; empty if they are not known.
+        asked: words of the requests that gave it scores, each once, in their order.
+    """
+
+    words: Words
+    asked: tuple[Words, ...] = ()
+
+
+def said_path(folder: Path, name: str) -> Path:
+    """Return the path of a file."""
+    return folder / f"{name}.json"
+
+
+def read_said(folder: Path, name: str) -> Said:
+    """Return what was said; nothing if there is no file.
+
+    Raises:
+        SettingsError: the file has another content than tempkb wrote.
+    """
+    path = said_path(folder, name)
+    try:
+        entry = json.loads(path.read_text("utf-8"))
+        said = Said(dict(entry["words"]), tuple(map(dict, entry["asked"])))
+        if entry["name"] == name and entry["sum"] == _sum_of(name, said):
+            return said
+    except FileNotFoundError:
+        return Said({})
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise SettingsError(
+        f"{name!r}: {path} has another content than tempkb wrote; expected what was said of it when it was added or "
+        f"scored. The tables are intact. Put a good copy there, or remove that file and add it again as it was"
+    )
+
+
+def readable_said(folder: Path, name: str) -> Said:
+    """Return what was said; nothing also if the file was damaged, which `tempkb verify` names."""
+    try:
+        return read_said(folder, name)
+    except SettingsError:
+        return Said({})
+
+
+def change_said(folder: Path, name: str, change: Callable[[Said], Said]) -> None:
+    """Replace what was said by what `change` makes of it, unless that is equal.
+
+    Raises:
+        SettingsError: the file has another content than tempkb wrote.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / f".{name}.lock"):
+        before = read_said(folder, name)
+        after = change(before)
+        if after != before:
+            entry = {"name": name, **asdict(after), "sum": _sum_of(name, after)}
+            replace_whole(said_path(folder, name), json.dumps(entry, indent=1).encode() + b"\n")
+
+
+def note_asked(folder: Path, name: str, words: Words) -> None:
+    """Add the words of a request for scores, unless they are there.
+
+    Raises:
+        SettingsError: the file has another content than tempkb wrote.
+    """
+    change_said(
+        folder, name, lambda said: said if words in said.asked else Said(said.words, (*said.asked, dict(words)))
+    )
+
+
+def forget_release(folder: Path, release: str) -> None:
+    """Take a release out of what all models or linkers of a folder were asked, since none of it can be asked again.
+
+    Another release may get its name. Files that cannot be read are left to `tempkb verify`.
+    """
+    for name in said_names(folder):
+        try:
+            change_said(folder, name, lambda said: Said(said.words, tuple(_without(said.asked, release))))
+        except SettingsError:
+            continue
+
+
+def said_names(folder: Path) -> list[str]:
+    """Return the names of those of whom something was said, sorted."""
+    return sorted(path.stem for path in folder.glob("*.json"))
+
+
+def _without(asked: tuple[Words, ...], release: str) -> list[Words]:
+    kept = []
+    for words in asked:
+        releases = words.get("releases", "").split(",")
+        left = [name for name in releases if name != release]
+        if left:
+            kept.append({**words, "releases": ",".join(left)} if "releases" in words else words)
+    return kept
+
+
+def _sum_of(name: str, said: Said) -> str:
+    return hashlib.sha256(json.dumps([name, asdict(said)], sort_keys=True).encode()).hexdigest()
