@@ -68,8 +68,8 @@ def is_met(condition: str, call: Call) -> bool:
     `aside` is met between brackets, commas or semicolons of a parenthesis; `argument=value|value` if the argument has
     one of these values, and an empty value stands for an argument that is not given.
 
-    >>> from tempkb.wikitext.calls import read_call
-    >>> coord = read_call(["1", "2", "display=Title"], "coord", None, language="en")
+    >>> from tempkb.wikitext.calls import Call
+    >>> coord = Call("coord", ("1", "2"), {"display": "Title"})
     >>> is_met("display=title|t", coord), is_met("name=", coord), is_met("aside", coord)
     (True, True, False)
     """
