@@ -207,14 +207,22 @@ def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
 
 
 @main.command()
-def tables() -> None:
-    """List the tables of the home.
+@click.argument("name", required=False)
+def tables(name: str | None) -> None:
+    """List the tables and views of the home, or describe one.
 
-    Shows their rows, partitions, kind (table or view) and meaning.
+    The list has a line for each: rows, kind (table or view) and what it is.
+    With NAME the command shows its columns with types and meanings, what it
+    is made from, and an example of a query.
+
+    \b
+    Examples:
+      tempkb tables
+      tempkb tables stable_snapshots
     """
-    from tempkb.screens.tables import print_tables
+    from tempkb.screens.tables import print_table, print_tables
 
-    print_tables()
+    print_table(name) if name else print_tables()
 
 
 @main.command()

@@ -64,6 +64,14 @@ def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefi
     return dg.map_asset_specs(completed, assets_of_benchmark(benchmark))
 
 
+def sources_of(table: str) -> list[str]:
+    """Return the tables that a table is made from, in the order of the data."""
+    graph = defs.resolve_asset_graph()
+    keys = [key for key in graph.get_all_asset_keys() if key.path[-1] == table]
+    parents = {parent.path[-1] for key in keys for parent in graph.get(key).parent_keys}
+    return [name for name in _DECLARED if name in parents]
+
+
 def _completed(
     spec: dg.AssetSpec, group: str, home: Home, partitions: Mapping[Family, dg.PartitionsDefinition[str]]
 ) -> dg.AssetSpec:
