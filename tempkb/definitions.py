@@ -33,7 +33,11 @@ def build_definitions(home: Home) -> dg.Definitions:
     room_checks = [check for room in ROOMS for check in checks_of(room, home)]
     return dg.Definitions(
         assets=[*of_rooms, *of_benchmarks],
-        asset_checks=[*room_checks, *(check for one in BENCHMARKS for check in checks_of_benchmark(one))],
+        asset_checks=[
+            *room_checks,
+            automation.age_check(),
+            *(check for one in BENCHMARKS for check in checks_of_benchmark(one)),
+        ],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
         schedules=automation.schedules(home.settings, jobs),

@@ -122,8 +122,8 @@ LINKING_SCORES = Table(
             "rank",
             INT32,
             "place of the entity, from 1: by score, then by page_id; null if it is not among the first "
-            f"{N_TOP}, is no candidate, or has no score (BM25 and prior give none to what shares nothing): a miss, which "
-            "an average over ranks leaves out",
+            f"{N_TOP}, is no candidate, or has no score (BM25 and prior give none to what shares nothing): a miss, "
+            "which an average over ranks leaves out",
         ),
         Column("gold_is_candidate", BOOL, "whether the entity is among the candidates"),
         Column("n_candidates", INT64, "number of candidates"),

@@ -9,7 +9,7 @@ from tempkb.errors import SettingsError
 from tempkb.screens.console import console, grid, print_next, say
 from tempkb.store.store import Store
 from tempkb.store.tables import SIDE_TABLES, Table, View, by_name
-from tempkb.wording import counted
+from tempkb.wording import counted, shortened
 
 _WIDTH = 80  # columns of a list in a file or a pipe
 _SHORTEST = 12  # letters of a meaning that are shown in however narrow a terminal
@@ -37,7 +37,7 @@ def print_table(name: str) -> None:
         SettingsError: there is none of that name.
     """
     store = open_store()
-    known = {**store.tables, **by_name(SIDE_TABLES), **store.views}
+    known: dict[str, Table | View] = {**store.tables, **by_name(SIDE_TABLES), **store.views}
     if name not in known:
         close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         near = f"; similar: {', '.join(close)}" if close else ""
@@ -87,8 +87,7 @@ def _print_list(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> N
 
 def _cut(meaning: str, n: int) -> str:
     """Return the first sentence of a meaning, of at most n letters."""
-    sentence = meaning.split(". ")[0].removesuffix(".")
-    return sentence if len(sentence) <= n else f"{sentence[: n - 1].rstrip()}…"
+    return shortened(meaning.split(". ")[0].removesuffix("."), n)
 
 
 def _built(store: Store, table: Table) -> tuple[int, str, int]:
