@@ -131,7 +131,8 @@ def estimate(compressed: Mapping[str, int], windows: int, workers: int, windows_
 
 def _scaled(at_large: float, power: float, raw: float) -> float:
     """Return a quantity of a history of some raw bytes that has a value at LARGE and follows a power law."""
-    return at_large * (max(raw, 1.0) / LARGE) ** power
+    factor: float = (max(raw, 1.0) / LARGE) ** power
+    return at_large * factor
 
 
 def _distinct_snapshots(windows: int, windows_per_year: float) -> float:

@@ -27,7 +27,7 @@ def print_tables() -> None:
         tables.append((table.name, n_rows, form, table.meaning))
     _print_list(("table", "rows", "kind", "meaning"), tables)
     _print_list(("view", "meaning"), [(view.name, view.meaning) for view in store.views.values()])
-    print_next("tables NAME")
+    console().print("One of them, its columns and a query: tempkb tables NAME", highlight=False)
 
 
 def print_table(name: str) -> None:
