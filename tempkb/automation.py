@@ -14,6 +14,7 @@ import dagster as dg
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.checks import check_of
 from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.retention import remove_dump
 from tempkb.dumps.tables import DUMP_FILES
@@ -29,13 +30,15 @@ from tempkb.planning.built import stale_windows
 from tempkb.planning.due import Due, due_dumps, is_ready, look_out, retirable, unregistered
 from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
+from tempkb.revisions.windows import read_windows
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.selecting import prompts_mark
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.settings import Settings, load_home
+from tempkb.store.promises import Promise, Verdict
 from tempkb.store.store import Store
 from tempkb.store.tables import Family, Table
-from tempkb.windows import Granularity, Window, stretches
+from tempkb.windows import Granularity, Window, stretches, windows_until
 from tempkb.wording import counted
 
 DUMPS_JOB = "register_dump"
@@ -79,6 +82,7 @@ _CRON = {
 _TEXTS = (PAGE_TEXTS.name, PAGE_LINKS.name)
 _GOING_ON = [dg.DagsterRunStatus(status) for status in GOING_ON]
 
+AGE_CHECK, AGE_SENSOR = "newest_window_is_recent", "age_of_windows"
 # Days: a window's length and a month for the dump and the build.
 _LATE = {Granularity.WEEK: 14, Granularity.MONTH: 60, Granularity.QUARTER: 122, Granularity.YEAR: 395}
 # Dagster wants a day on which a table is red as well. A dump that nobody fetched is no failure, so it is far away.
@@ -86,16 +90,45 @@ _NEVER = timedelta(days=3650)
 
 
 def kept_fresh(spec: dg.AssetSpec, table: Table, granularity: Granularity) -> dg.AssetSpec:
-    """Make Dagster warn of a table that grows with every dump and has not grown for long.
+    """Make Dagster warn of a table that is made for every dump and has not grown for long.
 
     Releases are frozen, models and linkers are bound to their files, so they never become too old, and results only
-    with new scores. Tables that report on a run are written only if there is something to report.
+    with new scores. Tables of windows are as old as their newest window, whenever it was built: `age_check`.
     """
-    if table.family in (Family.RELEASE, Family.MODEL, Family.LINKER, Family.RESULT) or table.tells_of_a_run:
+    if table.family not in (Family.DUMP, Family.ENTITIES):
         return spec
     late = timedelta(days=_LATE[granularity])
     policy = dg.FreshnessPolicy.time_window(fail_window=_NEVER, warn_window=late)
     return spec.replace_attributes(freshness_policy=policy)
+
+
+def age_of_windows(store: Store, today: date) -> Verdict | None:
+    """Return how long ago the newest window that is built ended, and whether that is too long; None without windows."""
+    granularity = store.home.settings.granularity
+    newest = max(read_windows(store), default=None)
+    if newest is None:
+        return None
+    age = (today - newest.cut).days
+    facts = {
+        "newest window": newest.label,
+        "ended": str(newest.cut),
+        "days since": age,
+        "late after days": _LATE[granularity],
+        "windows ended since": len(windows_until(newest.cut, today, granularity)),
+    }
+    return Verdict(age <= _LATE[granularity], facts, is_warning=True)
+
+
+def age_check() -> dg.AssetChecksDefinition:
+    """Return the asset check of the age of the newest window; a sensor repeats its verdict as time passes."""
+    meaning = (
+        "The newest window ended not long ago: at most the length of a window and a month for the dump and the build."
+    )
+    return check_of(
+        Promise(AGE_CHECK, meaning, STABLE_SNAPSHOTS),
+        None,
+        judged=lambda store, _subject: age_of_windows(store, now().date()) or Verdict(True, {}),
+    )
 
 
 def jobs(tables: Sequence[Table], benchmarks: Sequence[Benchmark]) -> list[Any]:
@@ -182,6 +215,13 @@ def sensors(settings: Settings, jobs: Mapping[str, Any]) -> list[dg.SensorDefini
         dg.run_failure_sensor(
             description="Tells the program in the setting failure_hook of every run that fails.", **followed
         )(_in_a_sentence(failed_runs)),
+        # It asks for no run, so it looks whether or not `automation` is set.
+        dg.sensor(
+            name=AGE_SENSOR,
+            minimum_interval_seconds=3600,
+            default_status=dg.DefaultSensorStatus.RUNNING,
+            description=f"Tells the check {AGE_CHECK} once a day how old the newest window is. Asks for no run.",
+        )(_of_store(tell_age)),
         # Scoring may take days of a GPU, so that a person switches it on; the setting `automation` does not.
         dg.sensor(
             job=jobs[MODELS_JOB],
@@ -351,6 +391,24 @@ def _result(asked: Sequence[dg.RunRequest], said: str) -> dg.SensorResult | dg.S
 def new_dumps(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
     """Request the runs that new dumps make possible."""
     return _result(*requests(store, context.instance))
+
+
+def tell_age(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult | dg.SkipReason:
+    """Report the age of the newest window, once for each day and each window that is the newest."""
+    verdict = age_of_windows(store, now().date())
+    if verdict is None:
+        return dg.SkipReason("No window is built.")
+    said = ", ".join(f"{name}: {value}" for name, value in verdict.facts.items())
+    if context.cursor == said:
+        return dg.SkipReason(f"Told today. {said}")
+    told = dg.AssetCheckEvaluation(
+        asset_key=dg.AssetKey(STABLE_SNAPSHOTS.name),
+        check_name=AGE_CHECK,
+        passed=verdict.passed,
+        metadata=verdict.facts,
+        severity=dg.AssetCheckSeverity.WARN,
+    )
+    return dg.SensorResult(asset_events=[told], cursor=said)
 
 
 def after_windows_end(context: dg.ScheduleEvaluationContext, store: Store) -> list[dg.RunRequest] | dg.SkipReason:

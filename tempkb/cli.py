@@ -17,6 +17,7 @@ from tempkb.model_commands import model
 from tempkb.result_commands import knows, linking, results
 from tempkb.score_commands import score
 from tempkb.screens.failure import end, leave, prepare_streams
+from tempkb.settings import TYPED_TAG
 from tempkb.store.deferring import deferring
 
 # Nothing here multiplies matrices, and workers share the cores: idle threads of NumPy's linear algebra would cost a
@@ -28,6 +29,10 @@ _DEMO_WORLD = (7, 627, 12)  # seed, pages, quarters
 
 class _Tempkb(click.Group):
     """A group of commands that ends with one message after every error that is not a defect of tempkb."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[TYPED_TAG] = shlex.join(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         prepare_streams()
@@ -207,14 +212,22 @@ def sql(query: str, as_csv: bool, as_json: bool, parquet: Path | None) -> None:
 
 
 @main.command()
-def tables() -> None:
-    """List the tables of the home.
+@click.argument("name", required=False)
+def tables(name: str | None) -> None:
+    """List the tables and views of the home, or describe one.
 
-    Shows their rows, partitions, kind (table or view) and meaning.
+    The list has a line for each: rows, kind (table or view) and what it is.
+    With NAME the command shows its columns with types and meanings, what it
+    is made from, and an example of a query.
+
+    \b
+    Examples:
+      tempkb tables
+      tempkb tables stable_snapshots
     """
-    from tempkb.screens.tables import print_tables
+    from tempkb.screens.tables import print_table, print_tables
 
-    print_tables()
+    print_table(name) if name else print_tables()
 
 
 @main.command()

@@ -33,7 +33,11 @@ def build_definitions(home: Home) -> dg.Definitions:
     room_checks = [check for room in ROOMS for check in checks_of(room, home)]
     return dg.Definitions(
         assets=[*of_rooms, *of_benchmarks],
-        asset_checks=[*room_checks, *(check for one in BENCHMARKS for check in checks_of_benchmark(one))],
+        asset_checks=[
+            *room_checks,
+            automation.age_check(),
+            *(check for one in BENCHMARKS for check in checks_of_benchmark(one)),
+        ],
         jobs=list(jobs.values()),
         sensors=automation.sensors(home.settings, jobs),
         schedules=automation.schedules(home.settings, jobs),
@@ -62,6 +66,14 @@ def benchmark_assets(benchmark: Benchmark, home: Home) -> Sequence[dg.AssetsDefi
     partitions = {Family.RELEASE: partitions_of_benchmark(benchmark)}
     completed = partial(_completed, group=benchmark.name, home=home, partitions=partitions)
     return dg.map_asset_specs(completed, assets_of_benchmark(benchmark))
+
+
+def sources_of(table: str) -> list[str]:
+    """Return the tables that a table is made from, in the order of the data."""
+    graph = defs.resolve_asset_graph()
+    keys = [key for key in graph.get_all_asset_keys() if key.path[-1] == table]
+    parents = {parent.path[-1] for key in keys for parent in graph.get(key).parent_keys}
+    return [name for name in _DECLARED if name in parents]
 
 
 def _completed(

@@ -154,6 +154,8 @@ def serve_ui(port: int) -> None:
     with dagster_at(load_home()):
         # Opened once, so that the storage is whole and no run of a killed command is shown as going on.
         pass
+    sys.stdout.write(f"http://127.0.0.1:{port} is where the UI opens in some seconds; Ctrl-C ends it.\n")
+    sys.stdout.flush()
     os.environ["PYTHONSAFEPATH"] = "1"
     program = Path(sys.executable).with_name("dagster")
     module = ["-m", "tempkb.definitions", "-d", str(Path(__file__).parents[1])]

@@ -11,16 +11,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import click
+
 from tempkb.api import open_store
 from tempkb.engine import progress
 from tempkb.errors import StoredDamageError
 from tempkb.failures import innermost
 from tempkb.instance import COMMAND_TAG, COMMANDS, dagster_at
-from tempkb.settings import Home, at_home, load_home
+from tempkb.settings import TYPED_TAG, Home, at_home, load_home
 from tempkb.store.damage import Mended
 from tempkb.store.database import set_aside_in_words as database_in_words
 from tempkb.store.locks import LockTimeoutError, alive_mark
 from tempkb.store.visible import visible
+from tempkb.wording import shortened
+
+_MOST_TYPED = 200  # letters of a command that a run's tag holds; a pattern of the shell may have named many files
 
 
 @dataclass
@@ -78,7 +83,7 @@ def run_job(
             asset_selection=[dg.AssetKey(name) for name in selection] or None,
             raise_on_error=False,
             partition_key=keys[0] if keys and job_name != WINDOWS_JOB else None,
-            tags={**tags, COMMAND_TAG: mark},
+            tags={**tags, COMMAND_TAG: mark, **_typed()},
         )
     summary.run_ids.append(result.run_id)
     if any(event.is_step_failure and _is_interrupt(event) for event in result.all_events):
@@ -87,6 +92,13 @@ def run_job(
     summary.failures += list(_failures(result))
     summary.is_held |= any(event.is_step_failure and _is_held(event) for event in result.all_events)
     summary.notes += list(dict.fromkeys(_notes(result)))
+
+
+def _typed() -> dict[str, str]:
+    """The tag with the arguments that a person typed; settings from the environment are no part of it."""
+    context = click.get_current_context(silent=True)
+    typed = context.meta.get(TYPED_TAG) if context is not None else None
+    return {TYPED_TAG: shortened(visible(typed), _MOST_TYPED)} if typed else {}
 
 
 def past_damage(work: Callable[[], Summary]) -> Summary:

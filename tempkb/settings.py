@@ -35,6 +35,8 @@ from tempkb.values import InvalidSettingsError, Problem, Setting, read_all
 from tempkb.windows import Granularity, window_of
 
 DEFAULT_HOME = Path("data/demo")
+TYPED_TAG = "tempkb/command"
+"""Dagster's runs of a command have its arguments, as typed, under this tag; click's context has them under it, too."""
 _OTHER_VARIABLES = {"TEMPKB_HOME", "TEMPKB_REAL_DATA", "TEMPKB_REAL_ENCODER"}
 # How the names of files in a home begin; drafts, locks and DuckDB's log have the rest of a name for their own.
 _OWN_FILES = ("home.toml", "tempkb.toml", "tempkb.duckdb", "dagster.lock")

@@ -39,3 +39,12 @@ def rounded_p_value(p_value: float | None) -> str:
         return ""
     text = rounded(p_value, 3)
     return "<0.001" if text == "0.000" else text
+
+
+def shortened(text: str, n: int) -> str:
+    """Return a text, cut with an ellipsis to at most n letters.
+
+    >>> shortened("Every revision of every page", 20), shortened("Every page", 20)
+    ('Every revision of e…', 'Every page')
+    """
+    return text if len(text) <= n else f"{text[: n - 1].rstrip()}…"

@@ -453,6 +453,73 @@ def test_a_run_whose_command_was_killed_is_told_as_failed_and_keeps_nobody_waiti
     assert not automation._is_going_on(instance, request)
 
 
+@pytest.mark.parametrize(
+    ("today", "passed", "days", "since"),
+    [
+        # The last window of the demo is 2023-Q4; the next ends on 1 April, and its dump may take a month.
+        (datetime(2024, 2, 10, tzinfo=UTC), True, 40, 0),
+        (datetime(2024, 5, 2, tzinfo=UTC), True, 122, 1),
+        (datetime(2024, 5, 3, tzinfo=UTC), False, 123, 1),
+        (datetime(2024, 9, 3, tzinfo=UTC), False, 246, 2),
+    ],
+)
+def test_the_age_of_the_newest_window_counts_and_not_that_of_the_build(
+    demo_home, monkeypatch, automation, instance, today, passed, days, since
+):
+    """The demo's windows have been built just now; eight months later their tables are late all the same."""
+    monkeypatch.setattr(automation, "now", lambda: today)
+    monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
+    context = dg.build_sensor_context(instance=instance)
+    told = automation.tell_age(context, open_store())
+    (one,) = told.asset_events
+    assert (one.asset_key, one.check_name) == (dg.AssetKey("stable_snapshots"), "newest_window_is_recent")
+    assert (one.passed, one.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    facts = {name: value.value for name, value in one.metadata.items()}
+    assert facts == {
+        "newest window": "2023-Q4",
+        "ended": "2024-01-01",
+        "days since": days,
+        "late after days": 122,
+        "windows ended since": since,
+    }
+    # Once a day.
+    again = dg.build_sensor_context(instance=instance, cursor=told.cursor)
+    assert isinstance(automation.tell_age(again, open_store()), dg.SkipReason)
+
+
+def test_without_a_window_there_is_no_age(home_folder, automation, instance):
+    told = automation.tell_age(dg.build_sensor_context(instance=instance), open_store())
+    assert told.skip_message == "No window is built."
+
+
+def test_a_build_also_says_how_old_its_newest_window_is_and_bears_its_command(demo_home):
+    """Settings of the environment are no part of what was typed: the demo's is built with TEMPKB_NAMESPACES=all."""
+    with dg.DagsterInstance.from_config(str(demo_home / "dagster")) as instance:
+        (build,) = instance.get_runs(dg.RunsFilter(job_name="build_windows"))
+        assert build.tags["tempkb/command"] == "build"
+        typed = {run.tags["tempkb/command"] for run in instance.get_runs()}
+        assert "release ecbd 2021-01-01..2024-01-01 --preset small --name demo-cloze" in typed
+        key = dg.AssetCheckKey(dg.AssetKey("stable_snapshots"), "newest_window_is_recent")
+        records = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])
+        (evaluation,) = [one.evaluation for one in records.values()]
+    assert evaluation.severity == dg.AssetCheckSeverity.WARN
+    assert evaluation.metadata["newest window"].value == "2023-Q4"
+
+
+def test_a_command_of_many_files_is_cut(monkeypatch):
+    import click
+
+    from tempkb import jobs
+    from tempkb.cli import main
+
+    with main.make_context("tempkb", ["build", "--dump", "a b.xml", *(f"{n}.xml" for n in range(1000))]):
+        (told,) = jobs._typed().values()
+    assert told.startswith("build --dump 'a b.xml' 0.xml 1.xml")
+    assert (len(told), told[-1]) == (200, "…")
+    assert click.get_current_context(silent=True) is None
+    assert jobs._typed() == {}
+
+
 def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypatch):
     """Two homes in one process: other windows, another clock, and sensors that run unasked or look at a server."""
     from tempkb.definitions import build_definitions
@@ -471,18 +538,28 @@ def test_definitions_are_those_of_the_home_they_are_built_for(tmp_path, monkeypa
             schedule.default_status.value,
             sensors["new_dumps"].default_status.value,
             sensors["new_dumps"].minimum_interval_seconds,
+            # It asks for no run, so it always looks.
+            sensors["age_of_windows"].default_status.value,
             set(sensors),
         )
 
-    names = {"new_dumps", "after_registration", "after_building", "failed_runs", "auto_score", "after_scoring"}
+    names = {
+        "age_of_windows",
+        "new_dumps",
+        "after_registration",
+        "after_building",
+        "failed_runs",
+        "auto_score",
+        "after_scoring",
+    }
     quarters = built("quarters", "first_window = 2021-04-01\n")
-    assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, names)
+    assert quarters == (["2021-04-01", "2021-07-01"], "0 6 8 1,4,7,10 *", "STOPPED", "STOPPED", 30, "RUNNING", names)
     weekly = built(
         "weeks",
         'granularity = "week"\nfirst_window = 2024-01-01\nautomation = true\n'
         'mirror = "https://dumps.wikimedia.org"\nwiki = "enwiki"\ncontact = "me@example.org"\n',
     )
-    assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, names)
+    assert weekly == (["2024-01-01", "2024-01-08"], "0 6 * * 4", "RUNNING", "RUNNING", 3600, "RUNNING", names)
 
 
 def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_folder, instance):
@@ -509,6 +586,7 @@ def test_settings_that_do_not_fit_the_home_are_one_sentence_of_each_tick(home_fo
     # The last asks for results whatever the settings are, and the run says what is wrong with them.
     assert isinstance(told.pop("after_scoring"), dg.RunRequest)
     assert set(told) == {
+        "age_of_windows",
         "new_dumps",
         "after_registration",
         "after_building",

@@ -334,6 +334,17 @@ def open_files(folder):
     return sorted(path for path in found if path.is_relative_to(folder))
 
 
+def test_the_address_is_the_first_thing_that_the_ui_says(home, monkeypatch, capfd):
+    monkeypatch.setenv("PYTHONSAFEPATH", "")
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    # What Dagster logs, as the first thing that its program does.
+    monkeypatch.setattr(os, "execv", lambda *_: os.write(1, b"Launching Dagster services..."))
+    serve_ui(3456)
+    assert capfd.readouterr().out == (
+        "http://127.0.0.1:3456 is where the UI opens in some seconds; Ctrl-C ends it.\nLaunching Dagster services..."
+    )
+
+
 def test_the_server_gets_the_signals_that_end_it_whatever_the_shell_ignores(home, monkeypatch):
     """The shell of a script starts what ends with & with SIGINT ignored, and an ignored signal outlives `execv`."""
     ends = (signal.SIGINT, signal.SIGTERM)

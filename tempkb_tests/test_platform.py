@@ -217,6 +217,8 @@ def test_a_dump_dropped_into_the_mirror_is_built_with_no_further_hand(dropped):
         "no_revision_at_or_after_its_cut": "SUCCEEDED",
         "winners_are_in_the_log": "SUCCEEDED",
         "redirects_are_recognised": "SUCCEEDED",
+        # A warning: the newest window was built just now, and ended on 1 April 2024.
+        "newest_window_is_recent": "FAILED",
         "surfaces_stand_in_their_texts": "SUCCEEDED",
         "priors_of_a_surface_add_up": "SUCCEEDED",
         "the_index_counts_every_mention": "SUCCEEDED",
@@ -247,9 +249,10 @@ def runs_of(address):
     runs = []
     for run in reversed(told["runsOrError"]["results"]):
         tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-        # Tags of our own are hidden from people; Dagster's tell which sensor has asked.
-        assert not [key for key in tags if "tempkb" in key]
-        if "dagster/sensor_name" in tags or "dagster/schedule_name" in tags:
+        # Tags of our own are hidden from people, but for what was typed; Dagster's tell which sensor has asked.
+        is_asked = "dagster/sensor_name" in tags or "dagster/schedule_name" in tags
+        assert {key for key in tags if "tempkb" in key} <= (set() if is_asked else {"tempkb/command"})
+        if is_asked:
             ends = [tags.get(f"dagster/asset_partition_range_{end}", "") for end in ("start", "end")]
             runs.append((run["jobName"], run["status"], tags.get("dagster/partition") or "..".join(ends)))
     return runs

@@ -32,6 +32,10 @@ class Grid:
         """Return the width of each column in a terminal: that of its widest value or of its name."""
         return [max(map(_cells, values)) for values in zip(self.columns, *self.rows, strict=True)]
 
+    def width(self) -> int:
+        """Return the width of the whole table in a terminal, with its lines."""
+        return _needed(self.widths())
+
 
 class Screen:
     """Standard output for people: texts and tables are printed literally.
@@ -52,6 +56,10 @@ class Screen:
         # Rich handles forced terminals, those without colours, and those that cannot show the lines of tables.
         self._is_known = not is_odd and encoding.startswith("utf")
         self.width = width or self._width()
+
+    def width_or(self, width: int) -> int:
+        """Return the width in columns, or `width` where lines may be of any length: in a file or a pipe."""
+        return width if self.width == _BOUNDLESS else self.width
 
     def _width(self) -> int:
         columns = os.environ.get("COLUMNS", "")
@@ -240,7 +248,7 @@ def _painted(table: Grid, width: int, is_terminal: bool) -> str | None:
     if not table.columns or any("\n" in value for row in table.rows for value in row):
         return None
     widths = table.widths()
-    if max(_needed(widths), _cells(table.title)) > width:
+    if max(table.width(), _cells(table.title)) > width:
         return None
     rules = ["━" * (one + 2) for one in widths]
     names = [_padded(*cell) for cell in zip(table.columns, widths, table.are_numbers, strict=True)]

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tempkb.api import open_store
+from tempkb.dumps.catalogue import find_dumps
 from tempkb.dumps.download import takes_room
 from tempkb.dumps.fetching import mirror_of
 from tempkb.errors import SourceError
 from tempkb.planning.built import missing_windows
 from tempkb.planning.due import Due, look_out
 from tempkb.revisions.costs import Cost, estimate
+from tempkb.revisions.windows import read_windows
 from tempkb.screens.console import console, duration, grid, say
 from tempkb.screens.failure import tell
 from tempkb.settings import Home
@@ -59,7 +61,15 @@ def print_plan(*, wikidata: bool) -> None:
     served = {window.key for line in lines for window in line.due.windows}
     mirror = mirror_of(home)
     out.print(f"home {home.path}, dumps from {mirror.where if mirror else home.dumps}", highlight=False)
-    if not lines and not outlook.nothing:
+    is_bare = mirror is None and not read_windows(store) and not find_dumps(home.dumps)
+    if is_bare:
+        say(
+            f"Nothing is built, and no dump is here. Put dumps into {home.dumps} as Wikimedia lays them out "
+            "(docs/operations.md), or name their files: tempkb build --all --dump FILE, or say where to fetch them: "
+            "TEMPKB_WIKI=simplewiki TEMPKB_MIRROR=https://dumps.wikimedia.org TEMPKB_CONTACT=me@example.org "
+            "tempkb plan --no-wikidata"
+        )
+    elif not lines and not outlook.nothing:
         out.print("Every window that a complete dump serves is built; there is nothing to fetch.")
     elif lines:
         out.print(
@@ -80,7 +90,7 @@ def print_plan(*, wikidata: bool) -> None:
             )
         )
     unserved = [window.label for window in missing if window.key not in served]
-    if unserved:
+    if unserved and not is_bare:
         which = f"{unserved[0]} to {unserved[-1]}" if len(unserved) > 1 else unserved[0]
         have = "has" if len(unserved) == 1 else "have"
         say(f"No complete dump reaches {counted(len(unserved), 'window')} that {have} ended: {which}.")
@@ -150,11 +160,13 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
     free = shutil.disk_usage(folder).free
     # Dumps and tables stay on the disk; drafts exist for one dump at a time.
     takes = takes_room(mirror_of(home), home.dumps)
-    staying = sum(line.fetch_bytes * takes + (line.cost.lake_bytes if line.cost else 0) for line in lines)
-    needed = staying + max((line.cost.staging_bytes for line in lines if line.cost), default=0)
+    staying = sum(line.fetch_bytes * takes + (line.cost.home_bytes if line.cost else 0) for line in lines)
+    drafts = max((line.cost.staging_bytes for line in lines if line.cost), default=0)
+    needed = staying + drafts
     limit = "the setting bandwidth" if home.settings.bandwidth else "assumed"
     console().print(
-        f"In all {_size(needed)} of disk; {_size(free)} are free. Times are for {_rate(home) / 1e6:g} MB/s of download "
+        f"In all {_size(staying)} of disk, and up to {_size(drafts)} more while it builds; {_size(free)} are free. "
+        f"Times are for {_rate(home) / 1e6:g} MB/s of download "
         f"({limit}), and for measured rates of building on {counted(home.settings.workers, 'worker')}: see "
         "docs/scaling.md. Sizes inside dumps are estimated from those of the files.",
         highlight=False,
@@ -167,7 +179,7 @@ def _print_needs(home: Home, lines: Sequence[Line]) -> None:
 
 
 def _disk(line: Line) -> float:
-    return line.fetch_bytes + (line.cost.lake_bytes + line.cost.staging_bytes if line.cost else 0)
+    return line.fetch_bytes + (line.cost.home_bytes if line.cost else 0)
 
 
 def _rate(home: Home) -> float:

@@ -53,11 +53,14 @@ def print_status() -> None:
 
 def _print_status(store: Store, models: Sequence[tuple[Any, ...]], linkers: Sequence[Mapping[str, Any]]) -> None:
     out, home, settings = console(), store.home, store.home.settings
+    dumps = find_dumps(home.dumps)
+    if not dumps and not any(path.exists() for path in (home.lake, home.database, home.path / "releases")):
+        say(f"home {home.path}: no dump is here and nothing is built; where dumps go: tempkb plan")
+        return
     say(
         f"home {home.path}: wiki {settings.wiki or 'not yet known'}, windows of a {settings.granularity}, "
         f"namespaces {settings.namespaces}, lookback {counted(settings.lookback_days, 'day')}"
     )
-    dumps = find_dumps(home.dumps)
     out.print(
         grid(
             ("dump", "reaches to", "files", "bytes", "beside histories", "named", "not complete"),

@@ -1,18 +1,127 @@
-"""The screen of `tempkb tables`: the tables and views of a home."""
+"""The screens of `tempkb tables`: one line for each table and view of a home, or all that is declared of one."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
 
 from tempkb.api import open_store
-from tempkb.screens.console import console, grid
+from tempkb.errors import SettingsError
+from tempkb.screens.console import console, grid, print_next, say
+from tempkb.store.store import Store
+from tempkb.store.tables import SIDE_TABLES, Table, View, by_name
+from tempkb.wording import counted, shortened
+
+_WIDTH = 80  # columns of a list in a file or a pipe
+_SHORTEST = 12  # letters of a meaning that are shown in however narrow a terminal
+_SHOWN_COLUMNS, _SHOWN_ROWS = 6, 5
+_OF_EVERY_ROW = ("wiki", "dump_id")  # nothing to look at, unless it is part of a key
+_QUERY = re.compile(r"`(SELECT [^`]+)`")
 
 
 def print_tables() -> None:
-    """Print all tables with rows, partitions, form and meaning, and all views with their tables and meaning."""
+    """Print a line for each table, with its rows, its form in DuckDB and what it is, and one for each view."""
     store = open_store()
-    rows = []
+    tables = []
     for table in store.tables.values():
-        versions = store.lake.versions(table.name)
-        n_rows = sum(one.rows for one in versions)
-        form = table.form(n_rows, store.home.settings.duckdb_max_rows)
-        rows.append((table.name, n_rows, len(versions), table.partitioned_by, form, table.meaning))
-    console().print(grid(("table", "rows", "partitions", "a partition is a", "in DuckDB", "meaning"), rows))
-    views = [(view.name, ", ".join((*view.needs, *view.optional)), view.meaning) for view in store.views.values()]
-    console().print(grid(("view", "over", "meaning"), views))
+        n_rows, form, _ = _built(store, table)
+        tables.append((table.name, n_rows, form, table.meaning))
+    _print_list(("table", "rows", "kind", "meaning"), tables)
+    _print_list(("view", "meaning"), [(view.name, view.meaning) for view in store.views.values()])
+    console().print("One of them, its columns and a query: tempkb tables NAME", highlight=False)
+
+
+def print_table(name: str) -> None:
+    """Print what a table or view is, its columns, what it is made from, and an example of a query.
+
+    Raises:
+        SettingsError: there is none of that name.
+    """
+    store = open_store()
+    known: dict[str, Table | View] = {**store.tables, **by_name(SIDE_TABLES), **store.views}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        near = f"; similar: {', '.join(close)}" if close else ""
+        raise SettingsError(f"no table or view {name!r}{near}. List all: tempkb tables")
+    declared = known[name]
+    console().print(f"{name}: {declared.meaning}", highlight=False)
+    for line in _facts(store, declared):
+        say(line)
+    columns = columns_of(store, declared)
+    console().print(grid(("column", "type", "meaning"), columns))
+    print_next(f'sql "{example_of(declared, [name for name, *_ in columns])}"')
+
+
+def columns_of(store: Store, declared: Table | View) -> list[tuple[str, str, str]]:
+    """Return name, type and meaning of each column; a name means in a view what it means in the tables below it."""
+    if isinstance(declared, Table):
+        return [(one.name, one.sql_type, one.meaning) for one in declared.columns]
+    meanings = _meanings(store, declared)
+    return [(name, kind, meanings.get(name, "")) for name, kind in store.columns_of(declared)]
+
+
+def example_of(declared: Table | View, names: Sequence[str]) -> str:
+    """Return a query of a table or view: the one in its meaning, else one that shows its first rows and columns.
+
+    Args:
+        declared: the table or view.
+        names: of its columns.
+    """
+    told = _QUERY.search(declared.meaning)
+    if told:
+        return told[1]
+    if isinstance(declared, View):
+        return f"SELECT {', '.join(names[:_SHOWN_COLUMNS])} FROM {declared.name} LIMIT {_SHOWN_ROWS}"
+    key = list(dict.fromkeys([*declared.partition_columns, *declared.key]))
+    short = (one.name for one in declared.columns if not one.is_bulk and one.name not in _OF_EVERY_ROW)
+    shown = list(dict.fromkeys([*key, *short]))[: max(len(key), _SHOWN_COLUMNS)]
+    return f"SELECT {', '.join(shown)} FROM {declared.name} ORDER BY {', '.join(key)} LIMIT {_SHOWN_ROWS}"
+
+
+def _print_list(columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
+    """Print a table whose last column is cut where the line would not fit."""
+    out = console()
+    bare = grid(columns, [(*row[:-1], "") for row in rows])
+    room = out.width_or(_WIDTH) - bare.width() + len(columns[-1])
+    out.print(grid(columns, [(*row[:-1], _cut(str(row[-1]), max(room, _SHORTEST))) for row in rows]))
+
+
+def _cut(meaning: str, n: int) -> str:
+    """Return the first sentence of a meaning, of at most n letters."""
+    return shortened(meaning.split(". ")[0].removesuffix("."), n)
+
+
+def _built(store: Store, table: Table) -> tuple[int, str, int]:
+    """Return the rows of a table, its form in DuckDB, and the number of its partitions."""
+    versions = store.lake.versions(table.name)
+    n_rows = sum(one.rows for one in versions)
+    return n_rows, table.form(n_rows, store.home.settings.duckdb_max_rows), len(versions)
+
+
+def _facts(store: Store, declared: Table | View) -> Iterator[str]:
+    """What a table has and what it is made from, as lines."""
+    if isinstance(declared, View):
+        yield f"A view, made from {', '.join((*declared.needs, *declared.optional))}"
+        return
+    yield f"key: {', '.join(declared.key)}"
+    if declared.name not in store.tables:
+        yield "A table, written beside every other one"
+        return
+    from tempkb.definitions import sources_of
+
+    n_rows, form, n_partitions = _built(store, declared)
+    share = "" if declared.partitioned_by == "nothing" else f", one per {declared.partitioned_by}"
+    has = f"{counted(n_rows, 'row')} in {counted(n_partitions, 'partition')}" if n_partitions else "not built yet"
+    yield f"{has}{share}; in DuckDB a {form}"
+    yield f"made from {', '.join(sources_of(declared.name)) or 'files'}"
+
+
+def _meanings(store: Store, view: View) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in (*view.needs, *view.optional):
+        below = (
+            {column.name: column.meaning for column in store.tables[name].columns}
+            if name in store.tables
+            else _meanings(store, store.views[name])
+        )
+        found = below | found
+    return found

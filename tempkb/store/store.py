@@ -259,6 +259,12 @@ class Store:
             )
             return memory.sql(f"{query} WHERE {where}", params=dict(equal)).to_arrow_table()
 
+    def columns_of(self, view: View) -> list[tuple[str, str]]:
+        """Return the names and DuckDB's types of a view's columns, whether or not anything is built."""
+        with asking() as memory:
+            self._view_needs(memory, (*view.needs, *view.optional))
+            return [(name, kind) for name, kind, *_ in memory.execute(f"DESCRIBE {view.query}").fetchall()]
+
     def _view_needs(self, memory: "duckdb.DuckDBPyConnection", names: Iterable[str]) -> None:
         for name in names:
             if name in self.views:

@@ -90,6 +90,27 @@ def test_windows_that_no_dump_reaches_are_named(server, tmp_path):
     assert re.search(r"No complete dump reaches \d+ windows? that ha(s|ve) ended: 2026-Q1", done.stdout)
 
 
+def test_what_stays_and_what_a_build_takes_for_a_while_are_told_apart(server, tmp_path):
+    (*_, disk), done = planned(server, tmp_path / "home", "aawiki")
+    assert re.search(
+        rf"In all {disk} of disk, and up to [\d.]+ MB more while it builds; [\d.]+ [GT]B are free\.", done.stdout
+    )
+
+
+def test_an_empty_home_is_told_where_dumps_go_and_not_that_all_is_built(tmp_path):
+    home = tmp_path / "home"
+    said = run_tempkb(home, "plan").stdout
+    assert "Every window" not in said
+    assert f"Nothing is built, and no dump is here. Put dumps into {home}/dumps as Wikimedia lays them out" in said
+    assert f"TEMPKB_HOME={home} tempkb build --all --dump FILE, or" in said
+    assert "TEMPKB_MIRROR=https://dumps.wikimedia.org" in said
+    assert "No complete dump reaches" not in said
+    assert run_tempkb(home, "status").stdout == (
+        f"home {home}: no dump is here and nothing is built; where dumps go: TEMPKB_HOME={home} tempkb plan\n"
+    )
+    assert not home.exists()
+
+
 @pytest.mark.parametrize(
     ("n_bytes", "shown"), [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (2_500_000_000, "2.5 GB"), (1e13, "10.0 TB")]
 )

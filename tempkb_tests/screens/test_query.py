@@ -157,7 +157,7 @@ def test_one_form_at_a_time(sql, tmp_path):
 
 
 def test_without_a_terminal_each_row_is_a_line_however_long(demo_home, monkeypatch):
-    """As `tempkb sql ... | less -S` and `tempkb tables | grep ...` need it; a width that is asked for is kept."""
+    """As `tempkb sql ... | less -S` needs it; a width that is asked for is kept."""
     monkeypatch.setenv("TEMPKB_HOME", str(demo_home))
     monkeypatch.delenv("COLUMNS", raising=False)
     query = "SELECT repeat('long ', 200) AS sentence, i FROM range(3) AS r(i)"
@@ -165,10 +165,9 @@ def test_without_a_terminal_each_row_is_a_line_however_long(demo_home, monkeypat
     rows = [line for line in said if line.startswith("│")]
     assert [row.count("long ") for row in rows] == [200, 200, 200]
     assert "…" not in "".join(said)
-    tables = CliRunner().invoke(main, ["tables"]).stdout.splitlines()
-    for table in open_store().tables.values():
-        (line,) = [one for one in tables if one.startswith(f"│ {table.name} ")]
-        assert table.meaning in line
+    # The list of tables is an overview, whose lines are cut; `tempkb tables NAME` has the whole meaning.
+    for table in list(open_store().tables.values())[::10]:
+        assert f"{table.name}: {table.meaning}\n" in CliRunner().invoke(main, ["tables", table.name]).stdout
     for command in (["sql", query], ["sql", "FROM published"], ["tables"]):
         narrow = CliRunner().invoke(main, command, env={"COLUMNS": "70"}).stdout.splitlines()
         assert max(map(len, narrow)) <= 70

@@ -48,7 +48,7 @@ CATEGORIES = View(
 
 DATA_STATISTICS = View(
     name="ecbd_data_statistics",
-    meaning="The paper's Table 2: items (# Sent. in the paper), entities, mean number of words in a span, and distinct "
+    meaning="The paper's Table 2: items (the paper's # Sent.), entities, mean number of words in a span, and distinct "
     "words in spans.",
     query=f"""
     WITH words AS (
