@@ -208,6 +208,7 @@ def score(
 @click.option(
     "--file",
     type=click.File(encoding="utf-8-sig", errors="replace"),
+    metavar="FILE",
     help="Read the text from this file instead; - is standard input.",
 )
 @click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
