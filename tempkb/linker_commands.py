@@ -1,8 +1,16 @@
 """The commands `tempkb linker`, `tempkb link` and `tempkb index`. All else is imported when they run."""
 
+from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 import click
+
+_PART = 1 << 16  # characters of a file that are read at once
+_DEFAULT_LINKER = (
+    "By default the one trained on the newest snapshot up to the cut: of several the one with the lowest seed, of the "
+    "preset that was trained last; if they are of several releases, name one."
+)
 
 
 @click.group()
@@ -196,31 +204,44 @@ def score(
 
 
 @click.command()
-@click.argument("text")
+@click.argument("text", required=False)
+@click.option(
+    "--file",
+    type=click.File(encoding="utf-8-sig", errors="replace"),
+    metavar="FILE",
+    help="Read the text from this file instead; - is standard input.",
+)
 @click.option("--as-of", "day", required=True, metavar="DATE", help="Link to what was an article on this day.")
 @click.option(
     "--linker",
     "name",
     default="",
     metavar="NAME",
-    help="By default the one trained on the latest snapshot up to the cut.",
+    help=_DEFAULT_LINKER,
 )
 @click.option("-k", "n", type=click.IntRange(1, 64), default=5, show_default=True, help="Entities of each mention.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per mention, to standard output.")
-def link(text: str, day: str, name: str, n: int, as_json: bool) -> None:
+def link(text: str | None, file: TextIO | None, day: str, name: str, n: int, as_json: bool) -> None:
     """Link the mentions in TEXT, which are in double brackets, to the entities of a day.
 
     The candidates are all articles at the last cut that is built and not after that day.
-    Their vectors are kept, so that the next text is linked at once.
+    Their vectors are kept, so that the next text is linked at once. A file may be of any
+    length: it is read as one text, and linked some thousand mentions at a time.
 
     \b
     Examples:
       tempkb link "They sang of [[the old port]] at dawn." --as-of 2022-03-01
       tempkb link "The [[Mejlis]] was banned." --as-of 2021-12-31 --linker minilm -k 10
+      tempkb link --file chronicle.txt --as-of 2022-03-01 --json > links.jsonl
+      zcat chronicle.txt.gz | tempkb link --file - --as-of 2022-03-01 --json
     """
     from tempkb.screens.linking_texts import print_links
+    from tempkb.screens.utf8 import as_utf8
 
-    print_links(text, day, name, n, as_json=as_json)
+    if (text is None) == (file is None):
+        raise click.UsageError("expected a TEXT in quotation marks or --file FILE, and not both.")
+    parts = [as_utf8(text)] if text is not None else iter(partial(file.read, _PART), "")  # type: ignore[union-attr]
+    print_links(parts, day, name, n, as_json=as_json)
 
 
 @click.command()
@@ -237,7 +258,7 @@ def link(text: str, day: str, name: str, n: int, as_json: bool) -> None:
     "name",
     default="",
     metavar="NAME",
-    help="By default the one trained on the latest snapshot up to the cut.",
+    help=_DEFAULT_LINKER,
 )
 def index(day: str, out: Path, name: str) -> None:
     """Write an index of all entities of a day: numbers, titles, descriptions, vectors, and the encoder for mentions.

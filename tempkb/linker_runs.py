@@ -5,7 +5,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import LINKERS_JOB
-from tempkb.benchmarks.register import read_entry
+from tempkb.benchmarks.register import read_entry, releases_of, was_built
 from tempkb.benchmarks.tempel import releases
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.errors import SettingsError
@@ -82,7 +82,7 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
         the names of the linkers that were asked for; and what happened.
 
     Raises:
-        SettingsError: no linker is asked for, there is no such linker, or a word is not allowed.
+        SettingsError: no linker is asked for, there is no such linker, a word is not allowed, or no release is built.
     """
     store = open_store()
     link_request(words)
@@ -91,6 +91,12 @@ def score(asked: Sequence[str], words: Words, *, is_all: bool) -> tuple[list[str
     names = [row["linker"] for row in known_linkers(store.lake)] if is_all else list(dict.fromkeys(asked))
     for name in names:
         require_linker(store, name)
+    # Before anything is written: without a release a run would end well, having linked nothing.
+    if not any(was_built(store.home, release) for release in releases_of(store.home, TEMPEL.name)):
+        raise SettingsError(
+            f"linker score: found no release of TempEL that is built in {store.home.path}; expected one, whose "
+            "mentions are linked; make one, such as: tempkb release tempel 2022-01-01,2023-01-01 --preset small"
+        )
 
     def work(instance: Any, summary: Summary) -> None:
         config = {"ops": {"link": {"config": dict(words)}}}

@@ -1,10 +1,18 @@
-"""Links the mentions of any text to the entities of a day, among all candidates of a cut that is built."""
+"""Links the mentions of any text to the entities of a day, among all candidates of a cut that is built.
 
-from collections.abc import Callable, Sequence
+Of a text no more is held than is near some thousand mentions, which are encoded together, as those of a release are.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from tempkb.errors import SettingsError
 from tempkb.linking.candidates import Candidates, of_cut
@@ -12,8 +20,8 @@ from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.marked import marked_mentions
 from tempkb.linking.requests import AS_OF, LinkRequest
 from tempkb.linking.searching import top
-from tempkb.linking.tables import BASELINES
-from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, vectors_of
+from tempkb.linking.tables import BASELINES, LINKERS
+from tempkb.linking.vectors import dtype_of, encode_missing, encoder_of, on_threads, vectors_of
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.store.memory import asking
 from tempkb.store.quoting import parquet
@@ -24,6 +32,10 @@ from tempkb.windows import window_of_key
 
 Log = Callable[[str], None]
 Row = dict[str, Any]
+
+# Mentions that are linked at once, and characters of what is around them. An encoder sorts as many texts at a time, so
+# that each is encoded in the same company as if all were given to it.
+_MENTIONS, _CHARS = 8_192, 1 << 26
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Links:
-    """What the mentions of a text may mean.
+    """What some mentions of a text may mean.
 
     Attributes:
         linker: that was asked.
@@ -60,14 +72,14 @@ class Links:
     mentions: list[tuple[str, list[Found]]]
 
 
-def link_text(store: Store, text: str, day: str, linker: str, n: int, log: Log) -> Links:
-    """Link the mentions of a text, which are in double brackets.
+def link_text(store: Store, parts: Iterable[str], day: str, linker: str, n: int, log: Log) -> Iterator[Links]:
+    """Link the mentions of a text, which are in double brackets, some thousand at a time.
 
     Args:
         store: of the home.
-        text: with at least one mention.
+        parts: the text in its order, with at least one mention.
         day: YYYY-MM-DD; the candidates are those of the last cut that is built and not after it.
-        linker: its name; empty for the newest that was trained before that cut.
+        linker: its name; empty for the one that `encoder_row` chooses.
         n: how many entities of each mention.
         log: takes lines about the progress.
 
@@ -75,21 +87,27 @@ def link_text(store: Store, text: str, day: str, linker: str, n: int, log: Log) 
         SettingsError: the text has no mention, nothing is built up to that day, or there is no such linker.
         ModelError: the linker cannot be loaded.
     """
-    mentions = marked_mentions(text)
     cut = cut_as_of(store, day)
-    row = encoder_row(store, linker, cut)
+    row = encoder_row(store, linker, cut, f"tempkb link TEXT --as-of {day}")
+    encoder = encoder_of(row, request_for(store, row))
+    mentions = marked_mentions(parts, encoder.n_around)
+    at_once = max(1, min(_MENTIONS, _CHARS // encoder.n_around))
+    some = list(islice(mentions, at_once))
     with store.lake.staging() as folder:
         candidates = candidates_at(store, row, cut, folder, log)
         own, vectors = vectors_of(store, row, candidates, folder)
-        queries = encoder_of(row, request_for(store, row)).mentions(mentions)
-        page_ids, scores = top(queries, vectors, own, n, log)
-        about = _about(candidates.digests, page_ids.ravel().tolist())
-    found = [
-        [Found(page, *about[page], score) for page, score in zip(pages, given, strict=True)]
-        for pages, given in zip(page_ids.tolist(), scores.tolist(), strict=True)
-    ]
-    answers = [(mention.mention, entities) for mention, entities in zip(mentions, found, strict=True)]
-    return Links(row["linker"], cut, len(own), answers)
+        while some:
+            with on_threads(row["n_parameters"], encoder.device.type):
+                queries = encoder.mentions(some)
+            page_ids, scores = top(queries, vectors, own, n, log)
+            about = _about(candidates.digests, np.unique(page_ids))
+            found = [
+                [Found(page, *about[page], score) for page, score in zip(pages, given, strict=True)]
+                for pages, given in zip(page_ids.tolist(), scores.tolist(), strict=True)
+            ]
+            answers = [(mention.mention, entities) for mention, entities in zip(some, found, strict=True)]
+            yield Links(row["linker"], cut, len(own), answers)
+            some = list(islice(mentions, at_once))
 
 
 def candidates_at(store: Store, row: Row, cut: date, folder: Path, log: Log) -> Candidates:
@@ -133,11 +151,19 @@ def cut_as_of(store: Store, day: str) -> date:
     return before[-1]
 
 
-def encoder_row(store: Store, name: str, cut: date) -> Row:
-    """Return the row of an encoder: of that name, else of the newest linker that was trained before a cut.
+def encoder_row(store: Store, name: str, cut: date, command: str) -> Row:
+    """Return the row of an encoder: of that name, else of the one that was trained on the newest snapshot up to a cut.
+
+    Of several it is the one with the lowest seed, of the preset with which one of them was trained last.
+
+    Args:
+        store: of the home.
+        name: of the encoder; may be empty.
+        cut: the day of the entities.
+        command: which `--linker` would complete.
 
     Raises:
-        SettingsError: there is no such encoder.
+        SettingsError: there is no such encoder; or the newest snapshot has linkers of several releases.
     """
     there = [row for row in known_linkers(store.lake) if row["linker"] not in BASELINES]
     listed = ", ".join(row["linker"] for row in there) or "none"
@@ -154,14 +180,27 @@ def encoder_row(store: Store, name: str, cut: date) -> Row:
             f"found no linker that was trained on a snapshot up to {cut}; name one with --linker; there: {listed}; "
             f"{how}"
         )
-    return max(trained, key=lambda row: (row["cut"], row["linker"]))
+    snapshot = max(row["cut"] for row in trained)
+    newest = [row for row in trained if row["cut"] == snapshot]
+    if len({row["release"] for row in newest}) > 1:
+        named = (f"{command} --linker {row['linker']} (trained on {row['release']})" for row in newest)
+        raise SettingsError(
+            f"found linkers of several releases that were trained on {snapshot}, the newest snapshot up to {cut}; "
+            f"expected the name of one; type one of: {'; '.join(named)}"
+        )
+    made = {row["linker"]: store.lake.pointed_at(LINKERS.name, row["linker"]) or 0 for row in newest}
+    last = max(newest, key=lambda row: (made[row["linker"]], row["linker"]))
+    return min(
+        (row for row in newest if row["preset"] == last["preset"]),
+        key=lambda row: (row["seed"], -made[row["linker"]], row["linker"]),
+    )
 
 
-def _about(described: Sequence[Path], pages: Sequence[int]) -> dict[int, tuple[str | None, str]]:
+def _about(described: Sequence[Path], pages: npt.NDArray[np.int64]) -> dict[int, tuple[str | None, str]]:
     """Wikidata item and title of pages."""
     with asking() as memory:
+        memory.register("asked", pa.table({"page_id": pages}))
         rows = memory.execute(
-            f"SELECT page_id, entity_id, title FROM {parquet(described)} WHERE list_contains($pages, page_id)",
-            {"pages": sorted(set(pages))},
+            f"SELECT page_id, entity_id, title FROM {parquet(described)} SEMI JOIN asked USING (page_id)"
         ).fetchall()
     return {page: (entity, title) for page, entity, title in rows}

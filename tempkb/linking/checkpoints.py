@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.errors import ModelError
+from tempkb.linking.mending import gone_in_words, is_gone, mend_in_words
 from tempkb.models.checkpoints import (
     TOKENIZER_FILES,
     digest_of,
@@ -133,20 +134,23 @@ def read_layout(name: str, revision: str | None = None, may_fetch: bool = False)
     return Layout(name, folder, commit, (towers[0], towers[1]), _prompts(name, about), _is_cosine(name, about))
 
 
-def require_same_files(name: str, found: dict[str, str], row: dict[str, Any]) -> None:
-    """Compare the digests of a checkpoint's files with those of a linker.
+def layout_of(row: Mapping[str, Any]) -> Layout:
+    """Return what the checkpoint of a linker consists of, whose files have the digests of its row.
 
     Raises:
-        ModelError: they differ.
+        ModelError: its folder is gone, it cannot be read, or the digests differ; the message has what to type.
     """
-    differing = [column for column in found if row[column] != found[column]]
-    if differing:
+    if is_gone(row):
+        raise ModelError(f"linker {row['linker']!r}: {gone_in_words(row['checkpoint'])}. {mend_in_words(row)}")
+    layout = read_layout(row["checkpoint"], row["hub_revision"])
+    found = layout.digests()
+    if differing := [column for column in found if row[column] != found[column]]:
         column = differing[0]
         raise ModelError(
-            f"linker {row['linker']!r}: expected in {name} the files to which its name is bound ({column} "
-            f"{row[column]}), found {found[column]}. Put the files back, or remove the linker and add or train it "
-            f"again: tempkb linker rm {row['linker']}"
+            f"linker {row['linker']!r}: expected in {row['checkpoint']} the files to which its name is bound ({column} "
+            f"{row[column]}), found {found[column]}. {mend_in_words(row)}"
         )
+    return layout
 
 
 def read_json(name: str, file: Path) -> Any:

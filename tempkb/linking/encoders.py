@@ -15,15 +15,9 @@ import transformers
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, normalizers
 
+from tempkb.engine.items import Report
 from tempkb.errors import ModelError
-from tempkb.linking.checkpoints import (
-    Layout,
-    ModuleFiles,
-    read_layout,
-    read_object,
-    read_whole,
-    require_same_files,
-)
+from tempkb.linking.checkpoints import Layout, ModuleFiles, layout_of, read_object, read_whole
 from tempkb.linking.inputs import EntityText, Inputs, MentionText, Tower, Whole
 from tempkb.models.checkpoints import (
     UNFIT,
@@ -40,7 +34,8 @@ POOLING_MODES = ("cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "
 """Ways in which sentence-transformers makes one vector of a text's tokens."""
 
 _CONFIG, _SETTINGS = "config.json", "sentence_bert_config.json"
-_CHUNK = 8_192  # texts that are tokenized and sorted at once
+_CHUNK = 8_192  # texts that are sorted by length at once
+_READ = 512  # texts that are tokenized at once
 _BATCH_TOKENS = {"cpu": 2_048, "cuda": 32_768}  # padded tokens that are encoded at once
 _LEGACY = {
     "pooling_mode_cls_token": "cls",
@@ -55,6 +50,10 @@ _TINY = 1e-9
 
 Step = Callable[[torch.Tensor], torch.Tensor]
 TextT = TypeVar("TextT")
+
+
+def _tell_nobody(_done: float) -> None:
+    """A report of progress that nobody reads."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,7 @@ class Encoder:
         device: where it computes.
         n_towers: 2 if mentions and entities have weights of their own, else 1.
         n_parameters: how many numbers it has, those of both towers together.
+        n_around: characters on either side of a mention that it needs of a text.
     """
 
     def __init__(
@@ -119,6 +119,7 @@ class Encoder:
         self._mentions, self._entities = mentions, entities
         self.dim, self.device = mentions.dim, device
         self.inputs = Inputs(mentions.reads, entities.reads)
+        self.n_around = self.inputs.n_around
         self.n_towers = 1 if mentions is entities else 2
         self.n_parameters = sum(
             _n_parameters(tower) for tower in ({id(one): one for one in (mentions, entities)}.values())
@@ -129,24 +130,40 @@ class Encoder:
         """Return the vectors of mentions as float32 (n, dim), in the order of the texts."""
         return self._encode(self._mentions, texts, self.inputs.mentions)
 
-    def entities(self, texts: Sequence[EntityText]) -> np.ndarray:
-        """Return the vectors of entities as float32 (n, dim), in the order of the texts."""
-        return self._encode(self._entities, texts, self.inputs.entities)
+    def entities(self, texts: Sequence[EntityText], report: Report = _tell_nobody) -> np.ndarray:
+        """Return the vectors of entities as float32 (n, dim), in the order of the texts.
+
+        Args:
+            texts: titles and descriptions.
+            report: is told how many of the texts are encoded.
+        """
+        return self._encode(self._entities, texts, self.inputs.entities, report)
 
     def _encode(
-        self, tower: LoadedTower, texts: Sequence[TextT], read: Callable[[Sequence[TextT]], list[Whole]]
+        self,
+        tower: LoadedTower,
+        texts: Sequence[TextT],
+        read: Callable[[Sequence[TextT]], list[Whole]],
+        report: Report = _tell_nobody,
     ) -> np.ndarray:
-        parts = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
-        found = [self._vectors(tower, [one.ids for one in read(part)]) for part in parts]
-        return np.concatenate(found) if found else np.empty((0, self.dim), dtype=np.float32)
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        for start in range(0, len(texts), _CHUNK):
+            end = min(start + _CHUNK, len(texts))
+            rows = [one.ids for at in range(start, end, _READ) for one in read(texts[at : min(at + _READ, end)])]
+            vectors[start:end] = self._vectors(tower, rows, report, start)
+        return vectors
 
-    def _vectors(self, tower: LoadedTower, rows: Sequence[Sequence[int]]) -> np.ndarray:
+    def _vectors(
+        self, tower: LoadedTower, rows: Sequence[Sequence[int]], report: Report = _tell_nobody, done: int = 0
+    ) -> np.ndarray:
         vectors = np.empty((len(rows), self.dim), dtype=np.float32)
         for batch in _batches([len(row) for row in rows], self._batch_tokens):
             ids, mask = _padded([rows[place] for place in batch], tower.pad_id)
             with torch.inference_mode():
                 found = tower.encode(ids.to(self.device), mask.to(self.device))
             vectors[batch] = found.cpu().numpy()
+            done += len(batch)
+            report(done)
         return vectors
 
 
@@ -164,9 +181,7 @@ def load_encoder(
     Raises:
         ModelError: its files are not there, were changed, or cannot be loaded.
     """
-    layout = read_layout(row["checkpoint"], row["hub_revision"])
-    require_same_files(row["checkpoint"], layout.digests(), dict(row))
-    return load_layout(layout, device, dtype, batch_tokens)
+    return load_layout(layout_of(row), device, dtype, batch_tokens)
 
 
 def load_layout(layout: Layout, device: str = "", dtype: str = "float32", batch_tokens: int | None = None) -> Encoder:

@@ -3,6 +3,7 @@
 Whoever has the folder needs FAISS and sentence-transformers to link with it, and no tempkb.
 """
 
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ import numpy.typing as npt
 
 import tempkb
 from tempkb.benchmarks.export_folder import ExportFolder, export_folder
-from tempkb.benchmarks.tempel.entity_texts import DESCRIBED
+from tempkb.benchmarks.tempel.entity_texts import DESCRIBED, N_CHARS, N_WORDS
+from tempkb.benchmarks.tempel.sentences import N_WORDS as SENTENCE_WORDS
 from tempkb.linking.answering import candidates_at, cut_as_of, encoder_row, request_for
-from tempkb.linking.checkpoints import Layout, read_layout
+from tempkb.linking.checkpoints import Layout, layout_of
+from tempkb.linking.inputs import Inputs
 from tempkb.linking.vectors import encoder_of, vectors_of
 from tempkb.store.store import Store, read_files
 
@@ -26,6 +29,7 @@ ENTITIES, VECTORS, INDEX, ENCODER = "entities.parquet", "vectors.npy", "index.fa
 """Names in the folder."""
 
 _BLOCK = 1 << 16  # vectors that are added to the index at a time
+_MENTION_TOKENS = 8  # of most mentions, with what marks them; a token is three quarters of a word of English
 _CARD = """\
 ---
 license: cc-by-sa-4.0
@@ -38,13 +42,14 @@ tempkb {version}. Row i of each file is the same entity.
 
 | file | content |
 |---|---|
-| `{entities}` | page_id, entity_id (Wikidata), title, revision_id, description (the first words), text_sha256 |
+| `{entities}` | page_id, entity_id (Wikidata), title, revision_id, description (the first {described} words, at most \
+{chars:,} characters), text_sha256 |
 | `{vectors}` | float16, {n:,} x {dim} |
 | `{index}` | the same as an exact index of inner products for FAISS |
 | `{encoder}/` | the encoder, for sentence-transformers: linker {linker}, {trained} |
 | `SHA256SUMS` | checksums, for `sha256sum -c SHA256SUMS` |
 
-SHA-256 of the encoder's weights: {weights}.
+The encoder has read of title and description what fits into {entity_tokens} tokens. SHA-256 of its weights: {weights}.
 
 ## Link a mention
 
@@ -72,11 +77,13 @@ index. The histories of the pages, which are found by page and revision number, 
 # What the card says of the text of a mention, by whether the encoder knows the markers.
 _FORMS = {
     True: (
-        "The mention is between `[Ms]` and `[Me]`. Leave at most some 50 words on either side.",
+        "The mention is between `[Ms]` and `[Me]`. Leave at most some {words} words on either side, as tempkb does: of "
+        "the {tokens} tokens that the encoder reads, half of those that the mention leaves.",
         "At dawn they sang of [Ms] the old port [Me] and of the storks.",
     ),
     False: (
-        "The mention comes first, with a colon, and then the text around it: at most some 50 words on either side.",
+        "The mention comes first, with a colon, and then the text around it: at most {words} words on either side, as "
+        "tempkb reads it.",
         "the old port: At dawn they sang of the old port and of the storks.",
     ),
 }
@@ -108,7 +115,7 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
         store: of the home.
         day: YYYY-MM-DD; the entities are those of the last cut that is built and not after it.
         out: the folder.
-        linker: its name; empty for the newest that was trained before that cut.
+        linker: its name; empty for the one that `encoder_row` chooses.
         log: takes lines about the progress.
 
     Raises:
@@ -120,20 +127,20 @@ def write_index(store: Store, day: str, out: Path, linker: str, log: Log) -> Wri
     # If `out` is the current folder, that name will be of the folder that is replaced.
     place = out.absolute()
     cut = cut_as_of(store, day)
-    row = encoder_row(store, linker, cut)
-    layout = read_layout(row["checkpoint"], row["hub_revision"])
+    row = encoder_row(store, linker, cut, f"tempkb index --as-of {day} --out {shlex.quote(str(out))}")
+    layout = layout_of(row)
     with export_folder(out, "an index of entities", (ENTITIES, INDEX)) as folder, store.lake.staging() as drafts:
         candidates = candidates_at(store, row, cut, drafts, log)
         page_ids, vectors = vectors_of(store, row, candidates, drafts)
         # Loaded, so that files which are not those of the linker are not handed on.
-        has_markers = encoder_of(row, request_for(store, row)).inputs.mention_tower.has_markers
+        inputs = encoder_of(row, request_for(store, row)).inputs
         folder.write_parquet(ENTITIES, DESCRIBED, read_files(candidates.digests))
         with folder.adding(VECTORS) as path:
             np.save(path, vectors)
         with folder.adding(INDEX) as path:
             _write_flat(path, vectors)
         _copy_encoder(folder, layout)
-        folder.write_text("README.md", _card(store, row, cut, len(page_ids), has_markers=has_markers))
+        folder.write_text("README.md", _card(store, row, cut, len(page_ids), inputs))
     n_bytes = sum(path.stat().st_size for path in place.rglob("*") if path.is_file())
     return WrittenIndex(out, row["linker"], cut, len(page_ids), n_bytes)
 
@@ -155,9 +162,13 @@ def _copy_encoder(folder: ExportFolder, layout: Layout) -> None:
             shutil.copyfile(source, path)
 
 
-def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, *, has_markers: bool) -> str:
+def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, inputs: Inputs) -> str:
     trained = f"trained on the release {row['release']} at {row['cut']}" if row["cut"] else f"from {row['checkpoint']}"
-    form, query = _FORMS[has_markers]
+    tower = inputs.mention_tower
+    form, query = _FORMS[tower.has_markers]
+    # Without the mention and its marks; of other encoders tempkb reads a sentence.
+    words = (tower.max_tokens - _MENTION_TOKENS) // 2 * 3 // 4
+    form = form.format(words=words if tower.has_markers else min(words, SENTENCE_WORDS), tokens=tower.max_tokens)
     return _CARD.format(
         wiki=store.home.wiki,
         cut=cut,
@@ -167,6 +178,9 @@ def _card(store: Store, row: Mapping[str, Any], cut: date, n: int, *, has_marker
         trained=trained,
         dim=row["dim"],
         weights=row["weights_sha256"],
+        described=N_WORDS,
+        chars=N_CHARS,
+        entity_tokens=inputs.entity_tower.max_tokens,
         form=form,
         query=query,
         entities=ENTITIES,

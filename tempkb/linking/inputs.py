@@ -17,6 +17,10 @@ MENTION_START, MENTION_END, DESCRIPTION_START = MARKERS = ("[Ms]", "[Me]", "[Ent
 """Special tokens before and after a mention, and between the title and the description of an entity."""
 
 _LEAST_TOKENS = 8
+# Characters for each token that may be read: as a rule enough for as many tokens; and more than are ever read.
+_TRIED, _ENOUGH = 6, 16
+# So many tell how long a word is: BERT's tokenizers take one of more than a hundred for unknown.
+_LEAST_CHARS = 128
 _FROM_START, _FROM_END = False, True
 
 
@@ -106,6 +110,27 @@ class Tower:
             else Piece(text, one.offsets)
             for text, one in zip(plain, encoded, strict=True)
         ]
+
+    def nearest(self, texts: Sequence[str], from_end: bool) -> "list[Piece]":
+        """Return one end of each text, of which no more than some words are tokenized: at least what can be read.
+
+        Words are whole, so that their tokens are those in the whole text; only a word that is longer than all that can
+        be read is cut.
+        """
+        found: dict[int, Piece] = {}
+        waiting, n_chars = list(range(len(texts))), max(_LEAST_CHARS, _TRIED * self.max_tokens)
+        while waiting:
+            ends = [_end_of(texts[place], n_chars, from_end) for place in waiting]
+            pieces = self.pieces([end for end, _ in ends])
+            found |= dict(zip(waiting, pieces, strict=True))
+            # Behind what is read there is a whole word, or the beginning of one that is longer than all that is read.
+            waiting = [
+                place
+                for place, piece, (_, is_inside) in zip(waiting, pieces, ends, strict=True)
+                if len(texts[place]) > n_chars and piece.n_tokens < self.max_tokens * (1 + is_inside)
+            ]
+            n_chars *= 4
+        return [found[place] for place in range(len(texts))]
 
     def _without_special(self, text: str, encoded: Encoding) -> tuple[str, list[tuple[int, int]]]:
         while True:
@@ -211,6 +236,11 @@ class Inputs:
         self.mention_tower, self.entity_tower = mentions, entities
 
     @property
+    def n_around(self) -> int:
+        """How many characters on either side of a mention are enough of a text, whatever follows them."""
+        return _ENOUGH * self.mention_tower.max_tokens
+
+    @property
     def max_tokens(self) -> int:
         """The most tokens that both encoders read, special ones included."""
         return min(self.mention_tower.max_tokens, self.entity_tower.max_tokens)
@@ -238,7 +268,8 @@ class Inputs:
         sides = [(text.left, text.right) for text in texts]
         if not tower.has_markers:
             sides = [sentence_around(*both) for both in sides]
-        lefts, rights = (tower.pieces([both[side] for both in sides]) for side in (0, 1))
+        lefts = tower.nearest([left for left, _ in sides], _FROM_END)
+        rights = tower.nearest([right for _, right in sides], _FROM_START)
         cores, costs = _cores(tower, [text.mention for text in texts], lambda core: assembled("", core, ""))
         drafts = []
         for left, core, right, cost in zip(lefts, cores, rights, costs, strict=True):
@@ -278,6 +309,15 @@ def _plain_mention(left: str, mention: str, right: str) -> str:
 
 def _marked_entity(title: str, description: str) -> str:
     return _joined(title, DESCRIPTION_START, description)
+
+
+def _end_of(text: str, n_chars: int, from_end: bool) -> tuple[str, bool]:
+    """So many characters from one end of a text, without the part of a word; and whether they are inside one word."""
+    if len(text) <= n_chars:
+        return text, False
+    end = text[-n_chars:] if from_end else text[:n_chars]
+    words = end.split(None, 1) if from_end else end.rsplit(None, 1)
+    return (words[from_end], False) if len(words) > 1 else (end, True)
 
 
 def _joined(*parts: str) -> str:

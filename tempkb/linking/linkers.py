@@ -151,11 +151,11 @@ class _Run:
 
     def compared(self, held: Row) -> Trained:
         """Compare what is asked for with the linker that has its name."""
-        from tempkb.linking.checkpoints import read_layout, require_same_files
+        from tempkb.linking.checkpoints import layout_of
 
         train, _, _, numbers = self._asked()
         _refuse_other(held, self._row(numbers, len(train)), _BOUND)
-        require_same_files(held["checkpoint"], read_layout(held["checkpoint"]).digests(), held)
+        layout_of(held)
         self._log(f"Linker {held['linker']} is there already, trained in the same way; nothing to do.")
         course = self._course()
         return Trained(_current(self._store, held["linker"]), self._place, course.losses, course.validation)

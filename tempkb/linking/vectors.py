@@ -357,27 +357,29 @@ class _Run:
         """Encode the pieces that no earlier run has finished; return the number of texts of all pieces."""
         noting = Noting(encode_piece, folder / _RECEIPTS, _name_of, _encode_receipt)
         with open_parquet(folder / _PLAN) as plan:
-            n_pieces, n_texts = plan.num_row_groups, plan.metadata.num_rows
+            n_texts = [plan.metadata.row_group(number).num_rows for number in range(plan.num_row_groups)]
         request = self._request
         pieces = [
             Piece(folder, number, self._row, self._device, request.dtype, request.batch_tokens)
-            for number in range(n_pieces)
+            for number in range(len(n_texts))
         ]
         rest = [piece for piece in pieces if noting.finished(piece, int) is None]
-        if len(rest) < n_pieces:
-            self._log(f"{n_pieces - len(rest)} of {n_pieces} pieces were encoded by an earlier run")
+        n_waiting = sum(n_texts[piece.number] for piece in rest)
+        if len(rest) < len(n_texts):
+            done = sum(n_texts) - n_waiting
+            self._log(f"{done:,} of {counted(sum(n_texts), 'text')} were encoded by an earlier run")
         settings = self._store.home.settings
         if len(rest) == 1 or self._device != "cpu":
             # Processes of their own would have to load the encoder again, and a GPU has room for one.
             settings = settings.model_copy(update={"workers": 1, "engine": "local"})
         title = f"encoding entities of {cut} with {self._row['linker']}"
-        with Meter(title, N_TEXTS * len(rest), self._log, unit="texts") as meter:
+        with Meter(title, n_waiting, self._log, unit="texts") as meter:
             tries = Path(tempfile.mkdtemp(prefix="try-", dir=folder))
             for outcome in map_items(settings, noting, rest, tries, meter.at, _PRELOAD):
                 if outcome.result is None:
                     said = f"linker {self._row['linker']!r}: "
                     raise ModelError(said + str(outcome.failure).removeprefix(said))
-        return int(n_texts)
+        return sum(n_texts)
 
     def _add(self, cut: date, folder: Path) -> None:
         """Add finished pieces to the table, and remove their folder."""
@@ -433,7 +435,7 @@ def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
     titles, descriptions = texts["title"].to_pylist(), texts["description"].to_pylist()
     with on_threads(0, piece.device):  # whatever the size of the model: processes share the cores
         encoder = _loaded(json.dumps(dict(piece.row), default=str), piece.device, piece.dtype, piece.batch_tokens)
-        vectors = encoder.entities(list(map(EntityText, titles, descriptions)))
+        vectors = encoder.entities(list(map(EntityText, titles, descriptions)), report)
     odd = np.flatnonzero(~(np.abs(vectors) <= _LARGEST).all(axis=1))
     if len(odd):
         raise ModelError(
@@ -446,7 +448,6 @@ def encode_piece(piece: Piece, folder: Path, report: Report) -> int:
     with parquet_writer(draft, _VECTORS) as writer:
         writer.write_table(pa.table({"text_sha256": texts["text_sha256"], "vector": blobs}, schema=_VECTORS))
     draft.replace(piece.path)
-    report(len(titles))
     return len(titles)
 
 

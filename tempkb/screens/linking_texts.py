@@ -1,38 +1,50 @@
 """The screens of `tempkb link` and `tempkb index`."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from tempkb.api import open_store
 from tempkb.engine.progress import on_terminal
-from tempkb.linking.answering import link_text
+from tempkb.linking.answering import Links, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.screens.console import console, grid, say
 from tempkb.screens.failure import tell
-from tempkb.screens.utf8 import as_utf8, speak_utf8
+from tempkb.screens.utf8 import speak_utf8
 from tempkb.wording import counted, rounded
 
 
-def print_links(text: str, day: str, linker: str, n: int, *, as_json: bool) -> None:
+def print_links(parts: Iterable[str], day: str, linker: str, n: int, *, as_json: bool) -> None:
     """Print the entities that the mentions of a text may mean.
 
     Args:
-        text: with mentions in double brackets.
+        parts: the text in its order, with mentions in double brackets.
         day: whose entities are the candidates.
-        linker: its name; empty for the newest that was trained before that day.
+        linker: its name; empty for the one that was trained on the newest snapshot up to that day.
         n: how many entities of each mention.
         as_json: one JSON object per mention, and nothing else, to standard output.
     """
     with on_terminal():
-        links = link_text(open_store(), as_utf8(text), day, linker, n, tell)
-    if as_json:
-        speak_utf8()
-        for mention, found in links.mentions:
-            entities = [vars(one) for one in found]
-            said = {"mention": mention, "cut": str(links.cut), "linker": links.linker, "entities": entities}
-            print(json.dumps(said, ensure_ascii=False))  # noqa: T201 - machines read it
-        return
-    say(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.cut}")
+        some = link_text(open_store(), parts, day, linker, n, tell)
+        if as_json:
+            speak_utf8()
+            for links in some:
+                _print_json(links)
+            return
+        for number, links in enumerate(some):
+            if not number:
+                say(f"linker {links.linker}, among the {counted(links.n_candidates, 'article')} at {links.cut}")
+            _print_tables(links)
+
+
+def _print_json(links: Links) -> None:
+    for mention, found in links.mentions:
+        entities = [vars(one) for one in found]
+        said = {"mention": mention, "cut": str(links.cut), "linker": links.linker, "entities": entities}
+        print(json.dumps(said, ensure_ascii=False))  # noqa: T201 - machines read it
+
+
+def _print_tables(links: Links) -> None:
     for mention, found in links.mentions:
         rows = [
             (place, one.title, one.entity_id, one.page_id, rounded(one.score, 3)) for place, one in enumerate(found, 1)

@@ -7,6 +7,8 @@ time padded to 128 tokens, as in the code that was released with TempEL. Sides r
 thread, and CPU seconds are compared pair by pair: from texts to vectors, and of the network alone, without making
 strings and tokens, which takes as long for a text in a batch.
 
+Then mentions are marked in one text, of a hundred to ten thousand of them, which shows how time grows with a text.
+
 On a GPU there is BERT-large as well, there are more texts, seconds are those of the wall, the loops encode some of the
 texts and are extrapolated, and a third one encodes 64 at a time, padded to 128 tokens.
 """
@@ -23,6 +25,7 @@ import transformers
 
 from tempkb.linking.encoders import Encoder, LoadedTower, _padded
 from tempkb.linking.inputs import EntityText, Tower
+from tempkb.linking.marked import marked_mentions
 from tempkb_tests.bench.measuring import row, spread
 from tempkb_tests.linking.tiny import tokenizer_of
 
@@ -78,6 +81,30 @@ def measure_all(n_texts: int = 400, device: str = "cpu", dtype: str = "float32")
             # On a CPU, as many as take about as long.
             n = n_texts if hidden <= 64 or device != "cpu" else max(24, n_texts * 64 // (layers * hidden) * 4)
             measure(f"{name}, {kind}", encoder, entities(n, *LENGTHS[kind]), TOLERANCES[device, dtype])
+    if device == "cpu":
+        print()
+        measure_growth()
+
+
+def measure_growth() -> None:
+    """Print the table of mentions in one text, which an encoder of the demo's size reads."""
+    encoder = encoder_of(*SIZES["demo (1 layer of 64)"], "cpu", "float32")
+    row("mentions in one text", "characters", "CPU s from text to vectors", "per mention, ms", "network alone, CPU s")
+    row(*["---"] * 5)
+    for n in (100, 1_000, 10_000):
+        text = "\n".join(f"{one.description} [[{one.title}]]." for one in entities(n, 10, 20, 0.0))
+        whole, network = [], []
+        for _ in range(REPEATS):
+            began = time.process_time()
+            mentions = list(marked_mentions([text], encoder.n_around))
+            encoder.mentions(mentions)
+            whole.append(time.process_time() - began)
+            rows = [one.ids for at in range(0, n, 512) for one in encoder.inputs.mentions(mentions[at : at + 512])]
+            began = time.process_time()
+            encoder._vectors(encoder._mentions, rows)
+            network.append(time.process_time() - began)
+        each = spread([1_000 * seconds / n for seconds in whole])
+        row(f"{n:,}", f"{len(text):,}", spread(whole), each, spread(network))
 
 
 def measure(name: str, encoder: Encoder, texts: list[EntityText], tolerance: float) -> None:

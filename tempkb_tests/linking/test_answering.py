@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -9,9 +11,12 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from tempkb.cli import main
 from tempkb.errors import ModelError, SettingsError
-from tempkb.linking.answering import Found, Links, link_text
+from tempkb.linking import answering
+from tempkb.linking.answering import Found, Links, encoder_row, link_text
 from tempkb.linking.indexing import write_index
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import LinkRequest, linker_request
@@ -19,7 +24,7 @@ from tempkb.linking.scoring import link_mentions
 from tempkb.linking.vectors import _loaded
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.screens import linking_texts
-from tempkb_tests.linking.small_home import TEXTS, TITLES, A, hand_made_linker, small_home, write
+from tempkb_tests.linking.small_home import TEXTS, TITLES, A, B, hand_made_linker, small_home, write
 from tempkb_tests.linking.tiny import save_encoder
 
 DAY = "2022-06-30"
@@ -47,8 +52,8 @@ def store(tmp_path, monkeypatch):
 
 
 def linked(store, text, n=5):
-    links = link_text(store, text, DAY, "hand", n, lambda _: None)
-    return [(mention, [(one.title, one.score) for one in found]) for mention, found in links.mentions]
+    some = link_text(store, [text], DAY, "hand", n, lambda _: None)
+    return [(mention, [(one.title, one.score) for one in found]) for links in some for mention, found in links.mentions]
 
 
 def test_mentions_are_linked_to_the_articles_of_the_last_cut_before_a_day(store, monkeypatch):
@@ -69,26 +74,99 @@ def test_a_text_is_linked_in_the_precision_of_the_vectors_that_are_there(store, 
 def test_a_text_that_is_no_utf8_is_linked_and_json_is_utf8_in_any_terminal(monkeypatch):
     asked = []
 
-    def link_text(_store, text, *_):
-        asked.append(text)
-        return Links("hand", A, 3, [("caf\ufffd", [Found(1, None, "Zürich", 1.0)])])
+    def link_text(_store, parts, *_):
+        asked.append("".join(parts))
+        yield Links("hand", A, 3, [("caf\ufffd", [Found(1, None, "Zürich", 1.0)])])
 
     written = io.BytesIO()
     monkeypatch.setattr(linking_texts, "open_store", lambda: None)
     monkeypatch.setattr(linking_texts, "link_text", link_text)
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", "backslashreplace"))
     # How Python passes on the byte 0xe9, which is é in Latin-1.
-    linking_texts.print_links("[[caf\udce9]]", DAY, "hand", 5, as_json=True)
+    main(["link", "[[caf\udce9]]", "--as-of", DAY, "--json"], standalone_mode=False)
     sys.stdout.flush()
     assert asked == ["[[caf\ufffd]]"]
     said = json.loads(written.getvalue().decode("utf-8"))
     assert (said["mention"], said["entities"][0]["title"]) == ("caf\ufffd", "Zürich")
 
 
+def test_a_file_and_standard_input_are_linked_as_the_same_words_are(store, monkeypatch, tmp_path):
+    hand_made_linker(store, monkeypatch)
+    text = "[[Aurora]] and the [[elders]]"
+    # As editors of Windows write it.
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbf" + text.encode() + b"\r\n")
+
+    def said(*typed, stdin=None):
+        done = CliRunner().invoke(main, ["link", *typed, "--as-of", DAY, "--linker", "hand", "--json"], stdin)
+        return done.stdout if not done.exit_code else done.output
+
+    expected = said(text)
+    assert [json.loads(line)["mention"] for line in expected.splitlines()] == ["Aurora", "elders"]
+    assert said("--file", str(tmp_path / "text")) == expected
+    assert said("--file", "-", stdin=text) == expected
+    for typed in ((), (text, "--file", str(tmp_path / "text"))):
+        assert "expected a TEXT in quotation marks or --file FILE, and not both" in said(*typed)
+
+
+def test_a_long_text_is_linked_some_mentions_at_a_time(store, monkeypatch):
+    hand_made_linker(store, monkeypatch)
+    monkeypatch.setattr(answering, "_MENTIONS", 2)
+    some = link_text(store, ["[[Aurora]], [[elders]], [[pier]]"], DAY, "hand", 1, lambda _: None)
+    assert [[mention for mention, _ in links.mentions] for links in some] == [["Aurora", "elders"], ["pier"]]
+
+
+# Name, release, snapshot, preset and seed, in the order of their training; and the one that is chosen.
+LINKERS_THERE = [
+    ([("old", "r", A, "demo", 1), ("young", "r", B, "demo", 1)], "old"),
+    ([("a", "r", A, "demo", 1), ("b", "r", A, "paper", 2), ("c", "r", A, "paper", 1)], "c"),
+    ([("a", "r", A, "paper", 1), ("c", "r", A, "demo", 2), ("b", "r", A, "demo", 1)], "b"),
+    ([("a", "s", date(2021, 1, 1), "demo", 1), ("b", "r", A, "demo", 3)], "b"),
+    ([("a", "r", A, "demo", 1), ("plain", None, None, None, None)], "a"),
+]
+
+
+@pytest.mark.parametrize(("there", "chosen"), LINKERS_THERE)
+def test_without_a_name_the_newest_snapshot_then_the_last_preset_then_the_lowest_seed(
+    store, monkeypatch, there, chosen
+):
+    trained(store, monkeypatch, there)
+    assert encoder_row(store, "", A, "tempkb link TEXT")["linker"] == chosen
+
+
+def test_of_linkers_of_several_releases_none_is_chosen(store, monkeypatch):
+    trained(store, monkeypatch, [("a", "r", A, "demo", 1), ("b", "s", A, "demo", 1), ("c", "r", B, "demo", 1)])
+    with pytest.raises(SettingsError) as refused:
+        next(link_text(store, ["[[Aurora]]"], DAY, "", 5, print))
+    assert str(refused.value) == (
+        "found linkers of several releases that were trained on 2022-01-01, the newest snapshot up to 2022-01-01; "
+        "expected the name of one; type one of: tempkb link TEXT --as-of 2022-06-30 --linker a (trained on r); "
+        "tempkb link TEXT --as-of 2022-06-30 --linker b (trained on s)"
+    )
+
+
+def trained(store, monkeypatch, there):
+    for at, (name, release, cut, preset, seed) in enumerate(there, 1):
+        hand_made_linker(store, monkeypatch, name, release=release, cut=cut, preset=preset, seed=seed)
+        # The pointers of quick writes may have one time.
+        os.utime(store.lake.root / "linkers" / name / "CURRENT", ns=(at, at))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("markers", "form"), [(True, "[Ms] the old port [Me]"), (False, "the old port: At dawn")])
-def test_the_card_of_an_index_has_the_form_that_its_encoder_reads(store, tmp_path, markers, form):
-    add(store, tmp_path / "encoder", markers)
+@pytest.mark.parametrize(
+    # Of 64 tokens eight are the mention's, and a quarter of the others is no word of its own: 28 * 3 / 4.
+    ("markers", "max_tokens", "form"),
+    [
+        (True, 64, "[Ms] the old port [Me]"),
+        (True, 64, "at most some 21 words on either side"),
+        (False, 64, "the old port: At dawn"),
+        (False, 64, "at most 20 words on either side"),
+        (False, 32, "at most 9 words on either side"),
+        (True, 32, "of the 32 tokens that the encoder reads"),
+        (True, 32, "description (the first 128 words, at most 2,000 characters)"),
+    ],
+)
+def test_the_card_of_an_index_has_the_form_that_its_encoder_reads(store, tmp_path, markers, max_tokens, form):
+    add(store, tmp_path / "encoder", markers, max_tokens)
     write_index(store, DAY, tmp_path / "index", "own", lambda _: None)
     card = (tmp_path / "index" / "README.md").read_text()
     assert form in card
@@ -133,6 +211,23 @@ def test_an_encoder_that_was_changed_is_not_handed_on(store, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
-def add(store, folder, markers):
-    save_encoder(folder, "bert", markers=markers, max_tokens=32)
+def test_a_lost_folder_of_a_linker_is_named_with_what_to_type(store, tmp_path):
+    add(store, tmp_path / "encoder", markers=True)
+    shutil.rmtree(tmp_path / "encoder")
+    _loaded.cache_clear()
+    lost = re.escape(
+        f"linker 'own': found no {tmp_path}/encoder; expected the files of its checkpoint. Put them back, or name the "
+        "folder where they are now: tempkb linker add own FOLDER"
+    )
+    for ask in (
+        lambda: next(link_text(store, ["[[Aurora]]"], DAY, "own", 5, print)),
+        lambda: write_index(store, DAY, tmp_path / "index", "own", print),
+        lambda: link_mentions(store, "own", LinkRequest(), print),
+    ):
+        with pytest.raises(ModelError, match=lost):
+            ask()
+
+
+def add(store, folder, markers, max_tokens=32):
+    save_encoder(folder, "bert", markers=markers, max_tokens=max_tokens)
     add_linker(store, linker_request("own", {"checkpoint": str(folder)}), lambda _: None)

@@ -48,7 +48,8 @@ def texts(n: int) -> tuple[list[MentionText], list[EntityText]]:
 
 
 def row_of(folder) -> dict:
-    return {"linker": "tiny", "checkpoint": str(folder), "hub_revision": None, **read_layout(str(folder)).digests()}
+    row = {"linker": "tiny", "kind": "sentence-encoder", "checkpoint": str(folder), "hub_revision": None}
+    return {**row, **read_layout(str(folder)).digests()}
 
 
 def both_ways(folder, model, n=40, **options):
@@ -147,11 +148,16 @@ def test_a_texts_place_is_kept_however_it_is_batched(two_towers, monkeypatch):
     mentions, entities = texts(50)
     alone = load_encoder(row_of(folder), "cpu", batch_tokens=1)
     monkeypatch.setattr(encoders, "_CHUNK", 17)
+    monkeypatch.setattr(encoders, "_READ", 4)
     batched = load_encoder(row_of(folder), "cpu", batch_tokens=300)
     np.testing.assert_allclose(alone.mentions(mentions), batched.mentions(mentions), atol=1e-5, rtol=0)
     np.testing.assert_allclose(alone.entities(entities), batched.entities(entities), atol=1e-5, rtol=0)
     assert (batched.mentions(mentions) == batched.mentions(mentions)).all()
     assert batched.mentions([]).shape == (0, 32)
+    done = []
+    batched.entities(entities, done.append)
+    assert (done[-1], done) == (50, sorted(done))
+    assert len(done) > 3
 
 
 def test_batches_hold_rows_of_like_length_within_the_tokens_that_are_allowed():

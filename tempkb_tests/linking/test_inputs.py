@@ -1,5 +1,6 @@
 """What encoders read: cut at words, within the quotas of BLINK, and never with a marker that an article spelled."""
 
+import random
 import re
 
 import pytest
@@ -84,6 +85,31 @@ def test_the_quotas_are_those_of_blink():
                     sides = words("l", n_left), words("m", n_mention), words("r", n_right)
                     expected = blink(sides[0].split(), sides[1].split(), sides[2].split(), max_tokens)
                     assert inputs(max_tokens).mention(MentionText(*sides)).split() == expected
+
+
+@pytest.mark.parametrize("kind", sorted(TOKENIZERS))
+@pytest.mark.parametrize("markers", [True, False])
+def test_of_a_long_text_the_same_is_read_as_if_all_of_it_were_tokenized(kind, markers, monkeypatch):
+    tokenizer = tokenizer_of(kind, 16, markers).backend_tokenizer
+    both = Inputs(*(Tower(tokenizer, 16) for _ in range(2)))
+    chance = random.Random(5)
+    # Single letters, long words, text without blanks, and what is spelled like a marker.
+    some = ["a", "the port", "unbelievable" * 9, "[Ms]", "\u6771\u4eac" * 30, "x" * 300, "\n\n", "sea,", "-" * 40]
+    sides = [" ".join(chance.choices(some, k=chance.randrange(60))) for _ in range(80)]
+    texts = [MentionText(left, "Aurora", right) for left, right in zip(sides[::2], sides[1::2], strict=True)]
+    found = [(one.text, one.ids) for one in both.mentions(texts)]
+    monkeypatch.setattr(Tower, "nearest", lambda self, whole, _: self.pieces(whole))
+    assert found == [(one.text, one.ids) for one in both.mentions(texts)]
+
+
+def test_what_is_tokenized_of_a_text_does_not_grow_with_it(monkeypatch):
+    read, pieces = [], Tower.pieces
+    monkeypatch.setattr(Tower, "pieces", lambda self, texts: read.extend(map(len, texts)) or pieces(self, texts))
+    for n_words in (100, 10_000):
+        read.clear()
+        assert inputs().mention(MentionText("l0 " * n_words, "m0", " r0" * n_words)).split().count("r0") == 6
+        # At first 128 characters on either side, and the mention.
+        assert sum(read) <= 2 * 128 + len("m0")
 
 
 # Of 16 tokens, [CLS], [SEP] and [Ent] take three.

@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
+from tempkb.cli import main
 from tempkb.linking.linkers import add_linker
 from tempkb.linking.requests import linker_request
 from tempkb.linking.tables import LINKING_SCORES
@@ -50,6 +52,16 @@ def test_a_run_scores_baselines_and_linkers_that_are_there(tmp_path, monkeypatch
         "prior--r--2022-01-01--own",
         "prior--r--2023-01-01--own",
     ]
+
+
+def test_without_a_release_nothing_is_scored_and_no_home_is_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEMPKB_HOME", str(tmp_path / "home"))
+    for typed in (["--all"], ["bm25"]):
+        done = CliRunner().invoke(main, ["linker", "score", *typed])
+        assert done.exit_code == 1
+        assert f"linker score: found no release of TempEL that is built in {tmp_path / 'home'};" in done.output
+        assert "make one, such as: " in done.output
+    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.slow

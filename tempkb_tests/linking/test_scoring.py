@@ -383,10 +383,10 @@ def die_at_the_third_text(store, encoder, monkeypatch, cut):
     monkeypatch.setattr(vectors, "N_TEXTS", 1)
     entities = encoder.entities
 
-    def two_at_most(texts):
+    def two_at_most(texts, report):
         if encoder.n_entities == 2:
             raise KilledError
-        return entities(texts)
+        return entities(texts, report)
 
     with monkeypatch.context() as patched:
         patched.setattr(encoder, "entities", two_at_most)
