@@ -171,7 +171,7 @@ class _Asking:
         window = self.request.window or _last(self.store, self.aggregate, self.release)
         asked = self._compared(window, self.request.before(window))
         is_usable = any(len(np.unique(one.earlier.clusters)) >= MIN_CLUSTERS for one in asked.models)
-        if is_usable or self.request.earlier is not None:
+        if is_usable or not asked.n_asked or self.request.earlier is not None:
             return asked
         first = self._first_usable(window)
         return asked if first is None else replace(self._compared(window, first), is_fallback=True)

@@ -17,8 +17,7 @@ _COARSE = {
     "ppl_entity_macro": "of an entity the day of origin is known, or only the month, quarter or year",
 }
 _WITHOUT = {
-    "no_left_context": "nothing precedes the target, which a causal scorer needs (no_left_context); these are asked "
-    "for the whole sentence: --scorer sentence",
+    "no_left_context": "nothing precedes the target, as causal models need it (no_left_context)",
     "not_alignable": "a token lies on both sides of an edge of the target (not_alignable)",
     "not_finite": "the model gave no finite number (not_finite)",
     "too_long": "the text is longer than the model reads (too_long)",
@@ -65,7 +64,10 @@ def _of_items_without_scores(known: Sequence[Known]) -> list[str]:
     for reason, why in _WITHOUT.items():
         said = [f"{one.label} {numbers}" for one in known if (numbers := _by_relation(one, reason))]
         if said:
-            lines.append(f"No score, since {why}: {'; '.join(said)}.")
+            # Only where objects are ranked are whole sentences asked for as well.
+            elsewhere = reason == "no_left_context" and not known[0].is_factor
+            instead = " Whole sentences are scored instead: --scorer sentence." if elsewhere else ""
+            lines.append(f"No score, since {why}: {'; '.join(said)}.{instead}")
     said = [f"{one.label} {levels}" for one in known if (levels := _levels_of_starting(one))]
     if said:
         lines.append(
