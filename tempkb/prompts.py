@@ -7,6 +7,8 @@ from json.encoder import encode_basestring_ascii
 from tempkb.errors import ContractError
 
 FORMAT = 1  # of prompt ids; a change gives every prompt a new id
+HAS_TWO_PERIODS = "target LIKE '%.' AND right_context LIKE '.%'"
+"""SQL: does the target's own period stand before that of the sentence? Where it does, `with_one_period` is a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,17 @@ class Prompt:
     def statement(self) -> str:
         """The whole text."""
         return f"{self.left}{self.target}{self.right}"
+
+    @property
+    def with_one_period(self) -> "Prompt | None":
+        """The prompt whose target's own period ends the sentence, too; None if the target has none before a period.
+
+        >>> Prompt("The singer is ", "Sammy Davis Jr.", ".").with_one_period.statement
+        'The singer is Sammy Davis Jr.'
+        """
+        if self.target.endswith(".") and self.right.startswith("."):
+            return Prompt(self.left, self.target, self.right[1:])
+        return None
 
     @property
     def prompt_id(self) -> str:

@@ -35,7 +35,8 @@ _FILE = _File(dir_okay=False, path_type=Path)
     default="3",
     show_default=True,
     metavar="YEARS|A..B",
-    help="With what the window is compared: the same days so many years before, or another period.",
+    help="With what the window is compared: the same days so many years before (where nothing can be compared with "
+    "these, the first period of the same length with which it can), or another period.",
 )
 @click.option("--models", multiple=True, metavar="NAME", help="Only this model; may be repeated. By default all.")
 @click.option(
@@ -91,7 +92,8 @@ def knows(
 
     Two questions, from scores that are stored: in how many of the window's changes does a
     model prefer the new object, and how well does it predict spans about entities that were
-    born in the window? Each is compared with the model's own level three years earlier.
+    born in the window? Each is compared with the model's own level three years earlier, or,
+    in a release that is too young for that, in the first period with which it can be.
     Where the data cannot tell, it says so. docs/results.md explains every figure.
 
     \b

@@ -67,6 +67,16 @@ def demo_models(store: Store) -> list[DemoModel]:
     return found
 
 
+def withheld_clusters(store: Store, release: str) -> list[int]:
+    """Return the subjects of a release whose articles are withheld from all models, as the results call clusters."""
+    rows = store.ask(
+        f"SELECT DISTINCT subject_id, hash(subject_id) AS cluster FROM {DYNAMIC_TEMPLAMA_QUERIES.name} "
+        f"WHERE release = {literal(release)} ORDER BY subject_id",
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+    )
+    return [row["cluster"] for row in rows if is_withheld(row["subject_id"])]
+
+
 def read_scores(store: Store) -> list[FamilyScores]:
     """Return the scores of each family that has models of two cuts; of several cuts, the first and the last count."""
     models = demo_models(store)

@@ -16,6 +16,13 @@ TEMPLATES: dict[Family, tuple[str, ...]] = {
     "seq2seq": seq2seq.TEMPLATES,
     "causal": causal.TEMPLATES,
 }
+# Templates that read what follows a target, but count the target's tokens alone. What follows may be written otherwise
+# for their sake; `causal.span` does not read it.
+READS_BEYOND: dict[Family, tuple[str, ...]] = {
+    "masked": ("answer_l2r", "within_word_l2r", "original", "probing"),
+    "seq2seq": ("span",),
+    "causal": (),
+}
 
 
 def require_template(family: Family, template: str) -> None:

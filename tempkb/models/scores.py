@@ -19,7 +19,8 @@ class Score:
             would not depend on the statement.
         log_prob_nats: natural logarithm of the probability of what the scorer's template
             counts (tempkb/models/README.md), a sum over tokens; None if not scored.
-        n_tokens: how many tokens the sum is over.
+        n_tokens: how many tokens the sum is over; 0 if the target has none of its own, although the
+            statement was tried with one period in place of the target's own and the sentence's.
         n_chars: how many characters of the statement they stand for, in Unicode code points.
         token_ids: the tokens whose log-probability was read, in the order of the text.
         token_log_probs: natural logarithms, one a token; none if one of them is not finite.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from tempkb.errors import ModelError
@@ -9,7 +10,7 @@ from tempkb.models import causal, masked, seq2seq
 from tempkb.models.batching import Limits, Reader, Readings
 from tempkb.models.loading import LoadedModel
 from tempkb.models.rows import Plan, Planner
-from tempkb.models.scorers import TEMPLATES, require_template, scorer_name
+from tempkb.models.scorers import READS_BEYOND, TEMPLATES, require_template, scorer_name
 from tempkb.models.scores import Score, Status
 from tempkb.prompts import Prompt
 
@@ -43,6 +44,7 @@ class Scorer:
         self._model = model
         self._planner = planner_of(model, template)
         self._reader = Reader(model, limits, has_ranks=template == "probing")
+        self._reads_beyond = template in READS_BEYOND[model.family]
 
     @property
     def batch_tokens(self) -> int:
@@ -50,7 +52,24 @@ class Scorer:
         return self._reader.batch_tokens
 
     def score(self, prompts: Sequence[Prompt]) -> list[Score]:
-        """Return the scores of prompts, in their order. The memory grows with their number, unlike that of `stream`."""
+        """Return the scores of prompts, in their order. The memory grows with their number, unlike that of `stream`.
+
+        A name's own period and that of the sentence may be one token, so that the name has no tokens of its own. Where
+        these alone count, the statement is then read with one period; a batch of its own leaves other scores as they
+        are. `n_tokens` is 0 where that does not help either.
+        """
+        scores = self._score(prompts)
+        if self._reads_beyond:
+            shorter = {
+                at: one
+                for at, (prompt, score) in enumerate(zip(prompts, scores, strict=True))
+                if score.status == "not_alignable" and (one := prompt.with_one_period) is not None
+            }
+            for at, score in zip(shorter, self._score(list(shorter.values())), strict=True):
+                scores[at] = replace(score, n_tokens=0) if score.status == "not_alignable" else score
+        return scores
+
+    def _score(self, prompts: Sequence[Prompt]) -> list[Score]:
         tokenized = self._model.tokenize([self._planner.text(prompt) for prompt in prompts])
         plans = [self._planner.plan(prompt, tokens) for prompt, tokens in zip(prompts, tokenized, strict=True)]
         readings = iter(self._reader.read([row for plan in plans if isinstance(plan, Plan) for row in plan.rows]))

@@ -19,7 +19,7 @@ from tempkb.store.store import Store, read_files
 
 @dg.asset(deps=[dg.AssetDep(PROMPT_SCORES.name, partition_mapping=dg.AllPartitionMapping())])
 def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> dg.MaterializeResult[None]:
-    """What each model knows of the last window of each release, compared with what it knows of three years earlier.
+    """What each model knows of the last window of each release, compared with what it knows of an earlier period.
 
     One row per release, aggregate, model and scorer; key `release, aggregate, model, scorer`.
     """

@@ -26,7 +26,7 @@ from tempkb.results.statistics import (
     proportion,
     ranks,
 )
-from tempkb.wording import counted
+from tempkb.wording import counted, rounded
 
 Level = Callable[[Any, Any], Estimate]
 Change = Callable[[Any, Any, Any, Any], Estimate]
@@ -47,6 +47,8 @@ class Known:
         rank: best and worst rank that the items allow; None if no other model was asked by the scorer.
         n_ranked: number of models that were ranked.
         is_ranked_by_difference: whether by the difference, and not by the level.
+        control: of shares, the level of the earlier items' controls; None without one.
+        rank_note: why the model has no rank though there are others; empty otherwise.
     """
 
     question: Question
@@ -59,6 +61,8 @@ class Known:
     rank: tuple[int, int] | None = None
     n_ranked: int = 0
     is_ranked_by_difference: bool = False
+    control: float | None = None
+    rank_note: str = ""
 
     @property
     def name(self) -> str:
@@ -113,6 +117,10 @@ class Known:
             "earlier_n_items": earlier.n_items if earlier else 0,
             "earlier_n_clusters": earlier.n_clusters if earlier else 0,
             "earlier_value": earlier and earlier.value,
+            "earlier_low": earlier and earlier.low,
+            "earlier_high": earlier and earlier.high,
+            "earlier_control": self.control,
+            "is_earlier_fallback": asked.is_fallback,
             "difference": difference and difference.value,
             "difference_low": difference and difference.low,
             "difference_high": difference and difference.high,
@@ -120,9 +128,14 @@ class Known:
             "rank_from": self.rank and self.rank[0],
             "rank_to": self.rank and self.rank[1],
             "n_ranked": self.n_ranked,
+            "rank_note": self.rank_note or None,
             "verdict": self.verdict,
             "note": self.note or None,
         }
+
+    def level_of(self, items: Scored) -> Estimate | None:
+        """Return the aggregate of some of the model's items, as it is shown; None without an item."""
+        return self._shown(_level(_WAYS[self.question.aggregate], items))
 
     def _shown(self, estimate: Estimate | None) -> Estimate | None:
         return exponentiated(estimate) if estimate and self.is_factor else estimate
@@ -152,7 +165,8 @@ def known_of(questions: Iterable[Question]) -> list[Known]:
 def _ranked(question: Question) -> list[Known]:
     """What each model knows, with ranks among those that can be compared: by one scorer, of perplexities one tokenizer.
 
-    Models are ranked by their differences, or, if one of them has no earlier level, all by their levels.
+    Models are ranked by their differences, or, if one of them has no earlier level, all by their levels. One that knew
+    nothing has nothing to lose, and would be ranked above those that have: it has no rank.
     """
     known = {one.name: one for one in map(partial(_known, question), question.models)}
     for group in comparable(known.values()):
@@ -169,6 +183,7 @@ def _known(question: Question, scores: ModelScores) -> Known:
     if level is not None and earlier is not None:
         before, after = scores.earlier, scores.window
         difference = ways.change(before.values, before.clusters, after.values, after.clusters)
+    control = _control(scores.earlier)
     return Known(
         question,
         scores,
@@ -177,7 +192,25 @@ def _known(question: Question, scores: ModelScores) -> Known:
         difference,
         _verdict(difference, ways.sign),
         _note(question, scores, earlier) or (difference.reason if difference else None) or "",
+        control=control,
+        rank_note=_rank_note(earlier, control),
     )
+
+
+def _control(earlier: Scored) -> float | None:
+    """The share of preferred controls, of the items that have one."""
+    has_control = np.zeros(0, bool) if earlier.controls is None else ~np.isnan(earlier.controls)
+    return float(earlier.controls[has_control].mean()) if earlier.controls is not None and has_control.any() else None
+
+
+def _rank_note(earlier: Estimate | None, control: float | None) -> str:
+    """Say why a model is not ranked: its earlier level is no other than that of objects of which it cannot know."""
+    if earlier is None or earlier.low is None or earlier.high is None or control is None:
+        return ""
+    if not earlier.low <= control <= earlier.high:
+        return ""
+    value, low, high, controls = (rounded(100 * one, 0) for one in (earlier.value, earlier.low, earlier.high, control))
+    return f"the earlier level, {value} % [{low}, {high}], cannot be told from that of the controls, {controls} %"
 
 
 def _level(ways: _Ways, scored: Scored) -> Estimate | None:
@@ -219,10 +252,10 @@ _CLUSTERS = {"prefers_new": ("subject",), "ppl_entity_macro": ("entity", "entiti
 
 
 def comparable(known: Iterable[Known]) -> list[list[Known]]:
-    """Return the models that may be compared with one another, in groups of two or more."""
+    """Return the models that may be ranked among one another, in groups of two or more."""
     groups: dict[tuple[str, str], list[Known]] = {}
     for one in known:
-        if one.level is not None:
+        if one.level is not None and not one.rank_note:
             # Perplexities are by token, so they can be compared only where the tokens are the same.
             tokens = one.scores.model["tokenizer_sha256"] if one.is_factor else ""
             groups.setdefault((one.scores.scorer, tokens), []).append(one)

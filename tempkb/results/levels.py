@@ -91,9 +91,10 @@ def _unchanged(estimates: str) -> str:
 KNOWS = View(
     name="knows",
     meaning="What each model knows of each window, compared with its own level in the window three years earlier: the "
-    "figures of tempkb knows, without ranks, always of the scores that are there. prefers_new: by window of a release "
-    "of DynamicTempLAMA, the share of changes in which the new object is preferred; ppl_entity_macro: by year of "
-    "origin, the perplexity of test spans of ECBD. Items count that the model certainly may know, or that are "
+    "figures of tempkb knows, without ranks, always of the scores that are there. The command takes another period "
+    "where nothing can be compared with that of three years earlier; the view does not. prefers_new: by window of a "
+    "release of DynamicTempLAMA, the share of changes in which the new object is preferred; ppl_entity_macro: by year "
+    "of origin, the perplexity of test spans of ECBD. Items count that the model certainly may know, or that are "
     f"leak-free at least {BUFFER_DAYS} days after; of models without a knowledge date all. difference is window minus "
     "earlier window, or for perplexities window divided by earlier window; columns are those of knowledge.",
     query=f"{_compared(_CHANGES, is_macro=False)} UNION ALL BY NAME {_compared(_ENTITIES, is_macro=True)}",

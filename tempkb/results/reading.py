@@ -1,7 +1,8 @@
 """Reads what models have scored of a window and of an earlier period, item by item. No Dagster here."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -10,33 +11,45 @@ import pyarrow as pa
 
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
+    DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_RELEASES
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, ECBD_RELEASES
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import READY
+from tempkb.prompts import HAS_TWO_PERIODS
 from tempkb.results.answering import Answers
 from tempkb.results.fragments import end_of_window
-from tempkb.results.questions import Flags, ModelScores, Question, Scored
+from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
+from tempkb.results.statistics import MIN_CLUSTERS
 from tempkb.rooms import BENCHMARKS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
-from tempkb.windows import Granularity, window_of
+from tempkb.windows import Granularity, window_of, windows_until
+
+TWO_PERIODS = "two_periods"
+"""Reason why a prompt has no score: a name's own period and that of the sentence are one token (not_alignable)."""
+# The reason that remains if a query that begins with the object is asked in another wording is the last one by name.
+_REASONS = f"""
+    max(CASE WHEN s.status = 'not_alignable' AND {HAS_TWO_PERIODS} THEN '{TWO_PERIODS}' ELSE s.status END) AS reason,
+    bool_or(s.status = 'no_left_context') AS is_starting
+"""
 
 
 @dataclass(frozen=True)
 class _Aggregate:
-    """How an aggregate is read: SQL of items and of scores, each narrowed to a release by `{release}`."""
+    """How an aggregate is read: SQL of items, scores and reasons why there is none, of a release `{release}`."""
 
     name: str
     benchmark: str
     releases: str
     items: str
     scores: str
+    reasons: str
     needs: tuple[str, ...]
 
 
@@ -56,13 +69,37 @@ _CHANGES = _Aggregate(
     """,
     """
     SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,
-           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after
+           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after,
+           (s.control_preference_nats > 0)::DOUBLE AS control
     FROM scored_changes AS s
     LEFT JOIN leak_free_items AS f
         ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id AND f.target_id = s.new_object_id
     WHERE s.preference_nats IS NOT NULL AND s.release = {release}
     """,
-    ("scored_changes", "leak_free_items", DYNAMIC_TEMPLAMA_CHANGES.name, DYNAMIC_TEMPLAMA_QUERIES.name),
+    f"""
+    SELECT s.model, s.scorer, i.item, i.relation, i.from_day, i.to_day, {_REASONS}
+    FROM (
+        SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item, q.release, q.query_id, q.relation,
+               [c.paired_object_id, c.object_id] AS objects,
+               coalesce(c.paired_window_start, c.window_start) AS from_day,
+               greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day
+        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
+        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
+        WHERE c.role = 'leaving' AND q.template_no = 1 AND q.release = {{release}}
+    ) AS i
+    JOIN {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
+        ON p.release = i.release AND p.item_id = i.query_id AND list_contains(i.objects, p.target_id)
+    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
+    WHERE p.role <> 'control' AND p.variant <> 'dated' AND s.status <> 'scored' GROUP BY ALL
+    """,
+    (
+        "scored_changes",
+        "leak_free_items",
+        DYNAMIC_TEMPLAMA_CHANGES.name,
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+        DYNAMIC_TEMPLAMA_PROMPTS.name,
+        PROMPT_SCORES.name,
+    ),
 )
 _ENTITIES = _Aggregate(
     "ppl_entity_macro",
@@ -74,27 +111,36 @@ _ENTITIES = _Aggregate(
     """,
     f"""
     SELECT s.model, s.scorer, hash(s.item_id) AS item, hash(s.cluster_id) AS cluster, c.origin_from AS from_day,
-           c.origin_to AS to_day, -s.log_prob_nats / s.n_tokens AS value, f.days_after
+           c.origin_to AS to_day, -s.log_prob_nats / s.n_tokens AS value, f.days_after, NULL::DOUBLE AS control
     FROM ecbd_scores AS s
     JOIN {ECBD_CLOZE.name} AS c ON c.release = s.release AND c.cloze_id = s.item_id
     LEFT JOIN leak_free_items AS f ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id
     WHERE s.status = 'scored' AND s.variant = 'original' AND s.split = 'test' AND c.origin_from IS NOT NULL
         AND s.release = {{release}}
     """,
-    ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name),
+    f"""
+    SELECT s.model, s.scorer, hash(c.cloze_id) AS item, '' AS relation, c.origin_from AS from_day,
+           c.origin_to AS to_day, {_REASONS}
+    FROM {ECBD_CLOZE.name} AS c
+    JOIN {ECBD_PROMPTS.name} AS p ON p.release = c.release AND p.item_id = c.cloze_id
+    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
+    WHERE p.variant = 'original' AND c.split = 'test' AND c.origin_from IS NOT NULL AND s.status <> 'scored'
+        AND c.release = {{release}} GROUP BY ALL
+    """,
+    ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name, ECBD_PROMPTS.name, PROMPT_SCORES.name),
 )
 _AGGREGATES = (_CHANGES, _ENTITIES)
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
     """Yield each aggregate of each release that is asked for, by name; nothing if the home has no scores at all."""
-    models = _ready_models(store)
+    models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
     for aggregate in _AGGREGATES:
         for row in _releases(store, aggregate):
             if not request.releases or row["release"] in request.releases:
-                yield _question(store, aggregate, row, request, models)
+                yield _Asking(store, aggregate, row, request, models).question()
 
 
 def passed_over(store: Store) -> list[str]:
@@ -119,53 +165,101 @@ def _releases(store: Store, aggregate: _Aggregate) -> list[dict[str, Any]]:
     return store.ask(f"{aggregate.releases} ORDER BY release", table.name)
 
 
-def _question(
-    store: Store,
-    aggregate: _Aggregate,
-    release: Mapping[str, Any],
-    request: KnowledgeRequest,
-    models: Mapping[str, Mapping[str, Any]],
-) -> Question:
-    window = request.window or _last(store, aggregate, release)
-    earlier = request.before(window)
-    name = literal(release["release"])
-    within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
-    touches = f"(from_day < DATE '{window[1]}' AND to_day > DATE '{window[0]}')"
-    asked = store.ask(
-        f"""
-        SELECT count(*) FILTER ({within[0]}) AS n, count(*) FILTER ({touches} AND NOT {within[0]}) AS n_partly,
-               count(*) FILTER ({within[1]}) AS n_earlier,
-               coalesce(bool_or(is_provisional) FILTER ({within[0]}), false) AS is_provisional
-        FROM ({aggregate.items.format(release=name)})
-        """,
-        *aggregate.needs,
-    )[0]
-    rows = store.query(
-        f"""
-        SELECT model, scorer, item, cluster, value, days_after, to_day, {within[0]} AS is_window
-        FROM ({aggregate.scores.format(release=name)}) WHERE {within[0]} OR {within[1]} ORDER BY model, scorer, item
-        """,
-        *aggregate.needs,
-    )
-    found = [
-        _scores_of(models[model], scorer, own, asked["n"], request, earlier)
-        for (model, scorer), own in _groups(rows, "model", "scorer")
-        if model in models
-        and (not request.models or model in request.models)
-        and _is_asked_for(scorer, models[model]["family"], aggregate.benchmark, request.template)
-    ]
-    return Question(
-        aggregate.name,
-        release["release"],
-        window,
-        earlier,
-        asked["is_provisional"],
-        asked["n"],
-        asked["n_partly"],
-        asked["n_earlier"],
-        release["study_from"],
-        found,
-    )
+@dataclass(frozen=True)
+class _Asking:
+    """Asks the models about an aggregate of a release."""
+
+    store: Store
+    aggregate: _Aggregate
+    release: Mapping[str, Any]
+    request: KnowledgeRequest
+    models: Mapping[str, Mapping[str, Any]]
+
+    def question(self) -> Question:
+        """What is asked. Where no model can be compared with some years before, it is with the first period it can."""
+        window = self.request.window or _last(self.store, self.aggregate, self.release)
+        asked = self._compared(window, self.request.before(window))
+        is_usable = any(len(np.unique(one.earlier.clusters)) >= MIN_CLUSTERS for one in asked.models)
+        if is_usable or not asked.n_asked or self.request.earlier is not None:
+            return asked
+        first = self._first_usable(window)
+        return asked if first is None else replace(self._compared(window, first), is_fallback=True)
+
+    def _first_usable(self, window: Period) -> Period | None:
+        """The first period of as many windows that a model certainly knows, with scores of enough subjects."""
+        granularity = _granularity(self.store, self.release)
+        n = len(windows_until(*window, granularity))
+        before = windows_until(self.release["study_from"], window[0], granularity)
+        periods = [(before[at].start, before[at + n - 1].end) for at in range(len(before) - n + 1)] if n else []
+        if not periods:
+            return None
+        days = ", ".join(f"(DATE '{first}', DATE '{end}')" for first, end in periods)
+        rows = self.store.ask(
+            f"""
+            SELECT first_day, end_day, model, scorer FROM (VALUES {days}) AS periods(first_day, end_day)
+            JOIN ({self._narrowed(self.aggregate.scores)}) ON from_day >= first_day AND to_day <= end_day
+            GROUP BY ALL HAVING count(DISTINCT cluster) >= {MIN_CLUSTERS} ORDER BY first_day
+            """,
+            *self.aggregate.needs,
+        )
+        found = (
+            (row, (row["first_day"], row["end_day"])) for row in rows if self._is_asked(row["model"], row["scorer"])
+        )
+        return next((period for row, period in found if _reaches(self.models[row["model"]], period)), None)
+
+    def _compared(self, window: Period, earlier: Period) -> Question:
+        within = [f"(from_day >= DATE '{first}' AND to_day <= DATE '{end}')" for first, end in (window, earlier)]
+        touches = f"(from_day < DATE '{window[1]}' AND to_day > DATE '{window[0]}')"
+        asked = self.store.ask(
+            f"""
+            SELECT count(*) FILTER ({within[0]}) AS n, count(*) FILTER ({touches} AND NOT {within[0]}) AS n_partly,
+                   count(*) FILTER ({within[1]}) AS n_earlier,
+                   coalesce(bool_or(is_provisional) FILTER ({within[0]}), false) AS is_provisional
+            FROM ({self._narrowed(self.aggregate.items)})
+            """,
+            *self.aggregate.needs,
+        )[0]
+        rows = self._grouped(
+            f"""
+            SELECT model, scorer, item, cluster, value, days_after, to_day, control, {within[0]} AS is_window
+            FROM ({self._narrowed(self.aggregate.scores)}) WHERE {within[0]} OR {within[1]}
+            """
+        )
+        reasons = self._grouped(
+            f"""
+            SELECT model, scorer, item, relation, reason, is_starting
+            FROM ({self._narrowed(self.aggregate.reasons)}) WHERE {within[0]}
+            """
+        )
+        return Question(
+            self.aggregate.name,
+            self.release["release"],
+            window,
+            earlier,
+            asked["is_provisional"],
+            asked["n"],
+            asked["n_partly"],
+            asked["n_earlier"],
+            self.release["study_from"],
+            [
+                _scores_of(self.models[key[0]], key[1], own, reasons.get(key), asked["n"], self.request, earlier)
+                for key, own in rows.items()
+                if self._is_asked(*key)
+            ],
+        )
+
+    def _grouped(self, query: str) -> dict[tuple[str, ...], pa.Table]:
+        """The rows of a query by model and scorer."""
+        rows = self.store.query(f"{query} ORDER BY model, scorer, item", *self.aggregate.needs)
+        return dict(_groups(rows, "model", "scorer"))
+
+    def _narrowed(self, query: str) -> str:
+        return query.format(release=literal(self.release["release"]))
+
+    def _is_asked(self, model: str, scorer: str) -> bool:
+        """Is a model asked for, by this scorer?"""
+        family = self.models[model]["family"] if model in self.models else ""
+        return bool(family) and _is_asked_for(scorer, family, self.aggregate.benchmark, self.request.template)
 
 
 def _last(store: Store, aggregate: _Aggregate, release: Mapping[str, Any]) -> Period:
@@ -175,9 +269,18 @@ def _last(store: Store, aggregate: _Aggregate, release: Mapping[str, Any]) -> Pe
         row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *aggregate.needs)[0]
         if row["first"] is not None:
             return row["first"], row["after"]
-    granularity = Granularity(release["granularity"] or store.home.settings.granularity)
-    last = window_of(date.fromordinal(release["study_to"].toordinal() - 1), granularity)
+    last = window_of(date.fromordinal(release["study_to"].toordinal() - 1), _granularity(store, release))
     return last.start, last.end
+
+
+def _granularity(store: Store, release: Mapping[str, Any]) -> Granularity:
+    return Granularity(release["granularity"] or store.home.settings.granularity)
+
+
+def _reaches(model: Mapping[str, Any], period: Period) -> bool:
+    """Does a model certainly know what happened in a period? What it can hardly have read of is no level to compare."""
+    certainly = model["knows_certainly_until"]
+    return certainly is None or period[1] <= certainly
 
 
 def _is_asked_for(scorer: str, family: str, benchmark: str, template: str = "") -> bool:
@@ -198,23 +301,36 @@ def _groups(rows: pa.Table, *names: str) -> Iterator[tuple[tuple[str, ...], pa.T
 
 
 def _scores_of(
-    model: Mapping[str, Any], scorer: str, rows: pa.Table, n_asked: int, request: KnowledgeRequest, earlier: Period
+    model: Mapping[str, Any],
+    scorer: str,
+    rows: pa.Table,
+    reasons: pa.Table | None,
+    n_asked: int,
+    request: KnowledgeRequest,
+    earlier: Period,
 ) -> ModelScores:
-    all_rows = Scored(*(rows[name].to_numpy() for name in ("value", "cluster", "item")))
+    all_rows = Scored(*(rows[name].to_numpy() for name in ("value", "cluster", "item", "control")))
     in_window = rows["is_window"].to_numpy()
     known, clean = _known_and_clean(model, rows, request)
-    certainly = model["knows_certainly_until"]
-    # What a model can hardly have read of is no level with which to compare.
-    reaches = certainly is None or earlier[1] <= certainly
     return ModelScores(
         model,
         scorer,
         all_rows.where(in_window & clean),
-        all_rows.where(~in_window & reaches),
+        all_rows.where(~in_window & _reaches(model, earlier)),
         n_asked - int(in_window.sum()),
         int((in_window & ~clean).sum()),
         int((in_window & known).sum()),
+        *(() if reasons is None else _lacking(reasons, all_rows.where(in_window))),
     )
+
+
+def _lacking(reasons: pa.Table, scored: Scored) -> tuple[Counter[tuple[str, str]], Ids]:
+    """Why items of the window have no score, by reason and relation; and which of the scored begin with the object."""
+    items = reasons["item"].to_numpy()
+    has_score = np.isin(items, scored.items)
+    is_starting = reasons["is_starting"].to_numpy(zero_copy_only=False)
+    unscored = reasons.filter(pa.array(~has_score)).select(["reason", "relation"]).to_pylist()
+    return Counter((row["reason"], row["relation"]) for row in unscored), items[has_score & is_starting]
 
 
 def _known_and_clean(model: Mapping[str, Any], rows: pa.Table, request: KnowledgeRequest) -> tuple[Flags, Flags]:

@@ -22,7 +22,8 @@ class KnowledgeRequest:
 
     Attributes:
         window: what happened in these days; None for the last window of each release.
-        earlier: the period with which it is compared; None for the same days some years before.
+        earlier: the period with which it is compared; None for the same days some years before, or, where nothing can
+            be compared with these, the first period of the same length with which it can.
         years_before: how many years before; not used if the period is named.
         models: names; empty for all that have scores.
         releases: names; empty for all that have scores.

@@ -23,8 +23,9 @@ VERDICTS = ("more", "less", "cannot tell", "no comparison")
 KNOWLEDGE = Table(
     name="knowledge",
     meaning="What each model knows of the last window of each release, compared with what it knows of three years "
-    "earlier: the rows of `tempkb knows`, as they were when results were last computed. The view `knows` has all "
-    "windows, and always the present scores.",
+    "earlier, or, where no model has ten subjects there, of the first period of the same length in which one has: the "
+    "rows of `tempkb knows`, as they were when results were last computed. The view `knows` has all windows, and "
+    "always the present scores and three years earlier.",
     columns=(
         Column("release", STRING, "release whose items were asked"),
         Column("split", STRING, "all, or test for ECBD"),
@@ -56,6 +57,20 @@ KNOWLEDGE = Table(
         Column("earlier_n_items", INT32, "number of its items"),
         Column("earlier_n_clusters", INT32, "number of its subjects or entities"),
         Column("earlier_value", FLOAT64, "the aggregate in that period; null without an item"),
+        Column("earlier_low", FLOAT64, "lower end of its 95 % interval; null under ten clusters"),
+        Column("earlier_high", FLOAT64, "upper end"),
+        Column(
+            "earlier_control",
+            FLOAT64,
+            "of prefers_new: the same share of objects of other subjects' changes, in place of those of the earlier "
+            "items; null without one",
+        ),
+        Column(
+            "is_earlier_fallback",
+            BOOL,
+            "true if no model has ten subjects in the period some years before, so that the earlier period is the "
+            "first of the same length in which one has",
+        ),
         Column(
             "difference",
             FLOAT64,
@@ -73,6 +88,12 @@ KNOWLEDGE = Table(
         Column("rank_from", INT32, "best rank among the models with this scorer that the items allow; null if alone"),
         Column("rank_to", INT32, "worst such rank"),
         Column("n_ranked", INT32, "number of models that were ranked"),
+        Column(
+            "rank_note",
+            STRING,
+            "why the model is not ranked, in a sentence: its earlier level cannot be told from that of its controls; "
+            "null otherwise",
+        ),
         Column(
             "verdict",
             STRING,
@@ -93,7 +114,16 @@ KNOWLEDGE = Table(
             "items without a score, those left out and those that remain are all items of the window",
             "n_asked <> n_unscored + n_unclean + n_items",
         ),
-        Rule("interval_holds_its_value", "an interval contains its value", "NOT (value BETWEEN low AND high)"),
+        Rule(
+            "interval_holds_its_value",
+            "an interval contains its value",
+            "NOT (value BETWEEN low AND high) OR NOT (earlier_value BETWEEN earlier_low AND earlier_high)",
+        ),
+        Rule(
+            "no_rank_of_what_is_not_ranked",
+            "a model that is not ranked has no rank",
+            "rank_note IS NOT NULL AND rank_from IS NOT NULL",
+        ),
         Rule(
             "verdict_has_a_difference",
             "a verdict other than no comparison has an interval of the difference",

@@ -11,6 +11,7 @@ from tempkb.models.known import until_in_words
 from tempkb.results.currency import present_inputs
 from tempkb.results.knowing import Known, known_of
 from tempkb.results.latex import escaped
+from tempkb.results.questions import Scored
 from tempkb.results.reading import read_questions
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.tables import ALL, KNOWLEDGE
@@ -32,6 +33,8 @@ TITLES = (
     "verdict",
 )
 """Columns of the table for people."""
+
+_UNRANKED = "none: as controls"
 
 
 def write_knowledge(store: Store, known: Sequence[Known]) -> Version:
@@ -86,7 +89,7 @@ def title_of(known: Known) -> str:
     what = "perplexity of entities born" if known.is_factor else "prefers the new object, % of the changes"
     return (
         f"{what} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
-        f"earlier: {asked.earlier[0]} to {asked.earlier[1]}"
+        f"earlier: {asked.earlier[0]} to {asked.earlier[1]}{' (the first that can be compared)' * asked.is_fallback}"
     )
 
 
@@ -101,12 +104,19 @@ def cells_of(known: Known) -> tuple[Any, ...]:
         row["n_items"],
         row["n_clusters"],
         _interval(row["value"], row["low"], row["high"], show),
-        _interval(row["earlier_value"], None, None, show),
+        _interval(row["earlier_value"], row["earlier_low"], row["earlier_high"], show),
         _interval(row["difference"], row["difference_low"], row["difference_high"], show, sign),
         "" if row["detectable"] is None else show(row["detectable"], ""),
-        "" if known.rank is None else _rank(known.rank, known.n_ranked),
+        _UNRANKED if known.rank_note else "" if known.rank is None else _rank(known.rank, known.n_ranked),
         row["verdict"],
     )
+
+
+def level_in_words(known: Known, items: Scored) -> str:
+    """Return the aggregate of some of a model's items as the table shows levels; empty without an item."""
+    level = known.level_of(items)
+    show = _factor if known.is_factor else _percent
+    return "" if level is None else _interval(level.value, level.low, level.high, show)
 
 
 def _interval(value: float | None, low: float | None, high: float | None, show: Any, sign: str = "") -> str:

@@ -19,12 +19,17 @@ PROMPT_SCORES = Table(
             "status",
             STRING,
             "scored; or why there is no score: too_long (more tokens than the model reads), not_alignable (a token "
-            "lies on both sides of an edge of the target; for masked.probing, the "
-            "target has several tokens), not_finite (the model gave NaN or an infinity), "
-            "no_left_context (nothing precedes the target)",
+            "lies on both sides of an edge of the target, where its tokens alone count also if its own period ends the "
+            "sentence; for masked.probing, the target has several tokens), not_finite (the model gave NaN or an "
+            "infinity), no_left_context (nothing precedes the target)",
         ),
         Column("log_prob_nats", FLOAT64, "natural logarithm of the probability of what the scorer counts; or null"),
-        Column("n_tokens", INT32, "number of tokens over which it is the sum; null if the model was not asked"),
+        Column(
+            "n_tokens",
+            INT32,
+            "number of tokens over which it is the sum; null if the model was not asked; 0 if the target is "
+            "not_alignable also where its own period ends the sentence",
+        ),
         Column("n_chars", INT32, "number of characters for which they stand, in code points; null if it was not asked"),
         Column("token_ids", list_of(INT32), "the tokens whose log-probability was read", is_bulk=True),
         Column("token_log_probs", list_of(FLOAT64), "natural logarithms, one for each of them", is_bulk=True),

@@ -4,23 +4,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tempkb.api import open_store
 from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import SettingsError
 from tempkb.models.known import known_models, until_in_words
 from tempkb.results.answering import Answering, answering_of
-from tempkb.results.knowing import Known, comparable, known_of
+from tempkb.results.knowing import Known, known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
-from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked, usual_growth
+from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
 from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
-from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, questions_of
+from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
 from tempkb.screens.console import Grid, console, grid, print_next, say
 from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
 from tempkb.screens.linking import print_effects
+from tempkb.screens.remarks import remarks
 from tempkb.store.store import Store
 from tempkb.wording import counted, rounded, rounded_p_value
 
@@ -57,8 +60,9 @@ def print_knowledge(
         console().print(table)
         if left_out:
             say(f"This terminal is too narrow for {', '.join(left_out)}; --csv writes all columns.")
-        for line in _remarks(store, request, own):
+        for line in remarks(store, request, own):
             say(line)
+        _print_withheld(store, own)
     for line in unanswered:
         say(f"{line}.")
     if with_answers:
@@ -67,7 +71,8 @@ def print_knowledge(
         "level: in the window (of a model that knows nothing of the subjects about 50 % new objects); earlier: the "
         "model's own level in the earlier period; difference: in percentage points, or as a factor of perplexities "
         "(above 1: the window is harder); detectable: the smallest difference that these items would show with a "
-        "probability of 80 %; rank: the places that the items allow; verdict: whether the model knows more or less of "
+        "probability of 80 %; rank: the places that the items allow (none: as controls, if the earlier level is no "
+        "other than that of objects of which the model cannot know); verdict: whether the model knows more or less of "
         "the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
         "explains each figure."
     )
@@ -215,10 +220,25 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _ranked_together(known: Sequence[Known]) -> list[tuple[Known, list[str]]]:
-    """The models that were ranked with one another, by group; the first one of each stands for it."""
-    groups = [group for group in comparable(known) if group[0].rank is not None]
-    return [(group[0], [one.label for one in group]) for group in groups]
+def _print_withheld(store: Store, known: Sequence[Known]) -> None:
+    """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
+    from tempkb.demo_models.effect_reading import demo_models, withheld_clusters
+
+    readers = {one.name for one in demo_models(store) if one.cut is not None}
+    own = [one for one in known if one.scores.model["model"] in readers and not one.is_factor]
+    if not own:
+        return
+    withheld = withheld_clusters(store, own[0].question.release)
+    rows = []
+    for one in own:
+        periods = one.scores.window, one.scores.earlier
+        hidden = [np.isin(scored.clusters, withheld) for scored in periods]
+        parts = [scored.where(~mask) for scored, mask in zip(periods, hidden, strict=True)]
+        parts += [scored.where(mask) for scored, mask in zip(periods, hidden, strict=True)]
+        rows.append((one.label, *(level_in_words(one, part) for part in parts)))
+    heads = ("model", "read: level", "read: earlier", "withheld: level", "withheld: earlier")
+    say("The levels of subjects whose articles the demo's models have read, and of those withheld from all models:")
+    console().print(grid(heads, rows))
 
 
 def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
@@ -232,76 +252,6 @@ def _refuse_unknown(store: Store, request: KnowledgeRequest) -> None:
         raise SettingsError(
             f"--release {odd[0]}: no such release of ecbd or dynamic-templama; there: {', '.join(able) or 'none'}"
         )
-
-
-def _remarks(store: Store, request: KnowledgeRequest, known: Sequence[Known]) -> list[str]:
-    """What must be known of the rows of a question: what was left out, what may still change, what has no interval."""
-    question, lines = known[0].question, []
-    unscored = sorted({one.scores.n_unscored for one in known})
-    if unscored[-1]:
-        some = f"{unscored[-1]:,}" if len(unscored) == 1 else f"up to {unscored[-1]:,}"
-        lines.append(f"Of {counted(question.n_asked, 'item')} of the window, {some} have no score with these scorers.")
-    if question.n_partly:
-        lines.append(
-            f"{counted(question.n_partly, 'further item')} may lie outside the window in part, and "
-            f"{'does' if question.n_partly == 1 else 'do'} not count: {_COARSE[question.aggregate]}."
-        )
-    left_out = [one for one in known if one.scores.n_unclean]
-    if left_out:
-        what = ", ".join(
-            f"{one.label} {n:,} of {n + len(one.scores.window.values):,}"
-            for one in left_out
-            for n in [one.scores.n_unclean]
-        )
-        lines.append(
-            "Left out because the model may have read of them too early (begun or known before the end of its "
-            f"knowledge and {request.buffer_days} days): {what}. With --all-items they count."
-        )
-    lines += [
-        f"Ranked by {'difference' if one.is_ranked_by_difference else 'level'}: {', '.join(names)}."
-        for one, names in _ranked_together(known)
-    ]
-    mixed = [one for one in known if 0 < one.scores.n_before < len(one.scores.window.values)]
-    if mixed:
-        what = ", ".join(f"{one.label} {one.scores.n_before:,} of {len(one.scores.window.values):,}" for one in mixed)
-        lines.append(
-            "The model's knowledge ends within the window, so that its level is of items both before and after that "
-            f"day; items before it: {what}."
-        )
-    undated = [one.label for one in known if one.scores.model["knows_certainly_until"] is None]
-    if undated and not request.takes_all:
-        lines.append(
-            "Nothing was left out, and earlier items count in any case, since it is not known until when the model "
-            f"knows: {', '.join(undated)}."
-        )
-    if question.is_provisional:
-        growth = usual_growth(store)
-        usual = (
-            f"windows of this home have grown by {rounded(100 * growth[0], 1)} % since the first dump that covered "
-            f"them (median of {counted(growth[1], 'window')})"
-            if growth
-            else "no window of this home was covered by two dumps, so that it is not known how much is added later"
-        )
-        lines.append(
-            "The window is provisional: its changes are seen in the queries of the window after it, and the dump of "
-            f"Wikidata was made less than 90 days after the end of that one; {usual}."
-        )
-    by_note: dict[str, list[str]] = {}
-    for one in known:
-        if one.note:
-            by_note.setdefault(one.note, []).append(one.label)
-    lines += [f"{', '.join(names)}: {note}." for note, names in by_note.items()]
-    ends = [one.scores.model["knows_certainly_until"] for one in known]
-    end = min([question.window[0], *(day for day in ends if day is not None)])
-    if all(one.earlier is None for one in known) and question.first_day < end:
-        lines.append(f"To compare with what all models may know of the release: --earlier {question.first_day}..{end}")
-    return lines
-
-
-_COARSE = {
-    "prefers_new": "of a change it is known in which window of the release it happened, not on which day",
-    "ppl_entity_macro": "of an entity the day of origin is known, or only the month, quarter or year",
-}
 
 
 def _why_unanswered(question: Question) -> str:

@@ -108,13 +108,37 @@ def test_all_items_count_if_a_person_asks_for_them(home, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_last_window_is_provisional_and_has_nothing_to_be_compared_with(home):
-    said = knows(home, "--models", "early").stdout
-    assert "from 2023-07-01 to 2023-10-01 (demo-quarters), earlier: 2020-07-01 to 2020-10-01" in said
+def test_the_last_window_is_provisional_and_is_compared_with_the_first_that_can_be(home, tmp_path):
+    file = tmp_path / "k.csv"
+    said = knows(home, "--models", "early", "--csv", str(file)).stdout
+    # The release begins in 2021; in its first quarter one player has changed.
+    subjects = defaultdict(set)
+    for window, subject, _, _ in preferences(home, "early"):
+        subjects[window].add(subject)
+    assert (len(subjects[date(2021, 1, 1)]), len(subjects[date(2021, 4, 1)]) >= 10) == (1, True)
+    title = "from 2023-07-01 to 2023-10-01 (demo-quarters), earlier: 2021-04-01 to 2021-07-01 (the first that can be "
+    assert f"{title}compared)" in said
+    assert (
+        "Of the same days 3 years earlier no model can be asked about 10 subjects. The earlier period is the first of the "
+        "same length of which one can: 2021-04-01..2021-07-01."
+    ) in said
+    (row,) = [row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"]
+    earlier = [one[3] for one in preferences(home, "early") if one[0] == date(2021, 4, 1)]
+    assert float(row["earlier_value"]) == pytest.approx(sum(earlier) / len(earlier))
+    assert (row["earlier_from"], row["earlier_to"], row["is_earlier_fallback"]) == ("2021-04-01", "2021-07-01", "True")
+    assert row["verdict"] == "less"
+    # Of entities, of which the demo has too few, nothing is compared.
+    assert "(demo-cloze), earlier: 2020-10-01 to 2021-01-01\n" in said
     assert "The window is provisional: its changes are seen in the queries of the window after it" in said
     assert "no window of this home was covered by two dumps" in said
-    assert "early: the release begins on 2021-01-01, so that it has no item of the earlier period." in said
     assert "late" not in said.replace("later", "")
+
+
+@pytest.mark.slow
+def test_a_period_that_was_typed_is_taken_though_nothing_can_be_compared_with_it(home):
+    said = knows(home, "--models", "early", "--earlier", "2020-07-01..2020-10-01").stdout
+    assert "earlier: 2020-07-01 to 2020-10-01\n" in said
+    assert "early: the release begins on 2021-01-01, so that it has no item of the earlier period." in said
 
 
 @pytest.mark.slow
@@ -294,7 +318,7 @@ def test_it_is_said_which_models_were_ranked_together_and_by_what(home):
     changes = ("--release", "demo-quarters")
     assert "Ranked by difference: early, late.\n" in knows(home, *WINDOW, *changes).stdout
     # Nothing is earlier than the release, so that there are levels only.
-    levels = knows(home, "--window", "2022-01-01..2023-07-01", *changes).stdout
+    levels = knows(home, "--window", "2022-01-01..2023-07-01", "--earlier", "2019-01-01..2020-07-01", *changes).stdout
     assert "Ranked by level: early, late.\n" in levels
     assert "Ranked" not in knows(home, *WINDOW, *changes, "--models", "late").stdout
 
@@ -353,7 +377,9 @@ def status(home):
 @pytest.mark.slow
 def test_the_view_has_the_figures_of_the_command_for_every_window(scored_home, tmp_path):
     file = tmp_path / "k.csv"
-    knows(scored_home, "--window", "2022-07-01..2022-10-01", "--csv", str(file))
+    # The view always compares with three years before; without these days typed, the command takes others here.
+    window = ("--window", "2022-07-01..2022-10-01", "--earlier", "2019-07-01..2019-10-01")
+    knows(scored_home, *window, "--csv", str(file))
     said = {row["model"]: row for row in csv.DictReader(file.open()) if row["aggregate"] == "prefers_new"}
     shown = query(
         scored_home, "SELECT * FROM knows WHERE aggregate = 'prefers_new' AND window_from = DATE '2022-07-01'"

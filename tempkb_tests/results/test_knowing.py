@@ -1,6 +1,8 @@
 """What models know of a window, from scores written by hand: levels, differences, verdicts, notes, ranks."""
 
+import csv
 import math
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy.stats import t
 from tempkb.results.knowing import known_of
 from tempkb.results.plots import levels_figure
 from tempkb.results.questions import ModelScores, Question, Scored
-from tempkb.results.tabling import cells_of
+from tempkb.results.tabling import as_csv, as_latex, cells_of
 
 WINDOW, EARLIER = (date(2023, 1, 1), date(2024, 1, 1)), (date(2020, 1, 1), date(2021, 1, 1))
 
@@ -24,8 +26,11 @@ def scored(values, clusters=None, first_item=0):
     )
 
 
-def shares(n_true, n, first_item=0):
-    return scored([1] * n_true + [0] * (n - n_true), first_item=first_item)
+def shares(n_true, n, first_item=0, n_controls=None):
+    """Subjects with one change each; of the first ones the new object is preferred, or of their controls."""
+    found = scored([1] * n_true + [0] * (n - n_true), first_item=first_item)
+    controls = None if n_controls is None else np.array([1.0] * n_controls + [0.0] * (n - n_controls))
+    return replace(found, controls=controls)
 
 
 def model(name, window, earlier, *, scorer="causal.span_end-1.f32", tokenizer="t", n_unclean=0, certainly=None):
@@ -122,7 +127,10 @@ def test_a_perplexity_that_no_number_holds_is_infinite_and_leaves_the_other_mode
     row = odd.row()
     assert [row[name] for name in ("value", "low", "high", "difference", "detectable")] == [math.inf] * 5
     assert (row["earlier_value"], row["verdict"]) == (pytest.approx(math.exp(1.25)), "less")
-    assert cells_of(odd)[4:8] == ("inf [inf, inf]", "3.49", "inf [inf, inf]", "inf")
+    # Twenty entities, half with 1 and half with 1.5 nats.
+    half = t.ppf(0.975, 19) * math.sqrt(20 / 19 * 20 * 0.25**2) / 20
+    assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((math.exp(1.25 - half), math.exp(1.25 + half)))
+    assert cells_of(odd)[4:8] == ("inf [inf, inf]", "3.49 [3.1, 3.94]", "inf [inf, inf]", "inf")
     assert usual.row()["value"] == pytest.approx(math.exp(1.5))
     assert [one.rank for one in (odd, usual)] == [(2, 2), (1, 1)]
 
@@ -206,6 +214,62 @@ def test_models_are_ranked_by_their_differences_on_items_that_two_share():
     high = model("high", scored(window, range(60)), earlier_high)
     ranks = {one.scores.model["model"]: one.rank for one in ask(low, high)}
     assert ranks == {"low": (1, 1), "high": (2, 2)}
+
+
+def three(n_controls, aggregate="prefers_new"):
+    """Two trained models, which lose a little and much of what they knew, and one that knew nothing and loses nothing."""
+    window = [shares(n, 60, 100) for n in (50, 10, 30)]
+    earlier = [shares(58, 60, 900, 31), shares(56, 60, 900, 28), shares(30, 60, 900, n_controls)]
+    names = ("loses little", "loses much", "untrained")
+    models = (model(name, now, before) for name, now, before in zip(names, window, earlier, strict=True))
+    return {one.scores.model["model"]: one for one in ask(*models, aggregate=aggregate)}
+
+
+def test_a_model_that_knew_no_more_than_its_controls_has_no_rank_and_the_others_are_ranked_among_themselves():
+    known = three(n_controls=27)
+    assert {name: (one.rank, one.n_ranked) for name, one in known.items()} == {
+        "loses little": ((1, 1), 2),
+        "loses much": ((2, 2), 2),
+        "untrained": (None, 0),
+    }
+    # 30 of 60: the error is the root of 60/59 * 60 * 0.5^2 / 60^2 = 0.0651, and t with 59 degrees is 2.001.
+    row = known["untrained"].row()
+    assert (row["earlier_value"], row["earlier_control"]) == (0.5, 0.45)
+    assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((0.3698, 0.6302), abs=1e-4)
+    note = "the earlier level, 50 % [37, 63], cannot be told from that of the controls, 45 %"
+    assert row["rank_note"] == note
+    assert (row["rank_from"], row["rank_to"]) == (None, None)
+    assert {one.row()["rank_note"] for name, one in known.items() if name != "untrained"} == {None}
+    assert [cells_of(one)[8] for one in known.values()] == ["1 of 2", "2 of 2", "none: as controls"]
+    assert cells_of(known["untrained"])[5] == "50 [37, 63]"
+    assert "& 50 [37, 63] &" in as_latex(list(known.values()))
+    assert "& none: as controls &" in as_latex(list(known.values()))
+    written = list(csv.DictReader(as_csv(list(known.values())).splitlines()))
+    assert [(one["rank_from"], one["rank_note"]) for one in written] == [("1", ""), ("2", ""), ("", note)]
+
+
+@pytest.mark.parametrize("n_controls", [20, 40])
+def test_a_model_that_knew_more_or_less_than_its_controls_is_ranked(n_controls):
+    # 33 % and 67 % lie outside [37, 63].
+    assert {one.n_ranked for one in three(n_controls).values()} == {3}
+
+
+def test_without_controls_or_an_interval_or_of_perplexities_nothing_is_said_against_a_rank():
+    assert {one.rank_note for one in three(None).values()} == {""}
+    assert {one.control for one in three(None).values()} == {31 / 60, 28 / 60, None}
+    no_control = replace(shares(30, 60, 900), controls=np.full(60, np.nan))
+    (found,) = ask(model("m", shares(30, 60, 100), no_control))
+    assert (found.control, found.rank_note) == (None, "")
+    (few,) = ask(model("m", shares(30, 60, 100), shares(4, 8, 900, 4)))
+    assert (few.control, few.rank_note, few.row()["earlier_low"]) == (0.5, "", None)
+    (perplexity,) = ask(model("m", scored([1.0, 2.0] * 10), scored([1.0, 1.5] * 10)), aggregate="ppl_entity_macro")
+    assert (perplexity.control, perplexity.rank_note) == (None, "")
+
+
+def test_controls_count_only_where_there_are_some():
+    earlier = replace(shares(30, 60, 900), controls=np.array([1.0, 0.0, 0.0, np.nan] * 15))
+    (found,) = ask(model("m", shares(30, 60, 100), earlier))
+    assert found.control == pytest.approx(1 / 3)
 
 
 def test_without_an_earlier_level_models_are_ranked_by_levels_and_near_ones_tie():
