@@ -204,13 +204,15 @@ def _control(earlier: Scored) -> float | None:
 
 
 def _rank_note(earlier: Estimate | None, control: float | None) -> str:
-    """Say why a model is not ranked: its earlier level is no other than that of objects of which it cannot know."""
-    if earlier is None or earlier.low is None or earlier.high is None or control is None:
-        return ""
-    if not earlier.low <= control <= earlier.high:
+    """Say why a model is not ranked: its earlier level is not above that of objects of which it cannot know.
+
+    The interval contains the level of these controls, or lies below it: controls vary, too, so that of models which
+    know nothing about every twelfth is on either side.
+    """
+    if earlier is None or earlier.low is None or earlier.high is None or control is None or control < earlier.low:
         return ""
     value, low, high, controls = (rounded(100 * one, 0) for one in (earlier.value, earlier.low, earlier.high, control))
-    return f"the earlier level, {value} % [{low}, {high}], cannot be told from that of the controls, {controls} %"
+    return f"the earlier level, {value} % [{low}, {high}], is not clearly above that of the controls, {controls} %"
 
 
 def _level(ways: _Ways, scored: Scored) -> Estimate | None:

@@ -91,8 +91,8 @@ KNOWLEDGE = Table(
         Column(
             "rank_note",
             STRING,
-            "why the model is not ranked, in a sentence: its earlier level cannot be told from that of its controls; "
-            "null otherwise",
+            "why the model is not ranked, in a sentence: the interval of its earlier level contains the level of its "
+            "controls, or is below it; null otherwise",
         ),
         Column(
             "verdict",

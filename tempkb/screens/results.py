@@ -71,9 +71,9 @@ def print_knowledge(
         "level: in the window (of a model that knows nothing of the subjects about 50 % new objects); earlier: the "
         "model's own level in the earlier period; difference: in percentage points, or as a factor of perplexities "
         "(above 1: the window is harder); detectable: the smallest difference that these items would show with a "
-        "probability of 80 %; rank: the places that the items allow (none: as controls, if the earlier level is no "
-        "other than that of objects of which the model cannot know); verdict: whether the model knows more or less of "
-        "the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
+        "probability of 80 %; rank: the places that the items allow (none: as controls, if the earlier level is not "
+        "clearly above that of objects of which the model cannot know); verdict: whether the model knows more or less "
+        "of the window than of the earlier period. Intervals are 95 %, clustered by subject or entity. docs/results.md "
         "explains each figure."
     )
     _write(known, csv_file, latex_file, picture)

@@ -236,7 +236,7 @@ def test_a_model_that_knew_no_more_than_its_controls_has_no_rank_and_the_others_
     row = known["untrained"].row()
     assert (row["earlier_value"], row["earlier_control"]) == (0.5, 0.45)
     assert (row["earlier_low"], row["earlier_high"]) == pytest.approx((0.3698, 0.6302), abs=1e-4)
-    note = "the earlier level, 50 % [37, 63], cannot be told from that of the controls, 45 %"
+    note = "the earlier level, 50 % [37, 63], is not clearly above that of the controls, 45 %"
     assert row["rank_note"] == note
     assert (row["rank_from"], row["rank_to"]) == (None, None)
     assert {one.row()["rank_note"] for name, one in known.items() if name != "untrained"} == {None}
@@ -248,10 +248,12 @@ def test_a_model_that_knew_no_more_than_its_controls_has_no_rank_and_the_others_
     assert [(one["rank_from"], one["rank_note"]) for one in written] == [("1", ""), ("2", ""), ("", note)]
 
 
-@pytest.mark.parametrize("n_controls", [20, 40])
-def test_a_model_that_knew_more_or_less_than_its_controls_is_ranked(n_controls):
-    # 33 % and 67 % lie outside [37, 63].
-    assert {one.n_ranked for one in three(n_controls).values()} == {3}
+@pytest.mark.parametrize(("n_controls", "is_ranked"), [(20, True), (22, True), (23, False), (37, False), (40, False)])
+def test_a_model_is_ranked_if_its_interval_lies_above_its_controls(n_controls, is_ranked):
+    # [37.0, 63.0] is above 33.3 and 36.7 %, contains 38.3 and 61.7 %, and is below 66.7 %.
+    known = three(n_controls)
+    assert (known["untrained"].rank is not None) == is_ranked
+    assert known["loses much"].n_ranked == 2 + is_ranked
 
 
 def test_without_controls_or_an_interval_or_of_perplexities_nothing_is_said_against_a_rank():
