@@ -304,10 +304,18 @@ def _judged(effect: Effect) -> Effect:
     if reasons:
         return replace(effect, note="; ".join([*reasons, *([effect.note] if effect.note else [])]))
     if effect.contrast.expected == "zero":
-        is_zero = effect.p_holm is not None and effect.p_holm >= LEVEL
-        return replace(effect, verdict="zero is included" if is_zero else "not zero")
+        if effect.p_holm is None or effect.p_holm < LEVEL:
+            return replace(effect, verdict="not zero")
+        return replace(effect, verdict="zero is included", note=_noted(effect))
     is_above = effect.low is not None and effect.low > 0
     return replace(effect, verdict="shown" if is_above else "not shown")
+
+
+def _noted(effect: Effect) -> str | None:
+    """What is to be told of a placebo that includes zero: whether it does so by Holm's method alone."""
+    if effect.low is None or effect.high is None or effect.low <= 0 <= effect.high:
+        return effect.note
+    return "; ".join(["zero is included after Holm only: its own interval excludes zero", *filter(None, [effect.note])])
 
 
 def _reasons(effect: Effect) -> Iterator[str]:

@@ -249,6 +249,9 @@ def test_holm_is_over_the_placebos_of_a_family():
     assert {row.p_holm for row in rows.values() if row.contrast.expected == "positive"} == {None}
     assert rows["withheld_subjects"].p_value < 0.05 < rows["withheld_subjects"].p_holm
     assert rows["withheld_subjects"].verdict == "zero is included"
+    assert rows["withheld_subjects"].high < 0
+    assert rows["withheld_subjects"].note == "zero is included after Holm only: its own interval excludes zero"
+    assert rows["permuted_answers"].note is None
 
 
 def test_new_minus_kept_by_hand_and_a_subject_may_be_in_both_groups():

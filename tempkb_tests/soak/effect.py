@@ -4,10 +4,8 @@
 
 builds the demo world of a seed in FOLDER (by default a temporary one; a home that
 is there is taken as it is, with the models and scores that it has), and ends with
-status 1 if the headline is not shown in a family, or a placebo is not zero. Named
-as well are placebos whose own interval excludes zero, be they included after Holm
-or not: one in twenty does so by chance. All entities of ECBD are in its test part,
-so that there are ten of each period.
+status 1 if the headline is not shown in a family, or a placebo is not zero. All
+entities of ECBD are in its test part, so that there are ten of each period.
 """
 
 import argparse
@@ -49,8 +47,6 @@ def main() -> None:
     ]
     for row in wrong:
         sys.stdout.write(f"{row['family']}: {row['contrast']} is expected to be {row['expected']}: {row['verdict']}\n")
-    for row in filter(excludes_zero, rows):
-        sys.stdout.write(f"{row['family']}: the interval of {row['contrast']} excludes zero: {row['verdict']}\n")
     sys.exit(1 if wrong else 0)
 
 
@@ -71,11 +67,6 @@ def table_of(home: Path) -> list[dict[str, Any]]:
     with mock.patch.dict(os.environ, {"TEMPKB_HOME": str(home)}):
         version = write_demo_effect(open_store())
     return [row for piece in read_files(version.paths()) for row in piece.to_pylist()]
-
-
-def excludes_zero(row: Mapping[str, Any]) -> bool:
-    """Does the interval of a placebo, as it is before Holm, exclude zero?"""
-    return row["expected"] == "zero" and row["low"] is not None and not row["low"] <= 0 <= row["high"]
 
 
 def _line(row: Mapping[str, Any]) -> str:
