@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tempkb.demo_models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
 from tempkb.results.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
-from tempkb.wording import counted, rounded
+from tempkb.wording import counted
 
 CLAIM_SEEDS = 5
 """With fewer seeds there is an interval, but no claim; with one seed there is neither."""
@@ -102,6 +102,12 @@ PERMUTED_ANSWERS = Contrast(_FACTS, "permuted_answers", "zero", f"{_LEAD}; objec
 WITHHELD_SUBJECTS = Contrast(
     _FACTS, "withheld_subjects", "zero", "new_minus_removed of subjects whose articles were withheld from all models"
 )
+WITHHELD_SUBJECTS_ADDED = Contrast(
+    _FACTS,
+    "withheld_subjects_added",
+    "zero",
+    f"{_LEAD}, in what subjects add whose articles were withheld from all models",
+)
 CONTRASTS = (
     NEW_MINUS_REMOVED,
     NEW_MINUS_KEPT,
@@ -111,6 +117,7 @@ CONTRASTS = (
     PAIRS_OF_SEEDS,
     PERMUTED_ANSWERS,
     WITHHELD_SUBJECTS,
+    WITHHELD_SUBJECTS_ADDED,
 )
 """All contrasts of a family: first what is expected to be positive, then the placebos."""
 
@@ -121,10 +128,10 @@ def effects(scores: FamilyScores) -> list[Effect]:
     read = [one for one in scores.changes if not one.is_withheld]
     net = Panel((one.model, one.subject_id, one.change, one.lead - one.control_lead) for one in read)
     control = Panel((one.model, one.subject_id, one.change, one.control_lead) for one in read)
-    withheld = Panel(
-        (one.model, one.subject_id, one.change, one.lead - one.control_lead)
-        for one in scores.changes
-        if one.is_withheld
+    unread = [one for one in scores.changes if one.is_withheld]
+    withheld = Panel((one.model, one.subject_id, one.change, one.lead - one.control_lead) for one in unread)
+    withheld_added = Panel(
+        (one.model, one.subject_id, one.change, one.added_lead) for one in unread if one.added_lead is not None
     )
     new, kept = (
         Panel((one.model, one.subject_id, one.object, one.added) for one in scores.objects if one.is_new == is_new)
@@ -145,7 +152,9 @@ def effects(scores: FamilyScores) -> list[Effect]:
         _untrained(net),
         _pairs_of_seeds(net, cuts),
         _difference(PERMUTED_ANSWERS, control, cuts),
-        replace(_difference(WITHHELD_SUBJECTS, withheld, cuts), note=_drift_apart(scores)),
+        _difference(WITHHELD_SUBJECTS, withheld, cuts),
+        # A name that is read more often at the second cut is so without the subject, too.
+        _difference(WITHHELD_SUBJECTS_ADDED, withheld_added, cuts),
     ]
     return [_judged(one) for one in (*found, *_adjusted(placebos))]
 
@@ -280,25 +289,6 @@ def _crossed(effect: Effect, matrix: Floats) -> Effect:
     return replace(effect, estimate=found.value, low=found.low, high=found.high, n_seeds=n_seeds, p_value=found.p_value)
 
 
-def _drift_apart(scores: FamilyScores) -> str | None:
-    """What is left of the placebo with withheld subjects if it is asked for what these add.
-
-    What a withheld subject has passed on to others is read more often at the second cut, and what it got from others
-    less often. That moves its own objects, and neither those of another change nor what the subject adds.
-    """
-    added = Panel(
-        (one.model, one.subject_id, one.change, one.added_lead)
-        for one in scores.changes
-        if one.is_withheld and one.added_lead is not None
-    )
-    found = _difference(WITHHELD_SUBJECTS, added, scores.cuts)
-    if found.estimate is None or found.low is None or found.high is None:
-        return None
-    estimate, low, high = (rounded(number, 2) for number in (found.estimate, found.low, found.high))
-    interval = f"{estimate} [{low}, {high}]"
-    return f"in what subjects add, so without drift of frequencies: {interval}"
-
-
 def _adjusted(placebos: Sequence[Effect]) -> list[Effect]:
     """Add what Holm's method makes of the p-values of placebos."""
     p_values = [one.p_value for one in placebos if one.p_value is not None]
@@ -314,10 +304,18 @@ def _judged(effect: Effect) -> Effect:
     if reasons:
         return replace(effect, note="; ".join([*reasons, *([effect.note] if effect.note else [])]))
     if effect.contrast.expected == "zero":
-        is_zero = effect.p_holm is not None and effect.p_holm >= LEVEL
-        return replace(effect, verdict="zero is included" if is_zero else "not zero")
+        if effect.p_holm is None or effect.p_holm < LEVEL:
+            return replace(effect, verdict="not zero")
+        return replace(effect, verdict="zero is included", note=_noted(effect))
     is_above = effect.low is not None and effect.low > 0
     return replace(effect, verdict="shown" if is_above else "not shown")
+
+
+def _noted(effect: Effect) -> str | None:
+    """What is to be told of a placebo that includes zero: whether it does so by Holm's method alone."""
+    if effect.low is None or effect.high is None or effect.low <= 0 <= effect.high:
+        return effect.note
+    return "; ".join(["zero is included after Holm only: its own interval excludes zero", *filter(None, [effect.note])])
 
 
 def _reasons(effect: Effect) -> Iterator[str]:

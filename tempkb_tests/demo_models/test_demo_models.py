@@ -122,6 +122,31 @@ def test_a_fifth_of_the_subjects_of_facts_is_told_of_in_no_sentence(corpora, ask
     assert told[False] > 2000
 
 
+def test_what_is_withheld_is_named_by_as_many_sentences_of_others_as_the_readme_says(corpora, ask):
+    """Those with an object of the subject as well tell both models the same."""
+    objects = {}
+    for subject, name, other in ask(
+        """
+        SELECT DISTINCT subject_id, names.label, object_label FROM fact_spells
+        JOIN wikidata_entities AS names ON subject_id = entity_id WHERE release = 'demo-quarters'
+        """
+    ):
+        if is_withheld(subject):
+            objects.setdefault((subject, name), set()).add(other)
+    assert len(objects) == 60
+    leaks = []
+    for cut in CUTS:
+        read = [one.text for one in corpora[cut].sentences]
+        named = {key: {text for text in read if key[1] in text} for key in objects}
+        assert sum(map(bool, named.values())) == 12
+        assert len(set.union(*named.values())) == 292
+        leaks.append({text for key, own in named.items() for text in own if any(one in text for one in objects[key])})
+    assert leaks[0] == leaks[1]
+    assert len(leaks[0]) == 5
+    readme = (Path(making.__file__).parent / "README.md").read_text("utf-8")
+    assert "12 of the 60 withheld subjects are named in 292 sentences" in readme
+
+
 def test_both_models_read_facts_equally_often_though_their_corpora_differ_in_size(corpora):
     tokenizer = train_tokenizer([corpora[cut] for cut in CUTS])
     rows = {cut: rows_of(tokenizer, corpora[cut]) for cut in CUTS}

@@ -196,15 +196,23 @@ def test_withheld_subjects_are_a_placebo_and_no_part_of_the_headline():
     assert rows["withheld_subjects"].estimate == pytest.approx(3, abs=0.3)
 
 
-def test_the_placebo_with_withheld_subjects_says_whether_frequencies_explain_it():
-    """The names of withheld subjects have become rarer: without the subject as much as with it."""
+def test_what_withheld_subjects_add_is_a_placebo_of_its_own_beside_the_quantity_of_the_headline():
+    """Names that have become rarer are so without the subject, too; what models know of a subject is in both rows."""
     drift = changes(lambda cut, *_: -2.0 * (cut == SECOND), is_withheld=True, added=nothing)
-    row = found(changes=[*changes(knows), *drift])["withheld_subjects"]
+    rows = found(changes=[*changes(knows), *drift])
+    assert (rows["withheld_subjects"].verdict, rows["withheld_subjects_added"].verdict) == (
+        "not zero",
+        "zero is included",
+    )
+    assert rows["withheld_subjects"].estimate == pytest.approx(-2, abs=0.3)
+    assert rows["withheld_subjects_added"].estimate == pytest.approx(0, abs=0.3)
+    # Of the subjects that are read nothing counts, and neither do permuted answers in what the subject adds.
+    leak = changes(nothing, knows, is_withheld=True, added=knows)
+    row = found(changes=[*changes(nothing, added=lambda *_: 9.0), *leak])["withheld_subjects_added"]
     assert row.verdict == "not zero"
-    assert row.note.startswith("in what subjects add, so without drift of frequencies: ")
-    value, low, high = (float(part.strip("[],")) for part in row.note.split(": ")[1].split())
-    assert low < 0 < high
-    assert abs(value) < 0.3
+    assert row.estimate == pytest.approx(3, abs=0.3)
+    without = found(changes=[*changes(knows), *changes(nothing, is_withheld=True)])["withheld_subjects_added"]
+    assert (without.estimate, without.note) == (None, "found no items that models of both cuts have scored")
 
 
 def test_untrained_models_that_prefer_new_names_for_their_letters_are_noticed():
@@ -222,25 +230,28 @@ def test_untrained_models_that_prefer_new_names_for_their_letters_are_noticed():
 
 
 def test_holm_is_over_the_placebos_of_a_family():
-    """A withheld placebo with p = 0.02 or so alone is not zero; among four it is."""
+    """A withheld placebo with p = 0.02 or so alone is not zero; among five it is."""
     rows = found(
         changes=[
             *changes(knows),
             *changes(nothing, cuts=(None,)),
-            *changes(lambda cut, *_: -0.35 * (cut == SECOND), is_withheld=True, n_subjects=30),
+            *changes(lambda cut, *_: -0.35 * (cut == SECOND), is_withheld=True, n_subjects=30, added=nothing),
         ]
     )
     placebos = [row for row in rows.values() if row.contrast.expected == "zero"]
-    assert len(placebos) == 4
-    # By Holm's definition: the smallest times four, the next times three, and so on, never falling.
+    assert len(placebos) == 5
+    # By Holm's definition: the smallest times five, the next times four, and so on, never falling.
     ascending = sorted(placebos, key=lambda row: row.p_value)
     running = 0.0
     for rank, row in enumerate(ascending):
-        running = max(running, min(1.0, (4 - rank) * row.p_value))
+        running = max(running, min(1.0, (5 - rank) * row.p_value))
         assert row.p_holm == pytest.approx(running)
     assert {row.p_holm for row in rows.values() if row.contrast.expected == "positive"} == {None}
     assert rows["withheld_subjects"].p_value < 0.05 < rows["withheld_subjects"].p_holm
     assert rows["withheld_subjects"].verdict == "zero is included"
+    assert rows["withheld_subjects"].high < 0
+    assert rows["withheld_subjects"].note == "zero is included after Holm only: its own interval excludes zero"
+    assert rows["permuted_answers"].note is None
 
 
 def test_new_minus_kept_by_hand_and_a_subject_may_be_in_both_groups():
@@ -455,14 +466,15 @@ def test_models_know_what_has_changed_between_their_cuts(store, written, family)
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_placebos_include_zero(written, family):
-    """Withheld subjects may not: docs/decisions.md says why, and the row's note what is left of it."""
-    for contrast in ("untrained", "pairs_of_seeds", "permuted_answers"):
+    """Withheld subjects may not in the quantity of the headline: docs/decisions.md says why."""
+    for contrast in ("untrained", "pairs_of_seeds", "permuted_answers", "withheld_subjects_added"):
         row = written[family, contrast]
         assert row["p_holm"] >= 0.05, contrast
         assert row["n_seeds"] == 2
-    row = written[family, "withheld_subjects"]
-    assert row["n_clusters"] > 20
-    assert row["note"].startswith("2 seeds; at least 5 are needed for a claim; in what subjects add")
+    for contrast in ("withheld_subjects", "withheld_subjects_added"):
+        row = written[family, contrast]
+        assert row["n_clusters"] > 20
+        assert row["note"] == "2 seeds; at least 5 are needed for a claim"
 
 
 @pytest.mark.slow
