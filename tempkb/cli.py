@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 import click
 
 import tempkb
-from tempkb.linker_commands import index, link, linker
-from tempkb.model_commands import model
-from tempkb.result_commands import knows, linking, results
-from tempkb.score_commands import score
+from tempkb.commands.linkers import index, link, linker
+from tempkb.commands.models import model
+from tempkb.commands.results import knows, linking, results
+from tempkb.commands.scores import score
 from tempkb.screens.failure import end, leave, prepare_streams
 from tempkb.settings import TYPED_TAG
 from tempkb.store.deferring import deferring
@@ -73,7 +73,7 @@ class _Releases(click.Group):
 
     def _load(self) -> None:
         if not self.commands:
-            from tempkb.release_commands import add_commands
+            from tempkb.commands.releases import add_commands
 
             add_commands(self)
 
@@ -169,8 +169,8 @@ def build(
         os.environ["TEMPKB_PAGES"] = f"1/{sample}" if sample > 1 else "all"
     if more and not dumps:
         raise click.UsageError(f"{more[0]}: name files with --dump")
-    from tempkb.planning.building import build
     from tempkb.planning.requests import Request
+    from tempkb.runs.building import build
     from tempkb.screens.status import print_summary
 
     # The closing screen says what is pending.

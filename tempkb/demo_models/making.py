@@ -23,8 +23,8 @@ from tempkb.engine.progress import Meter, on_terminal
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.families import Family
 from tempkb.models.known import known_models
-from tempkb.models.requests import Words
 from tempkb.models.tables import READY
+from tempkb.options import Words
 from tempkb.store.locks import locked
 from tempkb.store.store import Store
 from tempkb.wording import counted

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from tempkb.scores.requests import ScoreRequest, command_of, request_of, words_of
+from tempkb.scores.requests import ScoreRequest, command_of, request_of, words_for
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ from tempkb.scores.requests import ScoreRequest, command_of, request_of, words_o
     ],
 )
 def test_what_is_kept_of_a_request_asks_for_the_same_of_the_releases_that_it_reached(words, kept, command):
-    assert words_of(request_of(words), ["b", "a", "b"]) == kept
+    assert words_for(request_of(words), ["b", "a", "b"]) == kept
     assert request_of(kept) == request_of(
         {**{name: word for name, word in words.items() if name != "benchmarks"}, "releases": "a,b"}
     )
@@ -53,5 +53,5 @@ def test_what_is_kept_of_a_request_asks_for_the_same_of_the_releases_that_it_rea
 
 
 def test_windows_are_read_again_as_they_were():
-    found = request_of(words_of(ScoreRequest(windows=(date(2022, 1, 1), date(2022, 7, 1))), ["a"]))
+    found = request_of(words_for(ScoreRequest(windows=(date(2022, 1, 1), date(2022, 7, 1))), ["a"]))
     assert (found.windows, found.releases) == ((date(2022, 1, 1), date(2022, 7, 1)), ("a",))

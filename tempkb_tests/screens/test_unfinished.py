@@ -6,7 +6,6 @@ from unittest import mock
 import pytest
 from click.testing import CliRunner
 
-from tempkb import release_runs
 from tempkb.api import open_store
 from tempkb.benchmarks import register
 from tempkb.benchmarks.ecbd.benchmark import ECBD
@@ -15,7 +14,8 @@ from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
-from tempkb.jobs import Summary
+from tempkb.runs import releases as release_runs
+from tempkb.runs.jobs import Summary
 from tempkb.screens.releases import lacking_derived
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification

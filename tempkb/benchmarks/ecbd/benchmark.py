@@ -1,10 +1,11 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
-from tempkb.benchmarks.benchmark import Benchmark, Option
+from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.ecbd.views import VIEWS
 from tempkb.benchmarks.prompting import Prompting
+from tempkb.options import Option
 from tempkb.room import Room
 
 ECBD = Benchmark(
