@@ -9,8 +9,6 @@ from typing import Any
 
 from tempkb.benchmarks.tempel.pool_names import OWN_POOL, pool_name
 from tempkb.errors import SettingsError
-from tempkb.linking.tables import BASELINES
-from tempkb.models.tables import NAME_PATTERN
 from tempkb.options import Words, option, options_of, read_request, refuse_unknown, typed, words_of
 from tempkb.values import day, digits, in_order, named, one_of, parts, text
 
@@ -234,6 +232,10 @@ def _add_request(what: str, name: str, words: Words) -> AddRequest:
 
 
 def _require_name(name: str) -> None:
+    # Tables are no business of a command that only says what may be asked for.
+    from tempkb.linking.tables import BASELINES
+    from tempkb.models.tables import NAME_PATTERN
+
     if not re.fullmatch(NAME_PATTERN, name) or name in BASELINES:
         raise SettingsError(
             f"linker {name!r}: found a name that is not allowed; expected lower-case letters, digits, dots, "

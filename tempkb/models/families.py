@@ -1,6 +1,8 @@
-"""The three families of language models. Without torch, since commands that only read need the names alone."""
+"""The three families of language models, and the numbers in which they compute. Without torch: names alone."""
 
 from typing import Literal, get_args
 
 Family = Literal["masked", "seq2seq", "causal"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
+
+Dtype = Literal["float32", "bfloat16", "float64"]

@@ -9,8 +9,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
-from tempkb.models.families import Family
-from tempkb.models.scorers import Dtype
+from tempkb.models.families import Dtype, Family
 
 
 @dataclass(frozen=True)
