@@ -15,7 +15,8 @@ from tempkb.instance import dagster_at
 from tempkb.mentions.building import WRITERS
 from tempkb.mentions.tables import PAGE_LINKS, PAGE_TEXTS
 from tempkb.planning.built import stale_windows
-from tempkb.planning.requests import OF_HISTORY, Request, Work, claimed, dumps_for, windows_to_read, work_of
+from tempkb.planning.declaration import Request
+from tempkb.planning.requests import OF_HISTORY, Work, claimed, dumps_for, windows_to_read, work_of
 from tempkb.removal import of_dump, remove
 from tempkb.revisions.origins import setting_of
 from tempkb.revisions.sitelinks import unlinked_windows

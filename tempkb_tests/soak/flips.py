@@ -144,7 +144,7 @@ def whole() -> list[str]:
 def mend() -> list[str]:
     """Build what there is to build, and type the releases again; return what failed."""
     from tempkb.benchmarks.register import release_names
-    from tempkb.planning.requests import Request
+    from tempkb.planning.declaration import Request
     from tempkb.runs.building import build
     from tempkb.runs.releases import finish_release
     from tempkb.settings import load_home
