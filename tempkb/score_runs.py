@@ -7,6 +7,7 @@ from typing import Any
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import SettingsError
 from tempkb.instance import dagster_at
 from tempkb.jobs import Summary, past_damage, run_job
@@ -15,7 +16,6 @@ from tempkb.models.known import known_models, unusable_models
 from tempkb.models.requests import request_of as model_request
 from tempkb.models.scorers import TEMPLATES
 from tempkb.models.tables import READY
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.selecting import wanted
 from tempkb.scores.tables import PROMPT_SCORES

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.ecbd.design import PRESETS as CLOZE_PRESETS
 from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
@@ -26,7 +27,7 @@ from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
-from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
+from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES

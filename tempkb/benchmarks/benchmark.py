@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.errors import DesignError
 from tempkb.room import Room
@@ -121,6 +122,7 @@ class Benchmark:
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
         prompting: how models are asked about its items; None if they are not.
+        linkable: what it brings to linkers; None if it has no mentions.
         derivations: tables that its later steps derive from a release, besides prompts.
     """
 
@@ -139,6 +141,7 @@ class Benchmark:
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     prompting: Prompting | None = None
+    linkable: Linkable | None = None
     derivations: tuple[Derived, ...] = ()
 
     @property
@@ -152,6 +155,11 @@ class Benchmark:
     def command(self) -> str:
         """Name of the command that makes a release."""
         return self.name.replace("_", "-")
+
+    @property
+    def proposed(self) -> str:
+        """The command that makes a release, with the name of what it needs."""
+        return f"tempkb release {self.command} {self.study.name.upper()}"
 
     @property
     def job(self) -> str:

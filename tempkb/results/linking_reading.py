@@ -7,7 +7,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from tempkb.benchmarks.tempel.pool_names import pool_name
+from tempkb.benchmarks.linkable.pool_names import pool_name
 from tempkb.benchmarks.tempel.tables import TEMPEL_STATISTICS
 from tempkb.errors import SettingsError
 from tempkb.linking.tables import LINKING_SCORES

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
     DYNAMIC_TEMPLAMA_PROMPTS,
@@ -24,7 +25,6 @@ from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
 from tempkb.results.statistics import MIN_CLUSTERS
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store

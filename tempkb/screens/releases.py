@@ -2,9 +2,9 @@
 
 from tempkb.api import open_store
 from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import built_releases
 from tempkb.benchmarks.releases import load
-from tempkb.rooms import BENCHMARKS
 from tempkb.screens.console import console, grid, print_next
 from tempkb.settings import Home
 from tempkb.store.quoting import literal

@@ -6,13 +6,13 @@ from datetime import date, timedelta
 from typing import Any
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
 from tempkb.models.known import known_models
 from tempkb.models.scorers import scorer_name
 from tempkb.results.fragments import ALL
 from tempkb.results.perplexities import ECBD_RESULTS
 from tempkb.results.preferences import SCORED_CHANGES, preferences
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.requests import Words, request_of
 from tempkb.scores.scoring import counted
 from tempkb.scores.selecting import wanted

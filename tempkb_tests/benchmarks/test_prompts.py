@@ -9,9 +9,9 @@ import pytest
 import tempkb
 from tempkb.api import open_store
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
 from tempkb.benchmarks.register import entry_path
-from tempkb.rooms import BENCHMARKS
 from tempkb.settings import load_home
 from tempkb_tests.conftest import run_tempkb
 

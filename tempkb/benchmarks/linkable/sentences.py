@@ -1,6 +1,6 @@
 """Mentions and entities as plain sentences, for encoders and searchers that know no markers. Pure."""
 
-from tempkb.benchmarks.tempel.selection import words_before, words_behind
+from tempkb.wikitext.counting import words_before, words_behind
 
 N_WORDS = 20
 """Words on either side of a mention: its sentence. What was not trained to link finds the subject of a longer text: the

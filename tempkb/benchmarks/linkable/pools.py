@@ -9,9 +9,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from tempkb.benchmarks.tempel.frozen import partition_of
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL, fixed_size
-from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS
+from tempkb.benchmarks.linkable.methods import Snapshots
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL, fixed_size
+from tempkb.benchmarks.register import partition_of
 from tempkb.errors import ContractError, SettingsError
 from tempkb.store.lake import Version
 from tempkb.store.memory import asking
@@ -38,21 +38,6 @@ class Pool:
     cut: date
     page_ids: Integers | None
     inputs: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class Snapshots:
-    """A release of TempEL as far as pools depend on it.
-
-    Attributes:
-        name: the release.
-        cuts: its snapshots.
-        seed: of its design.
-    """
-
-    name: str
-    cuts: Sequence[date]
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -93,14 +78,14 @@ def pool_of(store: Store, release: Snapshots, cut: date, pool: str, subset: str,
             f"pool {pool}: is no snapshot of release {release.name}; expected own, fixed-N, or one of "
             f"{', '.join(map(str, release.cuts))}"
         )
-    return Pool(pool, of, None, _inputs([_need(store, TEMPEL_ENTITIES, release.name, of)]))
+    return Pool(pool, of, None, _inputs([_need(store, release.tables.entities, release.name, of)]))
 
 
-def page_ids_of(store: Store, release: str, pool: Pool) -> Integers:
+def page_ids_of(store: Store, release: Snapshots, pool: Pool) -> Integers:
     """Return the page_ids of a pool, ascending."""
     if pool.page_ids is not None:
         return pool.page_ids
-    files = parquet(_need(store, TEMPEL_ENTITIES, release, pool.cut).paths())
+    files = parquet(_need(store, release.tables.entities, release.name, pool.cut).paths())
     with asking() as memory:
         return _column(memory.execute(f"SELECT page_id FROM {files} ORDER BY page_id"))
 
@@ -110,8 +95,8 @@ def _fixed(store: Store, release: Snapshots, cut: date, pool: str, wanted: int, 
 
     If there are too few of them at a snapshot, the pools of all snapshots are as small as that one's.
     """
-    entities = tuple(_need(store, TEMPEL_ENTITIES, release.name, one) for one in release.cuts)
-    mentions = tuple(_need(store, TEMPEL_MENTIONS, release.name, one) for one in release.cuts)
+    entities = tuple(_need(store, release.tables.entities, release.name, one) for one in release.cuts)
+    mentions = tuple(_need(store, release.tables.mentions, release.name, one) for one in release.cuts)
     choice = _choice(entities, mentions, release.seed, subset)
     n = min(wanted, choice.n_most)
     if n < wanted:
