@@ -6,7 +6,7 @@ pairs of models, and are in the table `knowledge` and on the screen only.
 
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.models.tables import MODELS
-from tempkb.results.clustered_sql import change, detectable, exponentiated, macro_mean, proportion
+from tempkb.statistics.clustered_sql import change, detectable, exponentiated, macro_mean, proportion
 from tempkb.results.fragments import PERPLEXITY_METRIC
 from tempkb.results.leaks import LEAK_FREE_ITEMS
 from tempkb.results.preferences import SCORED_CHANGES

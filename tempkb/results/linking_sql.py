@@ -8,8 +8,8 @@ out-of-snapshot. Its value follows from the rows of accuracies alone; its error 
 from collections.abc import Iterable
 
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
-from tempkb.results.clustered_sql import counted_proportion, t_975_of
-from tempkb.results.conventions import MIN_CLUSTERS, ROUNDING
+from tempkb.statistics.clustered_sql import counted_proportion, t_975_of
+from tempkb.statistics.conventions import MIN_CLUSTERS, ROUNDING
 from tempkb.results.fragments import ALL, MEAN, estimates
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from tempkb.results.conventions import MIN_CLUSTERS
+from tempkb.statistics.conventions import MIN_CLUSTERS
 from tempkb.results.latex import escaped
 from tempkb.results.linking_reading import CATEGORIES, Linking, Row
 from tempkb.wording import counted, rounded

@@ -24,7 +24,7 @@ from tempkb.results.answering import Answers
 from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
-from tempkb.results.statistics import MIN_CLUSTERS
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store

@@ -16,7 +16,7 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.statistics import Calibration
+from tempkb.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
 from tempkb.screens.console import Grid, console, grid, print_next, say

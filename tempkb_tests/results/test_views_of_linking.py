@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import t
 
-from tempkb.results.clustered_sql import t_975_of
+from tempkb.statistics.clustered_sql import t_975_of
 from tempkb.results.linking import VIEWS
 from tempkb.results.linking_sql import KS
 from tempkb.store.memory import in_memory

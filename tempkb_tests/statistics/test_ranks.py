@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import Scored, holm, paired_macro_difference, rank_intervals
+from tempkb.statistics import Scored, holm, paired_macro_difference, rank_intervals
 
 
 def test_holm_by_hand():

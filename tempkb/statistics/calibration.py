@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics.clusters import Clusters, Floats, Values, aligned, codes, floats, summed
-from tempkb.results.statistics.estimates import MIN_CLUSTERS, Estimate, clustered_error, clustered_mean
+from tempkb.statistics.clusters import Clusters, Floats, Values, aligned, codes, floats, summed
+from tempkb.statistics.estimates import MIN_CLUSTERS, Estimate, clustered_error, clustered_mean
 
 N_BINS = 15
 

@@ -4,8 +4,8 @@ A cluster is what was drawn at random, mostly a subject or an entity: its items 
 less than so many independent ones. docs/decisions.md says why these estimators.
 """
 
-from tempkb.results.statistics.calibration import Calibration, calibration, forced_choice
-from tempkb.results.statistics.differences import (
+from tempkb.statistics.calibration import Calibration, calibration, forced_choice
+from tempkb.statistics.differences import (
     change,
     leave_one_out,
     macro_change,
@@ -14,7 +14,7 @@ from tempkb.results.statistics.differences import (
     two_way,
     two_way_proportion,
 )
-from tempkb.results.statistics.estimates import (
+from tempkb.statistics.estimates import (
     MIN_CLUSTERS,
     Estimate,
     clustered_mean,
@@ -24,9 +24,9 @@ from tempkb.results.statistics.estimates import (
     macro_mean,
     proportion,
 )
-from tempkb.results.statistics.knowledge_dates import KnowledgeDate, knowledge_date
-from tempkb.results.statistics.ranks import Scored, holm, rank_intervals, ranks
-from tempkb.results.statistics.resampling import Resampled, cluster_bootstrap, crossed_bootstrap
+from tempkb.statistics.knowledge_dates import KnowledgeDate, knowledge_date
+from tempkb.statistics.ranks import Scored, holm, rank_intervals, ranks
+from tempkb.statistics.resampling import Resampled, cluster_bootstrap, crossed_bootstrap
 
 __all__ = [
     "MIN_CLUSTERS",

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes, floats
-from tempkb.results.statistics.differences import paired_difference
-from tempkb.results.statistics.estimates import LEVEL, Estimate
+from tempkb.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes, floats
+from tempkb.statistics.differences import paired_difference
+from tempkb.statistics.estimates import LEVEL, Estimate
 
 Difference = Callable[[Floats, Floats, Codes], Estimate]
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.results.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes
-from tempkb.results.statistics.differences import paired_difference
-from tempkb.results.statistics.estimates import LEVEL, MIN_CLUSTERS, Estimate
+from tempkb.statistics.clusters import Clusters, Codes, Floats, Values, aligned, codes
+from tempkb.statistics.differences import paired_difference
+from tempkb.statistics.estimates import LEVEL, MIN_CLUSTERS, Estimate
 
 Answer = Literal["interval", "not before", "not after", "cannot tell"]
 AT_ONCE = 250

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.results.clustered_sql import clustered_mean, exponentiated, proportion
+from tempkb.statistics.clustered_sql import clustered_mean, exponentiated, proportion
 from tempkb.scores.tables import PROMPT_SCORES
 
 ALL = "all"

@@ -9,7 +9,7 @@ from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import (
+from tempkb.statistics import (
     change,
     clustered_mean,
     leave_one_out,

@@ -1,4 +1,4 @@
-"""DuckDB's estimates are those of `tempkb.results.statistics`, and its quantile of t is nearly SciPy's."""
+"""DuckDB's estimates are those of `tempkb.statistics`, and its quantile of t is nearly SciPy's."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm, t
 
 from tempkb.results import clustered_sql, statistics
-from tempkb.results.statistics import Estimate
+from tempkb.statistics import Estimate
 
 SOURCE = "SELECT model, part, cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"
 GROUPS = ("model", "part")

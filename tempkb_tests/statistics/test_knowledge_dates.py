@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import knowledge_date, knowledge_dates
+from tempkb.statistics import knowledge_date, knowledge_dates
 
 MONTHS = [date(2018 + month // 12, month % 12 + 1, 1) for month in range(60)]
 

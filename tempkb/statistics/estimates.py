@@ -7,11 +7,11 @@ from functools import lru_cache
 import numpy as np
 
 from tempkb.errors import ContractError
-from tempkb.results.conventions import EDGE as EDGE
-from tempkb.results.conventions import LEVEL as LEVEL
-from tempkb.results.conventions import MIN_CLUSTERS as MIN_CLUSTERS
-from tempkb.results.conventions import ROUNDING as ROUNDING
-from tempkb.results.statistics.clusters import Clusters, Floats, Sums, Values, floats, sums
+from tempkb.statistics.conventions import EDGE as EDGE
+from tempkb.statistics.conventions import LEVEL as LEVEL
+from tempkb.statistics.conventions import MIN_CLUSTERS as MIN_CLUSTERS
+from tempkb.statistics.conventions import ROUNDING as ROUNDING
+from tempkb.statistics.clusters import Clusters, Floats, Sums, Values, floats, sums
 
 POWER = 0.80
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import calibration, forced_choice
+from tempkb.statistics import calibration, forced_choice
 
 
 def test_a_choice_by_hand():

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.results.statistics.clusters import Clusters, Sums, Values, aligned, codes, floats, joint_codes, summed
-from tempkb.results.statistics.estimates import (
+from tempkb.statistics.clusters import Clusters, Sums, Values, aligned, codes, floats, joint_codes, summed
+from tempkb.statistics.estimates import (
     ROUNDING,
     Estimate,
     as_share,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tempkb.errors import ContractError
-from tempkb.results.statistics import cluster_bootstrap, clustered_mean, crossed_bootstrap, macro_mean, resampling
+from tempkb.statistics import cluster_bootstrap, clustered_mean, crossed_bootstrap, macro_mean, resampling
 
 
 def entities(n_items=8_500, n_clusters=3_000):
