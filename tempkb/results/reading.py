@@ -21,11 +21,11 @@ from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import READY
 from tempkb.prompts import HAS_TWO_PERIODS
 from tempkb.results.answering import Answers
-from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
-from tempkb.statistics import MIN_CLUSTERS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
+from tempkb.sql_estimates.aggregates import end_of_window
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS

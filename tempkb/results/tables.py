@@ -7,7 +7,7 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 )
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
-from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS, TEMPEL_NEW_ENTITIES
+from tempkb.linking.asked import rows_of
 from tempkb.linking.tables import LINKERS, LINKING_SCORES
 from tempkb.models.tables import MODELS
 from tempkb.scores.tables import PROMPT_SCORES
@@ -265,6 +265,6 @@ _SCORED = (
 MADE_FROM = {
     KNOWLEDGE.name: _SCORED,
     DEMO_EFFECT.name: (*_SCORED, FACT_SPELLS.name),
-    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, TEMPEL_MENTIONS.name, TEMPEL_NEW_ENTITIES.name),
+    LINKING_EFFECTS.name: (LINKERS.name, LINKING_SCORES.name, *rows_of("mentions").needs, *rows_of("types").needs),
 }
 """From which tables each table of results is made."""

@@ -7,8 +7,8 @@ import numpy as np
 from tempkb.results.knowing import Known, comparable
 from tempkb.results.reading import TWO_PERIODS, usual_growth
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.statistics import MIN_CLUSTERS
 from tempkb.results.tabling import level_in_words
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.store import Store
 from tempkb.wording import counted, rounded
 

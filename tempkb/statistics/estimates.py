@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from tempkb.errors import ContractError
-from tempkb.statistics.conventions import EDGE as EDGE
-from tempkb.statistics.conventions import LEVEL as LEVEL
-from tempkb.statistics.conventions import MIN_CLUSTERS as MIN_CLUSTERS
-from tempkb.statistics.conventions import ROUNDING as ROUNDING
+from tempkb.sql_estimates.conventions import EDGE as EDGE
+from tempkb.sql_estimates.conventions import LEVEL as LEVEL
+from tempkb.sql_estimates.conventions import MIN_CLUSTERS as MIN_CLUSTERS
+from tempkb.sql_estimates.conventions import ROUNDING as ROUNDING
 from tempkb.statistics.clusters import Clusters, Floats, Sums, Values, floats, sums
 
 POWER = 0.80

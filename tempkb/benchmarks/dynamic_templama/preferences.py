@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
+from tempkb.benchmarks.dynamic_templama.object_scores import OBJECT_SCORES
 from tempkb.benchmarks.dynamic_templama.tables import (
     DYNAMIC_TEMPLAMA_CHANGES,
     DYNAMIC_TEMPLAMA_PROMPTS,
     DYNAMIC_TEMPLAMA_QUERIES,
 )
 from tempkb.benchmarks.dynamic_templama.views import CHANGE_SCORES
-from tempkb.models.tables import MODELS
-from tempkb.results.fragments import ALL, FIRST_WORDING, MEAN, OBJECT_SCORES, SHARE, end_of_window, estimates, pooled
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.benchmarks.fact_queries.reading import FIRST_WORDING
+from tempkb.benchmarks.reading import MODELS, SCORES
+from tempkb.sql_estimates.aggregates import ALL, MEAN, SHARE, end_of_window, estimates, pooled
 from tempkb.store.tables import View
 
 YEARS_BEFORE = 3
@@ -50,9 +51,9 @@ SCORED_CHANGES = View(
            t.preference_nats, t.control_new_nats, t.control_old_nats, t.control_preference_nats,
            date_diff('day', m.knows_possibly_until, t.arrival_window_start) AS days_after,
            t.window_end <= m.knows_certainly_until - INTERVAL {YEARS_BEFORE} YEAR AS is_long_known
-    FROM told AS t LEFT JOIN {MODELS.name} AS m USING (model)
+    FROM told AS t LEFT JOIN {MODELS} AS m USING (model)
     """,
-    needs=(CHANGE_SCORES.name, DYNAMIC_TEMPLAMA_QUERIES.name, MODELS.name),
+    needs=(CHANGE_SCORES.name, DYNAMIC_TEMPLAMA_QUERIES.name, MODELS),
 )
 
 
@@ -202,8 +203,6 @@ OBJECT_SCORES_BY_ROLE = View(
         DYNAMIC_TEMPLAMA_CHANGES.name,
         DYNAMIC_TEMPLAMA_QUERIES.name,
         DYNAMIC_TEMPLAMA_PROMPTS.name,
-        PROMPT_SCORES.name,
+        SCORES,
     ),
 )
-
-VIEWS = (SCORED_CHANGES, PREFERS_NEW, OBJECT_SCORES_BY_ROLE)

@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Linkable:
-    """What a benchmark brings to linkers. A partition of its tables is a release at a cut, but for `statistics`.
+    """What a benchmark brings to linkers. A partition is a release at a cut, or of `releases` a release.
 
     Attributes:
+        releases: with release and granularity.
         mentions: with subset, target_page_id, anchor_page_id, start_char, category, mention, context_left,
-            context_right, target_title and men_prior.
+            context_right, target_title, target_qid and men_prior.
         entities: the candidates, with page_id and title.
         texts: digests of what linkers read of the candidates, with page_id and text_sha256.
         types: types of the entities that are new at a cut, by page_id.
-        statistics: with cut and the number of candidates; a partition is a release.
         methods: dotted name of the module with its `LINKABLE_METHODS`.
     """
 
+    releases: Table
     mentions: Table
     entities: Table
     texts: Table
     types: Table
-    statistics: Table
     methods: str
 
     def loaded(self) -> "LinkableMethods":

@@ -286,11 +286,11 @@ TABLES = (
 )
 
 LINKABLE = Linkable(
+    releases=TEMPEL_RELEASES,
     mentions=TEMPEL_MENTIONS,
     entities=TEMPEL_ENTITIES,
     texts=ENTITY_TEXTS,
     types=TEMPEL_NEW_ENTITIES,
-    statistics=TEMPEL_STATISTICS,
     methods="tempkb.benchmarks.tempel.linkable",
 )
 """What TempEL brings to linkers."""

@@ -11,7 +11,7 @@ Columns of groups are given as SQL: quoted where they need to be.
 
 from collections.abc import Sequence
 
-from tempkb.statistics.conventions import EDGE, MIN_CLUSTERS, ROUNDING
+from tempkb.sql_estimates.conventions import EDGE, MIN_CLUSTERS, ROUNDING
 
 # The expansion of Cornish and Fisher in 1/df (Abramowitz and Stegun 26.7.5): the normal quantile and the coefficients,
 # which a test computes anew from the polynomials.

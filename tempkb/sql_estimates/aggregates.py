@@ -1,24 +1,11 @@
-"""SQL that several views share: what a score is called, scores of objects, windows, and an aggregate's estimates."""
+"""SQL that several views share: windows, and the estimates of aggregates with their groups put together."""
 
 from collections.abc import Mapping, Sequence
 
-from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.statistics.clustered_sql import clustered_mean, exponentiated, proportion
-from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.sql_estimates.clustered_sql import clustered_mean, exponentiated, proportion
 
 ALL = "all"
 """Value of a column of groups in the rows that pool its values; for dates it is null, for years 0."""
-
-PERPLEXITY_METRIC = "CASE WHEN scorer LIKE 'masked.%' THEN 'pseudo-perplexity' ELSE 'perplexity' END"
-"""SQL: a masked model gives no probability of a text, so what is made of its scores has a name of its own."""
-
-HAS_SUBJECT = "variant NOT LIKE 'no_subject%'"
-"""SQL: does a prompt about a fact name its subject?"""
-WORDING = "replace(replace(variant, 'no_subject_', ''), 'no_subject', 'undated')"
-"""SQL: the wording of a prompt about a fact, the same with and without the subject: undated or object_last."""
-FIRST_WORDING = "wording DESC"
-"""SQL: the order in which wordings are preferred where an object may count once: undated, then object_last."""
-
 
 MEAN, SHARE, EXP = "mean", "share", "exp"
 """Forms of aggregates: a mean, a share (a mean of 0 and 1), and the exponential of a mean."""
@@ -95,33 +82,3 @@ def end_of_window(start: str, granularity: str) -> str:
         f"CAST({start} + CASE {granularity} WHEN 'week' THEN INTERVAL 7 DAY WHEN 'month' THEN INTERVAL 1 MONTH "
         f"WHEN 'quarter' THEN INTERVAL 3 MONTH WHEN 'year' THEN INTERVAL 1 YEAR END AS DATE)"
     )
-
-
-OBJECT_SCORES = f"""
-    SELECT model, scorer, release, subject_id, relation, object_id, split, wording, log_prob_nats, n_tokens, n_chars,
-           bare_nats
-    FROM (
-        SELECT s.model, s.scorer, release, subject_id, relation, object_id, split, wording,
-               any_value(s.log_prob_nats) FILTER (WHERE has_subject) AS log_prob_nats,
-               any_value(s.n_tokens) FILTER (WHERE has_subject) AS n_tokens,
-               any_value(s.n_chars) FILTER (WHERE has_subject) AS n_chars,
-               any_value(s.log_prob_nats) FILTER (WHERE NOT has_subject) AS bare_nats
-        FROM (
-            SELECT DISTINCT p.release, q.subject_id, q.relation, p.target_id AS object_id, p.split,
-                   {WORDING} AS wording, {HAS_SUBJECT} AS has_subject, p.prompt_id
-            FROM {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
-            JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q ON q.release = p.release AND q.query_id = p.item_id
-            WHERE p.role <> 'control' AND p.variant <> 'dated' AND q.template_no = 1
-        ) JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-        WHERE s.status = 'scored' GROUP BY ALL
-    )
-    WHERE log_prob_nats IS NOT NULL
-    QUALIFY row_number() OVER (
-        PARTITION BY model, scorer, release, subject_id, relation, object_id ORDER BY {FIRST_WORDING}
-    ) = 1
-"""
-"""SQL: the scores of the objects of DynamicTempLAMA's queries, each once, by the first template of its relation.
-
-Undated prompts of one query and object are equal in all windows, so an object has its score also in windows in which
-nobody asks for it, such as that in which it has left. `bare_nats` is the score without the subject.
-"""

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from tempkb.results import clustered_sql, statistics
+from tempkb import statistics
+from tempkb.sql_estimates import clustered_sql
 from tempkb.statistics import Estimate
 
 SOURCE = "SELECT model, part, cluster, count(*) AS n, sum(value) AS s FROM items GROUP BY ALL"

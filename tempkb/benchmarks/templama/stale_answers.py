@@ -1,7 +1,8 @@
 """Counts queries that gain an answer and keep an older one: of these, a model that learnt nothing still knows one.
 
 A maximum over the answers of a query (as in exact match and F1) gives such a query the full score for last year's
-answer, so it makes a stale model look adapted. On changes the unit is therefore the object (`preferences.py`).
+answer, so it makes a stale model look adapted. On changes the unit is therefore the object: see
+`dynamic_templama/preferences.py`.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -82,6 +83,3 @@ def stale_answers(records: "pa.Table") -> StaleAnswers:
         query = f"SELECT coalesce(sum(n_gaining), 0), coalesce(sum(n_keeping), 0) FROM ({_counted(source)})"
         ((gaining, keeping),) = memory.execute(query).fetchall()
     return StaleAnswers(int(gaining), int(keeping))
-
-
-VIEWS = (STALE_ANSWERS,)
