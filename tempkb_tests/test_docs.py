@@ -22,7 +22,7 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo_models.effect import CONTRASTS
 from tempkb.linking.training.recipe import Recipe
-from tempkb.models import causal, masked, seq2seq
+from tempkb.models.families import TRAITS
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects
@@ -266,7 +266,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(MODEL_LINES)
         | set(SCORE_LINES)
         | {one.name for one in fields(Score)}
-        | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}
+        | {*get_args(Status), *(template for one in TRAITS.values() for template in one.templates)}
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         | {one.name for one in CONTRASTS}

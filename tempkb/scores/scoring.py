@@ -19,8 +19,9 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.engine.progress import Meter
 from tempkb.errors import ModelError, SettingsError
 from tempkb.models.devices import usable_device
+from tempkb.models.families import TRAITS
 from tempkb.models.known import known_model
-from tempkb.models.scorers import READS_BEYOND, scorer_name
+from tempkb.models.scorers import scorer_name
 from tempkb.models.tables import DIGESTS, MODELS, READY
 from tempkb.scores.requests import ScoreRequest, words_of
 from tempkb.scores.selecting import Source, Wanted, wanted
@@ -151,7 +152,7 @@ class _Run:
             shards.take_back()
         else:
             current = self._store.lake.current(PROMPT_SCORES.name, partition)
-            reads_beyond = one.template in READS_BEYOND[self._row["family"]]
+            reads_beyond = one.template in TRAITS[self._row["family"]].reads_beyond
             shards.plan(query, current.paths() if current is not None else [], reads_beyond=reads_beyond)
         n_new = shards.n_prompts
         places = shards.having([source.query for source in one.sources]) if n_new else []
