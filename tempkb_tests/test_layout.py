@@ -224,11 +224,10 @@ def forbidden_imports(path):
             continue
         other = name.removeprefix("tempkb.")
         is_inside = other.split(".")[0] == room and rank_of(other) == rank_of(own)
-        if not is_inside and rank_of(other) >= rank_of(own):
+        allowed = {path.relative_to(PACKAGE).parts[1], *SHARED_BY_BENCHMARKS} if room == "benchmarks" else set()
+        is_of_other = other.startswith("benchmarks.") and bool(allowed) and other.split(".")[1] not in allowed
+        if (not is_inside and rank_of(other) >= rank_of(own)) or (is_of_other and own != "benchmarks.declared"):
             yield own, name
-        if room == "benchmarks" and name.startswith("tempkb.benchmarks.") and own != "benchmarks.declared":
-            if name.split(".")[2] not in {path.relative_to(PACKAGE).parts[1], *SHARED_BY_BENCHMARKS}:
-                yield own, name
 
 
 def test_no_module_imports_itself_by_way_of_others():
