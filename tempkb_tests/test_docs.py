@@ -19,7 +19,7 @@ from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
 from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
-from tempkb.demo_models.effect import CONTRASTS
+from tempkb.demo.models.effect import CONTRASTS
 from tempkb.linking.training.recipe import Recipe
 from tempkb.models import causal, masked, seq2seq
 from tempkb.models.scores import Score, Status
@@ -58,7 +58,7 @@ ROOMS_WITH_README = (
     "planning",
     "benchmarks",
     "models",
-    "demo_models",
+    "demo",
 )
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from tempkb.demo.model import NAMESPACES, WIKI, Edit, Page, World
+from tempkb.demo.pages import NAMESPACES, WIKI, Edit, Page, World
 from tempkb.revisions.history import base36_sha1
 from tempkb.titles import Site
 from tempkb.wikitext.disambiguation import is_disambiguation

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from tempkb.demo.model import Clock, Page
-from tempkb.demo.stories import Pages
+from tempkb.demo.pages import Page, Pages
 
 _FIRST_ITEM = 50_000
 _STRANGER = "Q49999"
@@ -234,8 +233,8 @@ def write_stories_of_facts(make: "FactMaker") -> None:
 class FactMaker:
     """Adds items with their pages, and statements whose dates are given by quarters."""
 
-    def __init__(self, pages: Pages, clock: Clock) -> None:
-        self.facts, self._pages, self.clock = Facts(), pages, clock
+    def __init__(self, pages: Pages) -> None:
+        self.facts, self._pages, self.clock = Facts(), pages, pages.clock
         for number, (name, label) in enumerate(_CLASSES.items()):
             self.facts.items[name] = Item(name, label, subclass_of=_ABOVE.get(name, ()), n_more=number % 3)
 
@@ -282,6 +281,14 @@ def month(day: date) -> When:
 def year(day: date) -> When:
     """Return the year of a day."""
     return When(date(day.year, 1, 1), 9)
+
+
+def when(words: str) -> Bound:
+    """Return a date that is written as its precision has it: 2021-08-01, 2021-08, 2021 or 2020s; other words stay."""
+    if words[:4].isdigit():
+        numbers = [int(one) for one in words.rstrip("s").split("-")]
+        return When(date(*(*numbers, 1, 1)[:3]), 8 if words.endswith("s") else 8 + len(numbers))
+    return words
 
 
 def _precisions(make: FactMaker) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.demo.facts import SOMEVALUE, Bound, Item, Statement, When
-from tempkb.demo.model import WIKI, World
+from tempkb.demo.pages import WIKI, World
 
 _CALENDAR = "http://www.wikidata.org/entity/Q1985727"
 

@@ -9,15 +9,16 @@ from tempkb.demo.districts import write_districts
 from tempkb.demo.export import write_dump
 from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links, write_newcomers
-from tempkb.demo.model import Clock, Name, Page, World, quarters
+from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters
 from tempkb.demo.prose import article, invent, vandalism
-from tempkb.demo.stories import Pages, write_stories
+from tempkb.demo.stories import write_stories
 from tempkb.demo.wikidata import write_entities
+from tempkb.demo.words import chance_of
 from tempkb.errors import SettingsError
 from tempkb.settings import load_home
 
 _FIRST_STORY = 11
-_USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay", None)
+_USERS = (*USERS, None)
 _MIN_PAGES, _MIN_QUARTERS = 250, 8
 # New entities of a year, and by how many pages a world must be larger for one of them in each year.
 _MOST_NEWCOMERS, _PAGES_A_NEWCOMER = 10, 20
@@ -43,27 +44,27 @@ def make_world(seed: int = 7, pages: int = 627, n_quarters: int = 12) -> World:
             f"at least {_MIN_PAGES} pages and {_MIN_QUARTERS} quarters are needed"
         )
     clock = Clock(quarters(n_quarters + 1))
-    pages_of_stories = Pages(clock, _FIRST_STORY)
-    write_stories(pages_of_stories, clock)
-    linked = {name.title for page in pages_of_stories.made for name in page.names}
-    write_links(pages_of_stories, clock)
-    made = pages_of_stories.made
+    stories = Pages(clock, _FIRST_STORY)
+    write_stories(stories)
+    linked = {name.title for page in stories.made for name in page.names}
+    write_links(stories)
+    made = stories.made
     of_stories = len(made)
-    write_newcomers(pages_of_stories, clock, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
+    write_newcomers(stories, min(_MOST_NEWCOMERS, (pages - _MIN_PAGES) // _PAGES_A_NEWCOMER))
     districts = max(0, pages - _PAGES_WITHOUT_DISTRICTS) // _PAGES_A_DISTRICT
-    write_districts(pages_of_stories, clock, districts, seed)
-    facts = write_facts(pages_of_stories, clock, seed, pages)
-    births = write_births(pages_of_stories, clock, facts, seed)
+    write_districts(stories, districts, seed)
+    facts = write_facts(stories, seed, pages)
+    births = write_births(stories, facts, seed)
     # New entities, districts, items of facts, and items of births, in this order.
     of_items = made[of_stories:]
     del made[of_stories:]
     # Pages whose links are counted must not be linked from ordinary pages, nor must the others'.
     unlinked = {name.title for page in (*made, *of_items) for name in page.names} - linked
     taken = linked | unlinked
-    subjects = [invent(random.Random(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]  # noqa: S311
+    subjects = [invent(chance_of(f"{seed}/{number}"), taken) for number in range(pages - len(made) - len(of_items))]
     titles = sorted(taken - unlinked)
     for number, subject in enumerate(subjects):
-        chance = random.Random(f"{seed}/{subject.name}")  # noqa: S311 - reproducible chance, not secrets
+        chance = chance_of(f"{seed}/{subject.name}")
         page_id = _FIRST_STORY + len(made)
         born = clock.start(0) + timedelta(days=_birthday(chance, n_quarters))
         talk = number % 9 == 8

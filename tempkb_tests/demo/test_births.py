@@ -9,7 +9,7 @@ import pytest
 
 from tempkb.demo.births import write_births
 from tempkb.demo.facts import Facts
-from tempkb.demo.model import NAMESPACES, Clock, quarters
+from tempkb.demo.pages import NAMESPACES, Clock, quarters
 from tempkb.demo.stories import Pages
 from tempkb.demo.wikidata import entities
 from tempkb.demo.world import make_world

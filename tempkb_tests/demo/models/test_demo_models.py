@@ -19,14 +19,14 @@ import torch
 import transformers
 
 from tempkb.api import open_store
-from tempkb.demo import model as demo_world
-from tempkb.demo_models import making
-from tempkb.demo_models.asking import Asked, DemoModel
-from tempkb.demo_models.corpus import is_withheld, read_corpora
-from tempkb.demo_models.feeding import steps
-from tempkb.demo_models.lessons import Row
-from tempkb.demo_models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
-from tempkb.demo_models.tokenizing import AROUND, rows_of, train_tokenizer
+from tempkb.demo import pages as demo_world
+from tempkb.demo.models import making
+from tempkb.demo.models.asking import Asked, DemoModel
+from tempkb.demo.models.corpus import is_withheld, read_corpora
+from tempkb.demo.models.feeding import steps
+from tempkb.demo.models.lessons import Row
+from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
+from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import FAMILIES
 from tempkb.models.scoring import TEMPLATES, Scorer

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tempkb.demo_models.recipe import Recipe
+from tempkb.demo.models.recipe import Recipe
 from tempkb.models.families import Family
 
 

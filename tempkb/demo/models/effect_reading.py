@@ -22,10 +22,10 @@ from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
-from tempkb.demo_models.asking import DemoModel
-from tempkb.demo_models.corpus import is_withheld
-from tempkb.demo_models.effect import CHANCE, REPLICATES, Effect, effects
-from tempkb.demo_models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.demo.models.asking import DemoModel
+from tempkb.demo.models.corpus import is_withheld
+from tempkb.demo.models.effect import CHANCE, REPLICATES, Effect, effects
+from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.errors import ContractError
 from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models

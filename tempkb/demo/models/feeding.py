@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 
 from tempkb.benchmarks.chance import draw
-from tempkb.demo_models.lessons import Row
+from tempkb.demo.models.lessons import Row
 
 _POOL = 512  # sentences that are put into steps together
 

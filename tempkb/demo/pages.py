@@ -1,12 +1,9 @@
-"""Model of the demo world: pages, edits and moves at known instants.
+"""Pages of the demo world, with edits and moves at known instants, and the quarters that they are dated by."""
 
-The world knows the truth, so tests take their expectations from it. Nothing
-but the command line and tests may import this package.
-"""
-
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tempkb.revisions.history import base36_sha1
@@ -16,7 +13,10 @@ if TYPE_CHECKING:
     from tempkb.demo.births import Births
     from tempkb.demo.facts import Facts
 
+DAY = timedelta(days=1)
 WIKI = "demowiki"
+USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay")
+"""Accounts, numbered from 1."""
 FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
 """Between these cuts the world changes under the eyes of its models: each knows it as of one of them."""
 NAMESPACES = {
@@ -156,15 +156,29 @@ class Clock:
 
     def start(self, quarter: int) -> datetime:
         """Return the first instant of a quarter, counted from 0."""
-        return midnight(self.windows[quarter])
+        return midnight(self.windows[quarter].start)
 
     def cut(self, quarter: int) -> datetime:
         """Return the first instant after a quarter."""
-        return datetime.combine(self.windows[quarter].cut, datetime.min.time(), UTC)
+        return midnight(self.windows[quarter].cut)
 
     def before(self, quarter: int, days: float) -> datetime:
         """Return the instant `days` before the cut of a quarter, to the second."""
         return self.cut(quarter) - timedelta(seconds=round(days * 86_400))
+
+    def at(self, words: str) -> datetime:
+        """Return the instant that is written as a day, or as a quarter with the days after or before it begins.
+
+        A day means nine in the morning; `last` is the quarter between the two dumps.
+
+        >>> clock = Clock(quarters(9))
+        >>> [f"{clock.at(words):%Y-%m-%d %H}" for words in ("0", "4+10", "3-25", "last+20", "2021-03-20")]
+        ['2021-01-01 00', '2022-01-11 00', '2021-09-06 00', '2023-01-21 00', '2021-03-20 09']
+        """
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", words):
+            return midnight(date.fromisoformat(words)) + timedelta(hours=9)
+        quarter, days = re.fullmatch(r"(last|\d+)([+-]\d+)?", words).groups("0")  # type: ignore[union-attr]  # our files
+        return self.start(-1 if quarter == "last" else int(quarter)) + int(days) * DAY
 
 
 @dataclass
@@ -201,15 +215,38 @@ class World:
         return next(page for page in self.pages if page.story == name)
 
 
-def midnight(window: Window) -> datetime:
-    """Return the first instant of a window."""
-    return datetime.combine(window.start, datetime.min.time(), UTC)
+class Pages:
+    """Makes the pages of stories, numbered one after another.
+
+    Args:
+        clock: the world's quarters.
+        first_id: number of the first page.
+    """
+
+    def __init__(self, clock: Clock, first_id: int) -> None:
+        self.made: list[Page] = []
+        self.clock, self._next = clock, first_id
+
+    def new(self, story: str, title: str, namespace: int = 0) -> Page:
+        """Add a page that has no text yet."""
+        page_id = self._next + len(self.made)
+        born = self.clock.start(0) - 400 * DAY
+        page = Page(page_id, [Name(born, namespace, title)], entity_id=f"Q{9000 + page_id}", story=story)
+        self.made.append(page)
+        return page
+
+    def story(self, name: str) -> Page:
+        """Return the page made for a story."""
+        return next(page for page in self.made if page.story == name)
+
+
+def midnight(day: date) -> datetime:
+    """Return the first instant of a day."""
+    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 def quarters(n: int) -> tuple[Window, ...]:
     """Return `n` quarters from 2021 on."""
-    from datetime import date
-
     windows = [Window(date(2021, 1, 1), Granularity.QUARTER)]
     while len(windows) < n:
         windows.append(Window(windows[-1].end, Granularity.QUARTER))
