@@ -25,7 +25,7 @@ from tempkb.demo.birth_prose import (
     in_paragraphs,
     initials,
 )
-from tempkb.demo.facts import Facts, Item, Origin, When, month, when, year
+from tempkb.demo.facts import Facts, Item, Origin, When, bound, month, year
 from tempkb.demo.pages import DAY, FIRST_CUT, SECOND_CUT, USERS, Page, Pages
 from tempkb.demo.words import chance_of
 
@@ -250,11 +250,11 @@ def _write_story(
     saved: str,
     origins: Sequence[Sequence[str]] = (),
     known: int | None = None,
-    lines: Sequence[dict[str, str]] = (),
+    lines: Sequence[dict[str, Any]] = (),
     **more: Any,
 ) -> None:
     """Add an entity as the file has it, with its article."""
-    dated = [Origin(relation, when(day), *rank) for relation, day, *rank in origins]
+    dated = [Origin(relation, bound(day, make.clock), *rank) for relation, day, *rank in origins]
     counts = None if known is None else dated[known]
     is_known = _known(counts.relation, counts.when) if counts and isinstance(counts.when, When) else None
     birth = make.add(story, title, KINDS[kind], dated, is_known, **more)

@@ -145,11 +145,11 @@ def _life(
     begun = date(chance.randint(2012, 2019), chance.randint(1, 12), chance.randint(1, 28))
     is_over = quarter < len(make.clock.windows) - 1
     # All days between the two are in the first month of the quarter.
-    change = make.day(quarter, chance.randint(3, 24)) if is_over else None
+    change = make.clock.day(quarter, chance.randint(3, 24)) if is_over else None
     first = chance.choice((When, month, year))(begun)
-    make.say("", subject, relation, objects[0], first, shape(change - DAY) if change else None)
+    make.say(subject, relation, objects[0], first, shape(change - DAY) if change else None)
     if change:
-        make.say("", subject, relation, objects[1], shape(change))
+        make.say(subject, relation, objects[1], shape(change))
 
 
 def _tenures(make: FactMaker, relation: str, subject: str, begun: Sequence[tuple[str, int]]) -> None:
@@ -157,8 +157,8 @@ def _tenures(make: FactMaker, relation: str, subject: str, begun: Sequence[tuple
     known = [(value, quarter) for value, quarter in begun if quarter < len(make.clock.windows) - 1]
     for (value, quarter), following in zip_longest(known, known[1:]):
         if value:
-            end: Bound = When(make.day(following[1], 4)) if following else None
-            make.say("", subject, relation, value, When(make.day(quarter, 5)), end)
+            end: Bound = When(make.clock.day(following[1], 4)) if following else None
+            make.say(subject, relation, value, When(make.clock.day(quarter, 5)), end)
 
 
 def _people() -> Iterator[str]:

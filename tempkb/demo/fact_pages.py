@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from tempkb.demo.careers import Cast, balance, write_careers
-from tempkb.demo.facts import FactMaker, Facts, write_stories_of_facts
+from tempkb.demo.facts import WORDS, FactMaker, Facts, write_stories_of_facts
 from tempkb.demo.pages import DAY, USERS, Pages, midnight
-from tempkb.demo.words import chance_of, words_of
+from tempkb.demo.words import chance_of
 
 N_TOLD = 5
 """Sentences of a fact; the same number for all, so that what is equally often true is equally often told."""
-_WORDS = words_of("facts")
 
 
 def write_facts(pages: Pages, seed: int, n_pages: int) -> Facts:
@@ -66,12 +65,12 @@ def _article(facts: Facts, entity_id: str, day: date, seed: int) -> str:
             told[one.relation, one.object] = _told(one.relation, item.label, facts.items[one.object].label, chance)
     in_order = sorted((relation, sentences) for (relation, _), sentences in told.items())
     chance = chance_of(f"{seed}/{entity_id}")
-    noun = _WORDS["nouns"][item.instance_of[0]]
-    parts = [f"'''{item.label or item.title}''' is {noun} in Varland. {chance.choice(_WORDS['more'])}"]
+    noun = WORDS["nouns"][item.instance_of[0]]
+    parts = [f"'''{item.label or item.title}''' is {noun} in Varland. {chance.choice(WORDS['more'])}"]
     before = ""
     for relation, sentences in in_order:
         if relation != before:
-            parts.append(f"== {_WORDS['sections'][relation]} ==")
+            parts.append(f"== {WORDS['sections'][relation]} ==")
         parts.append(" ".join(sentences))
         before = relation
     return "\n\n".join(parts)
@@ -79,7 +78,7 @@ def _article(facts: Facts, entity_id: str, day: date, seed: int) -> str:
 
 def _told(relation: str, subject: str, object_name: str, chance: random.Random) -> Sequence[str]:
     """Return the sentences of one fact."""
-    return [form.format(s=subject, o=object_name) for form in chance.sample(_WORDS["wordings"][relation], N_TOLD)]
+    return [form.format(s=subject, o=object_name) for form in chance.sample(WORDS["wordings"][relation], N_TOLD)]
 
 
 def _after(day: date) -> date:

@@ -154,9 +154,14 @@ class Clock:
 
     windows: tuple[Window, ...]
 
+    def day(self, quarter: int, days: int = 0) -> date:
+        """Return the day `days` after a quarter begins, counted from 0; quarters before the first are negative."""
+        months = self.windows[0].start.year * 12 + 3 * quarter
+        return date(months // 12, months % 12 + 1, 1) + days * DAY
+
     def start(self, quarter: int) -> datetime:
-        """Return the first instant of a quarter, counted from 0."""
-        return midnight(self.windows[quarter].start)
+        """Return the first instant of a quarter."""
+        return midnight(self.day(quarter))
 
     def cut(self, quarter: int) -> datetime:
         """Return the first instant after a quarter."""
@@ -169,16 +174,21 @@ class Clock:
     def at(self, words: str) -> datetime:
         """Return the instant that is written as a day, or as a quarter with the days after or before it begins.
 
-        A day means nine in the morning; `last` is the quarter between the two dumps.
+        A day means nine in the morning. The first dump is made when the quarter `last` begins; `late` is the last but
+        one before it.
 
         >>> clock = Clock(quarters(9))
-        >>> [f"{clock.at(words):%Y-%m-%d %H}" for words in ("0", "4+10", "3-25", "last+20", "2021-03-20")]
-        ['2021-01-01 00', '2022-01-11 00', '2021-09-06 00', '2023-01-21 00', '2021-03-20 09']
+        >>> [f"{clock.at(words):%Y-%m-%d %H}" for words in ("2021-03-20", "4+10", "3-25", "-1", "last+20", "late")]
+        ['2021-03-20 09', '2022-01-11 00', '2021-09-06 00', '2020-10-01 00', '2023-01-21 00', '2022-07-01 00']
         """
         if re.fullmatch(r"\d{4}-\d\d-\d\d", words):
             return midnight(date.fromisoformat(words)) + timedelta(hours=9)
-        quarter, days = re.fullmatch(r"(last|\d+)([+-]\d+)?", words).groups("0")  # type: ignore[union-attr]  # our files
-        return self.start(-1 if quarter == "last" else int(quarter)) + int(days) * DAY
+        found = re.fullmatch(r"(last|late|-?\d+)([+-]\d+)?", words)
+        if found is None:
+            raise ValueError(f"{words!r}: no time of the demo world; expected such as 2021-03-20, 4+10 or last-3")
+        named = {"last": len(self.windows) - 1, "late": len(self.windows) - 3}
+        quarter = named[found[1]] if found[1] in named else int(found[1])
+        return self.start(quarter) + int(found[2] or 0) * DAY
 
 
 @dataclass

@@ -36,7 +36,9 @@ def _edit(
 ) -> None:
     """Add an edit as the files have it; the instants among its attributes are written as `at` is."""
     more.setdefault("comment", "" if page.edits else "new page")
-    instants = {name: clock.at(more.pop(name)) for name in ("entered", "suppressed_from") if name in more}
+    instants: dict[str, Any] = {
+        name: clock.at(more.pop(name)) for name in ("entered", "suppressed_from") if name in more
+    }
     whole = form.format(title=page.names[0].title, line=line) if text is None else text
     page.edit(clock.at(at), whole, user=more.pop("user", "Ada") or None, **instants, **more)
 

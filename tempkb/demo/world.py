@@ -4,13 +4,13 @@ import random
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tempkb.demo.articles import article, invent, vandalism
 from tempkb.demo.births import write_births
 from tempkb.demo.districts import write_districts
 from tempkb.demo.export import write_dump
 from tempkb.demo.fact_pages import write_facts
 from tempkb.demo.linking import write_links, write_newcomers
 from tempkb.demo.pages import USERS, Clock, Name, Page, Pages, World, quarters
-from tempkb.demo.prose import article, invent, vandalism
 from tempkb.demo.stories import write_stories
 from tempkb.demo.wikidata import write_entities
 from tempkb.demo.words import chance_of
