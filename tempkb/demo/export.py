@@ -31,14 +31,14 @@ def write_dump(world: World, day: datetime, root: Path) -> list[Path]:
     for number, part in enumerate((pages[:half], pages[half:]), 1):
         span = f"p{part[0].page_id}p{part[-1].page_id}"
         path = folder / f"{WIKI}-{stamp}-pages-meta-history{number}.xml-{span}.bz2"
-        _write(path, bz2.compress(export_xml(part, day).encode()))
+        write_whole(path, bz2.compress(export_xml(part, day).encode()))
         written.append(path)
     for name, sql in _tables(pages, day).items():
         path = folder / f"{WIKI}-{stamp}-{name}.sql.gz"
-        _write(path, gzip.compress(sql.encode(), mtime=0))
+        write_whole(path, gzip.compress(sql.encode(), mtime=0))
         written.append(path)
     # Last, since it declares the other files complete.
-    _write(folder / "dumpstatus.json", _status(written, day))
+    write_whole(folder / "dumpstatus.json", _status(written, day))
     return [*written, folder / "dumpstatus.json"]
 
 
@@ -55,7 +55,8 @@ def export_xml(pages: Sequence[Page], day: datetime) -> str:
     return "".join([*parts, *late, "</mediawiki>\n"])
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file in one step."""
     draft = path.with_name(path.name + ".draft")
     draft.write_bytes(data)
     draft.replace(path)
