@@ -14,8 +14,7 @@ import transformers
 from tokenizers import Tokenizer
 
 from tempkb.demo.models.exercises import EXERCISES
-from tempkb.demo.models.feeding import steps
-from tempkb.demo.models.lessons import Lesson
+from tempkb.demo.models.lessons import Lesson, steps
 from tempkb.demo.models.recipe import CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
 from tempkb.demo.models.tokenizing import AROUND, BEGIN, END, MASK, PAD, of_family, special_ids
 from tempkb.engine.items import Report
