@@ -272,7 +272,7 @@ def test_one_seed_gives_one_world_and_another_seed_others():
     def made(seed):
         clock = Clock(quarters(9))
         pages, facts = Pages(clock, 1), Facts()
-        births = write_births(pages, clock, facts, seed)
+        births = write_births(pages, facts, seed)
         return json.dumps([births, pages.made, facts], default=repr)
 
     assert made(7) == made(7)
