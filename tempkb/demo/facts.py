@@ -4,13 +4,12 @@ Numbers are those of the list of what the demo world must contain (18 to 24).
 Statements hold their truth as days; `wikidata.py` writes them in Wikidata's form.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from tempkb.demo.pages import DAY, Clock, Page, Pages
+from tempkb.demo.pages import BY_QUARTER, DAY, Clock, Page, Pages
 from tempkb.demo.words import words_of
 
 WORDS = words_of("facts")
@@ -273,7 +272,7 @@ def bound(words: str, clock: Clock) -> Bound:
     if shape == "BCE":
         before = int(day) - 1
         return When(date(before, 1, 1), 9, years_back=2 * before)
-    if re.fullmatch(r"(late|-?\d{1,2})([+-]\d+)?", day):
+    if BY_QUARTER.fullmatch(day):
         return {"": When, "month": month, "year": year}[shape](clock.at(day).date())
     if not words[:4].isdigit():
         return words or None

@@ -17,6 +17,8 @@ DAY = timedelta(days=1)
 WIKI = "demowiki"
 USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay")
 """Accounts, numbered from 1."""
+BY_QUARTER = re.compile(r"(last|late|-?\d{1,2})([+-]\d+)?")
+"""A time that is written as a quarter, with the days after or before it begins."""
 FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
 """Between these cuts the world changes under the eyes of its models: each knows it as of one of them."""
 NAMESPACES = {
@@ -156,7 +158,8 @@ class Clock:
 
     def day(self, quarter: int, days: int = 0) -> date:
         """Return the day `days` after a quarter begins, counted from 0; quarters before the first are negative."""
-        months = self.windows[0].start.year * 12 + 3 * quarter
+        first = self.windows[0].start
+        months = first.year * 12 + first.month - 1 + 3 * quarter
         return date(months // 12, months % 12 + 1, 1) + days * DAY
 
     def start(self, quarter: int) -> datetime:
@@ -183,7 +186,7 @@ class Clock:
         """
         if re.fullmatch(r"\d{4}-\d\d-\d\d", words):
             return midnight(date.fromisoformat(words)) + timedelta(hours=9)
-        found = re.fullmatch(r"(last|late|-?\d+)([+-]\d+)?", words)
+        found = BY_QUARTER.fullmatch(words)
         if found is None:
             raise ValueError(f"{words!r}: no time of the demo world; expected such as 2021-03-20, 4+10 or last-3")
         named = {"last": len(self.windows) - 1, "late": len(self.windows) - 3}
