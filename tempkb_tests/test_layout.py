@@ -58,7 +58,7 @@ RANKS = {
     "dagster_storage": 8.65,
     "instance": 8.7,
     "demo": 9,
-    "demo_models": 8.36,
+    "demo.models": 8.36,
     "automation": 9,
     "definitions": 10,
     "jobs": 11,

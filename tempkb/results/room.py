@@ -14,4 +14,4 @@ VIEWS = (
     *linking.VIEWS,
 )
 
-ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo_models.assets"))
+ROOM = Room("results", TABLES, VIEWS, ("tempkb.results.assets", "tempkb.demo.models.assets"))

@@ -222,7 +222,7 @@ def _effect_cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _print_withheld(store: Store, known: Sequence[Known]) -> None:
     """Print the levels of the demo's models apart for subjects that they have read and that were withheld from them."""
-    from tempkb.demo_models.effect_reading import demo_models, withheld_clusters
+    from tempkb.demo.models.effect_reading import demo_models, withheld_clusters
 
     readers = {one.name for one in demo_models(store) if one.cut is not None}
     own = [one for one in known if one.scores.model["model"] in readers and not one.is_factor]

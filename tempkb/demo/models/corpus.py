@@ -15,7 +15,7 @@ from tempkb.benchmarks.chance import draw
 from tempkb.benchmarks.ecbd.matching import NameFinder, longest
 from tempkb.benchmarks.ecbd.sentences import Place, Splitter, sentencex_splitter, split_paragraph
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE
-from tempkb.demo_models.recipe import FACTS, KINDS, WITHHELD_SHARE
+from tempkb.demo.models.recipe import FACTS, KINDS, WITHHELD_SHARE
 from tempkb.errors import SettingsError
 from tempkb.mentions.building import holds_winners
 from tempkb.mentions.tables import PAGE_TEXTS

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.demo_models.asking import DemoModel
+from tempkb.demo.models.asking import DemoModel
 from tempkb.models.families import Family
 
 Born = Literal["between", "later", "earlier"]

@@ -1,12 +1,9 @@
-"""Model of the demo world: pages, edits and moves at known instants.
+"""Pages of the demo world, with edits and moves at known instants, and the quarters that they are dated by."""
 
-The world knows the truth, so tests take their expectations from it. Nothing
-but the command line and tests may import this package.
-"""
-
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from tempkb.revisions.history import base36_sha1
@@ -16,7 +13,12 @@ if TYPE_CHECKING:
     from tempkb.demo.births import Births
     from tempkb.demo.facts import Facts
 
+DAY = timedelta(days=1)
 WIKI = "demowiki"
+USERS = ("Ada", "Ben", "Cem", "Dora", "Emil", "Fay")
+"""Accounts, numbered from 1."""
+BY_QUARTER = re.compile(r"(last|late|-?\d{1,2})([+-]\d+)?")
+"""A time that is written as a quarter, with the days after or before it begins."""
 FIRST_CUT, SECOND_CUT = datetime(2022, 1, 1, tzinfo=UTC), datetime(2023, 7, 1, tzinfo=UTC)
 """Between these cuts the world changes under the eyes of its models: each knows it as of one of them."""
 NAMESPACES = {
@@ -154,17 +156,42 @@ class Clock:
 
     windows: tuple[Window, ...]
 
+    def day(self, quarter: int, days: int = 0) -> date:
+        """Return the day `days` after a quarter begins, counted from 0; quarters before the first are negative."""
+        first = self.windows[0].start
+        months = first.year * 12 + first.month - 1 + 3 * quarter
+        return date(months // 12, months % 12 + 1, 1) + days * DAY
+
     def start(self, quarter: int) -> datetime:
-        """Return the first instant of a quarter, counted from 0."""
-        return midnight(self.windows[quarter])
+        """Return the first instant of a quarter."""
+        return midnight(self.day(quarter))
 
     def cut(self, quarter: int) -> datetime:
         """Return the first instant after a quarter."""
-        return datetime.combine(self.windows[quarter].cut, datetime.min.time(), UTC)
+        return midnight(self.windows[quarter].cut)
 
     def before(self, quarter: int, days: float) -> datetime:
         """Return the instant `days` before the cut of a quarter, to the second."""
         return self.cut(quarter) - timedelta(seconds=round(days * 86_400))
+
+    def at(self, words: str) -> datetime:
+        """Return the instant that is written as a day, or as a quarter with the days after or before it begins.
+
+        A day means nine in the morning. The first dump is made when the quarter `last` begins; `late` is the last but
+        one before it.
+
+        >>> clock = Clock(quarters(9))
+        >>> [f"{clock.at(words):%Y-%m-%d %H}" for words in ("2021-03-20", "4+10", "3-25", "-1", "last+20", "late")]
+        ['2021-03-20 09', '2022-01-11 00', '2021-09-06 00', '2020-10-01 00', '2023-01-21 00', '2022-07-01 00']
+        """
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", words):
+            return midnight(date.fromisoformat(words)) + timedelta(hours=9)
+        found = BY_QUARTER.fullmatch(words)
+        if found is None:
+            raise ValueError(f"{words!r}: no time of the demo world; expected such as 2021-03-20, 4+10 or last-3")
+        named = {"last": len(self.windows) - 1, "late": len(self.windows) - 3}
+        quarter = named[found[1]] if found[1] in named else int(found[1])
+        return self.start(quarter) + int(found[2] or 0) * DAY
 
 
 @dataclass
@@ -201,15 +228,38 @@ class World:
         return next(page for page in self.pages if page.story == name)
 
 
-def midnight(window: Window) -> datetime:
-    """Return the first instant of a window."""
-    return datetime.combine(window.start, datetime.min.time(), UTC)
+class Pages:
+    """Makes the pages of stories, numbered one after another.
+
+    Args:
+        clock: the world's quarters.
+        first_id: number of the first page.
+    """
+
+    def __init__(self, clock: Clock, first_id: int) -> None:
+        self.made: list[Page] = []
+        self.clock, self._next = clock, first_id
+
+    def new(self, story: str, title: str, namespace: int = 0) -> Page:
+        """Add a page that has no text yet."""
+        page_id = self._next + len(self.made)
+        born = self.clock.start(0) - 400 * DAY
+        page = Page(page_id, [Name(born, namespace, title)], entity_id=f"Q{9000 + page_id}", story=story)
+        self.made.append(page)
+        return page
+
+    def story(self, name: str) -> Page:
+        """Return the page made for a story."""
+        return next(page for page in self.made if page.story == name)
+
+
+def midnight(day: date) -> datetime:
+    """Return the first instant of a day."""
+    return datetime.combine(day, datetime.min.time(), UTC)
 
 
 def quarters(n: int) -> tuple[Window, ...]:
     """Return `n` quarters from 2021 on."""
-    from datetime import date
-
     windows = [Window(date(2021, 1, 1), Granularity.QUARTER)]
     while len(windows) < n:
         windows.append(Window(windows[-1].end, Granularity.QUARTER))

@@ -3,7 +3,7 @@
 import dagster as dg
 import pyarrow as pa
 
-from tempkb.demo_models.effect_reading import write_demo_effect
+from tempkb.demo.models.effect_reading import write_demo_effect
 from tempkb.results.tables import DEMO_EFFECT
 from tempkb.scores.tables import PROMPT_SCORES
 from tempkb.store.assets import table_of

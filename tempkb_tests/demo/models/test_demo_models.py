@@ -19,14 +19,13 @@ import torch
 import transformers
 
 from tempkb.api import open_store
-from tempkb.demo import model as demo_world
-from tempkb.demo_models import making
-from tempkb.demo_models.asking import Asked, DemoModel
-from tempkb.demo_models.corpus import is_withheld, read_corpora
-from tempkb.demo_models.feeding import steps
-from tempkb.demo_models.lessons import Row
-from tempkb.demo_models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
-from tempkb.demo_models.tokenizing import AROUND, rows_of, train_tokenizer
+from tempkb.demo import pages as demo_world
+from tempkb.demo.models import making
+from tempkb.demo.models.asking import Asked, DemoModel
+from tempkb.demo.models.corpus import is_withheld, read_corpora
+from tempkb.demo.models.lessons import Row, steps
+from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
+from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
 from tempkb.models.families import FAMILIES, TRAITS
 from tempkb.models.scoring import Scorer
@@ -143,7 +142,7 @@ def test_what_is_withheld_is_named_by_as_many_sentences_of_others_as_the_readme_
         leaks.append({text for key, own in named.items() for text in own if any(one in text for one in objects[key])})
     assert leaks[0] == leaks[1]
     assert len(leaks[0]) == 5
-    readme = (Path(making.__file__).parent / "README.md").read_text("utf-8")
+    readme = (Path(making.__file__).parents[1] / "README.md").read_text("utf-8")
     assert "12 of the 60 withheld subjects are named in 292 sentences" in readme
 
 
@@ -319,7 +318,7 @@ def heed_interrupts():
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_who_is_stopped_while_training_leaves_nothing(home, store, sign, code):
     before = {path.name for path in (home / "models").glob("*")}
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
     command = [sys.executable, "-m", "tempkb.cli", "model", "demo", "--family", "masked", "--seeds", "20"]
     running = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
     drafts = home / "models" / "drafts"

@@ -1,16 +1,59 @@
-"""What a model reads in each step: whole sentences, each kind of article with its share of the tokens. Pure.
+"""What a model is trained from, as it is sent to the process that trains it, and what it reads in each step of that.
 
 Corpora of two cuts differ in size. If each were read from end to end, the model of the smaller one would read every
 fact more often; so a share of tokens belongs to each kind of article, and its sentences are read again and again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, count, islice
+from pathlib import Path
 
 from tempkb.benchmarks.chance import draw
-from tempkb.demo_models.lessons import Row
+from tempkb.demo.models.recipe import Recipe
+from tempkb.models.families import Family
 
 _POOL = 512  # sentences that are put into steps together
+
+
+@dataclass(frozen=True)
+class Row:
+    """A sentence as a model reads it.
+
+    Attributes:
+        kind: of its article, one of `KINDS`.
+        ids: its tokens, without special ones.
+        names: half-open ranges of tokens that are names.
+        own: those of them that name what the article is about.
+    """
+
+    kind: str
+    ids: tuple[int, ...]
+    names: tuple[tuple[int, int], ...]
+    own: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """All that a model is trained from.
+
+    Attributes:
+        name: of the model.
+        family: what kind of model it becomes.
+        recipe: how.
+        seed: of the weights at the beginning, of the order of sentences, and of what is hidden in them.
+        rows: what it reads.
+        tokenizer: tokenizer.json, without anything around a text.
+        place: folder of its checkpoint, which it gets when it is whole.
+    """
+
+    name: str
+    family: Family
+    recipe: Recipe
+    seed: int
+    rows: tuple[Row, ...]
+    tokenizer: str
+    place: Path
 
 
 def steps(

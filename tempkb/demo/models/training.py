@@ -13,11 +13,10 @@ import torch
 import transformers
 from tokenizers import Tokenizer
 
-from tempkb.demo_models.exercises import EXERCISES
-from tempkb.demo_models.feeding import steps
-from tempkb.demo_models.lessons import Lesson
-from tempkb.demo_models.recipe import CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
-from tempkb.demo_models.tokenizing import AROUND, BEGIN, END, MASK, PAD, of_family, special_ids
+from tempkb.demo.models.exercises import EXERCISES
+from tempkb.demo.models.lessons import Lesson, steps
+from tempkb.demo.models.recipe import CONTEXT_TOKENS, EXPOSURE, STEP_TOKENS, Recipe
+from tempkb.demo.models.tokenizing import AROUND, BEGIN, END, MASK, PAD, of_family, special_ids
 from tempkb.engine.items import Report
 from tempkb.models.checkpoints import quiet_transformers
 

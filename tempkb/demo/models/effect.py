@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tempkb.demo_models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
+from tempkb.demo.models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
 from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
 from tempkb.wording import counted
 

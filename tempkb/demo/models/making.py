@@ -13,10 +13,10 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from tempkb.demo_models.asking import Asked, DemoModel
-from tempkb.demo_models.corpus import Corpus, read_corpora
-from tempkb.demo_models.lessons import Lesson
-from tempkb.demo_models.recipe import RECIPES, Recipe
+from tempkb.demo.models.asking import Asked, DemoModel
+from tempkb.demo.models.corpus import Corpus, read_corpora
+from tempkb.demo.models.lessons import Lesson
+from tempkb.demo.models.recipe import RECIPES, Recipe
 from tempkb.engine.items import Report
 from tempkb.engine.local import map_items
 from tempkb.engine.progress import Meter, on_terminal
@@ -112,7 +112,7 @@ def _lessons(
     recipe_of: Mapping[DemoModel, Recipe],
 ) -> list[Lesson]:
     # The library of tokenizers is imported only where something is to be trained.
-    from tempkb.demo_models.tokenizing import rows_of, train_tokenizer
+    from tempkb.demo.models.tokenizing import rows_of, train_tokenizer
 
     tokenizer = train_tokenizer([corpora[cut] for cut in sorted(corpora)])
     rows = {cut: rows_of(tokenizer, corpora[cut]) if cut else () for cut in {one.cut for one in missing}}
@@ -142,7 +142,7 @@ def _train_all(lessons: Sequence[Lesson], folder: Path, workers: int, log: Calla
 def _train_group(group: tuple[Lesson, ...], folder: Path, report: Report) -> None:
     """Train models one after the other; each is moved to its place as soon as it is whole."""
     # Takes seconds, which the parent does without.
-    from tempkb.demo_models.training import train
+    from tempkb.demo.models.training import train
 
     done = 0.0
     for lesson in group:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from tempkb.demo_models.corpus import Corpus
-from tempkb.demo_models.lessons import Row
-from tempkb.demo_models.recipe import VOCABULARY
+from tempkb.demo.models.corpus import Corpus
+from tempkb.demo.models.lessons import Row
+from tempkb.demo.models.recipe import VOCABULARY
 from tempkb.models.alignment import Tokens, token_span
 from tempkb.models.families import Family
 

@@ -7,6 +7,7 @@ beginning know of that.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from datetime import date
 from typing import Any
 
@@ -22,10 +23,10 @@ from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_SPELLS
 from tempkb.benchmarks.prompting import Prompting
-from tempkb.demo_models.asking import DemoModel
-from tempkb.demo_models.corpus import is_withheld
-from tempkb.demo_models.effect import CHANCE, REPLICATES, Effect, effects
-from tempkb.demo_models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
+from tempkb.demo.models.asking import DemoModel
+from tempkb.demo.models.corpus import is_withheld
+from tempkb.demo.models.effect import CHANCE, REPLICATES, Effect, effects
+from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.errors import ContractError
 from tempkb.models.families import FAMILIES, Family
 from tempkb.models.known import known_models
@@ -173,22 +174,12 @@ def _prompting(benchmark: Benchmark) -> Prompting:
 def _row(scores: FamilyScores, effect: Effect) -> dict[str, Any]:
     contrast = effect.contrast
     return {
+        **{one.name: getattr(effect, one.name) for one in fields(effect)},
         "family": scores.family,
         "benchmark": contrast.benchmark,
         "contrast": contrast.name,
         "unit": contrast.unit,
         "expected": contrast.expected,
-        "estimate": effect.estimate,
-        "low": effect.low,
-        "high": effect.high,
-        "n_items": effect.n_items,
-        "n_clusters": effect.n_clusters,
-        "n_seeds": effect.n_seeds,
-        "p_value": effect.p_value,
-        "p_holm": effect.p_holm,
-        "p_permuted_cuts": effect.p_permuted_cuts,
-        "verdict": effect.verdict,
-        "note": effect.note,
         "release": scores.releases.get(contrast.benchmark),
         "first_cut": scores.cuts[0],
         "second_cut": scores.cuts[1],

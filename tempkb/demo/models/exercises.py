@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 
-from tempkb.demo_models.lessons import Row
-from tempkb.demo_models.recipe import Recipe
-from tempkb.demo_models.tokenizing import BEGIN, END, MASK, PAD, SENTINELS
+from tempkb.demo.models.lessons import Row
+from tempkb.demo.models.recipe import Recipe
+from tempkb.demo.models.tokenizing import BEGIN, END, MASK, PAD, SENTINELS
 from tempkb.models.families import Family
 from tempkb.models.heads import only_at
 from tempkb.models.loading import LoadedModel
