@@ -19,8 +19,8 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.fact_queries.prompts import VARIANTS, prompting_of
 from tempkb.benchmarks.fact_queries.reading import ONCE, facts_of, items_of
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
-from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, SCORES, Part, Reading
-from tempkb.sql_estimates.aggregates import ALL, EXP, MEAN, estimates, pooled
+from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
+from tempkb.sql_estimates.aggregates import ALL, EXP, MEAN, end_of_window, estimates, pooled
 from tempkb.store.tables import View
 
 PROMPTING = prompting_of(DYNAMIC_TEMPLAMA_PROMPTS, VARIANTS)
@@ -134,8 +134,67 @@ _CHANGED = Part(
     (SCORED_CHANGES.name,),
 )
 
+# A change happens in the window in which the new object begins; the old one has left on the first day of the next.
+_AGGREGATE = Aggregate(
+    name="prefers_new",
+    is_share=True,
+    clusters=("subject",),
+    split="all",
+    title="prefers the new object, % of the changes",
+    label="changes in which the new object is preferred",
+    caption="Share of changes in which the model prefers the new answer",
+    coarse="of a change it is known in which window of the release it happened, not on which day",
+    table=FACT_RELEASES.name,
+    releases=f"""
+    SELECT release, study_from, study_to, granularity FROM {FACT_RELEASES.name} WHERE benchmark = 'dynamic_templama'
+    """,
+    items=f"""
+    SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
+           coalesce(c.paired_window_start, c.window_start) AS from_day,
+           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
+    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
+    JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
+    WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
+    """,
+    scores="""
+    SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,
+           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after,
+           (s.control_preference_nats > 0)::DOUBLE AS control
+    FROM scored_changes AS s
+    LEFT JOIN leak_free_items AS f
+        ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id AND f.target_id = s.new_object_id
+    WHERE s.preference_nats IS NOT NULL AND s.release = {release}
+    """,
+    reasons=f"""
+    SELECT s.model, s.scorer, i.item, i.relation, i.from_day, i.to_day, {REASONS}
+    FROM (
+        SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item, q.release, q.query_id, q.relation,
+               [c.paired_object_id, c.object_id] AS objects,
+               coalesce(c.paired_window_start, c.window_start) AS from_day,
+               greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day
+        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
+        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
+        WHERE c.role = 'leaving' AND q.template_no = 1 AND q.release = {{release}}
+    ) AS i
+    JOIN {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
+        ON p.release = i.release AND p.item_id = i.query_id AND list_contains(i.objects, p.target_id)
+    JOIN {SCORES} AS s USING (prompt_id)
+    WHERE p.role <> 'control' AND p.variant <> 'dated' AND s.status <> 'scored' GROUP BY ALL
+    """,
+    needs=(
+        SCORED_CHANGES.name,
+        "leak_free_items",
+        DYNAMIC_TEMPLAMA_CHANGES.name,
+        DYNAMIC_TEMPLAMA_QUERIES.name,
+        DYNAMIC_TEMPLAMA_PROMPTS.name,
+        SCORES,
+    ),
+    ends_with_items=True,
+)
+
 READING = Reading(
     views=(DYNAMIC_TEMPLAMA_RESULTS, SCORED_CHANGES, PREFERS_NEW, OBJECT_SCORES_BY_ROLE),
+    aggregate=_AGGREGATE,
     items=items_of("dynamic_templama", DYNAMIC_TEMPLAMA_QUERIES),
     by_window=_BY_WINDOW,
     facts=facts_of(DYNAMIC_TEMPLAMA_QUERIES, PROMPTING),

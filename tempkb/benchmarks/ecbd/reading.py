@@ -1,9 +1,9 @@
 """How models are asked about ECBD's items, and what is read of their scores: perplexities of spans about entities."""
 
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, TARGET_ID
+from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_ENTITIES, ECBD_PROMPTS, ECBD_RELEASES, TARGET_ID
 from tempkb.benchmarks.ecbd.variants import VARIANTS
 from tempkb.benchmarks.prompting import Prompting
-from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, SCORES, Part, Reading
+from tempkb.benchmarks.reading import NUMBERS, PERPLEXITY_METRIC, REASONS, SCORES, Aggregate, Part, Reading
 from tempkb.sql_estimates.aggregates import ALL, EXP, MEAN, end_of_window, estimates, window_of
 from tempkb.store.quoting import literal
 from tempkb.store.tables import View
@@ -204,5 +204,43 @@ _SENTENCES = Part(
     (ECBD_PROMPTS.name, ECBD_CLOZE.name),
 )
 
-READING = Reading(views=(ECBD_RESULTS, ECBD_VARIANTS), items=_ITEMS, by_window=_BY_WINDOW, sentences=_SENTENCES)
+_AGGREGATE = Aggregate(
+    name="ppl_entity_macro",
+    is_share=False,
+    clusters=("entity", "entities"),
+    split="test",
+    title="perplexity of entities born",
+    label="perplexity of spans about entities born in the window",
+    caption="Perplexity of sentences about new entities",
+    coarse="of an entity the day of origin is known, or only the month, quarter or year",
+    table=ECBD_RELEASES.name,
+    releases=f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
+    items=f"""
+    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional
+    FROM {ECBD_CLOZE.name} WHERE split = 'test' AND origin_from IS NOT NULL AND release = {{release}}
+    """,
+    scores=f"""
+    SELECT s.model, s.scorer, hash(s.item_id) AS item, hash(s.cluster_id) AS cluster, c.origin_from AS from_day,
+           c.origin_to AS to_day, -s.log_prob_nats / s.n_tokens AS value, f.days_after, NULL::DOUBLE AS control
+    FROM ecbd_scores AS s
+    JOIN {ECBD_CLOZE.name} AS c ON c.release = s.release AND c.cloze_id = s.item_id
+    LEFT JOIN leak_free_items AS f ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id
+    WHERE s.status = 'scored' AND s.variant = 'original' AND s.split = 'test' AND c.origin_from IS NOT NULL
+        AND s.release = {{release}}
+    """,
+    reasons=f"""
+    SELECT s.model, s.scorer, hash(c.cloze_id) AS item, '' AS relation, c.origin_from AS from_day,
+           c.origin_to AS to_day, {REASONS}
+    FROM {ECBD_CLOZE.name} AS c
+    JOIN {ECBD_PROMPTS.name} AS p ON p.release = c.release AND p.item_id = c.cloze_id
+    JOIN {SCORES} AS s USING (prompt_id)
+    WHERE p.variant = 'original' AND c.split = 'test' AND c.origin_from IS NOT NULL AND s.status <> 'scored'
+        AND c.release = {{release}} GROUP BY ALL
+    """,
+    needs=("ecbd_scores", "leak_free_items", ECBD_CLOZE.name, ECBD_PROMPTS.name, SCORES),
+)
+
+READING = Reading(
+    views=(ECBD_RESULTS, ECBD_VARIANTS), aggregate=_AGGREGATE, items=_ITEMS, by_window=_BY_WINDOW, sentences=_SENTENCES
+)
 """What is read of the scores of ECBD's items."""
