@@ -23,7 +23,6 @@ from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
 from tempkb.screens.console import console, grid, print_next, say
-from tempkb.screens.releases import lacking_derived
 from tempkb.settings import Home, at_home
 from tempkb.store.database import Pending, refusal
 from tempkb.store.lake import Version
@@ -171,7 +170,7 @@ def _is_of_old_code(store: Store, table: str, partition: str) -> bool:
 
 
 def _print_releases(home: Home) -> None:
-    """Print what is wrong with releases: unreadable entries, those not finished, those without a derived table."""
+    """Print what is wrong with releases: unreadable entries, and those not finished."""
     for reason in unreadable_entries(home).values():
         say(reason)
     for name in unfinished_releases(home):
@@ -182,8 +181,6 @@ def _print_releases(home: Home) -> None:
                 f"release {name} is not finished, since a run of it was killed; finish it: "
                 f"tempkb release finish {name}, or remove it: tempkb rm --release {name}"
             )
-    for line in lacking_derived(home):
-        say(line)
 
 
 def _models(store: Store) -> list[tuple[Any, ...]]:

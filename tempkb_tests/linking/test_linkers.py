@@ -406,7 +406,7 @@ def test_the_command_that_trains_a_linker_again_asks_for_the_same(store, taught,
 
 def test_the_command_of_a_linker_of_seed_zero_trains_no_other_one():
     row = {"linker": "zero", "kind": "bi-encoder", "release": "r", "cut": "2022-01-01", "seed": 0, "base": None}
-    row |= {"preset": "one of an earlier version", "recipe": "{}", "trained_from": None}
+    row |= {"preset": "another one", "recipe": "{}", "trained_from": None}
     assert " --seed 0 " in command_of(row)
 
 

@@ -28,14 +28,6 @@ def test_a_design_survives_its_file(preset):
     assert made.popular == 7
 
 
-def test_a_design_of_an_earlier_version_is_read_as_what_it_meant_then():
-    written = {
-        name: value for name, value in design().to_json().items() if name not in ("strict_answers", "balance_kinds")
-    }
-    assert (from_json(written).strict_answers, from_json(written).balance_kinds) == (False, False)
-    assert (design().strict_answers, design().balance_kinds) == (True, True)
-
-
 def test_presets_say_what_the_papers_and_the_data_say():
     assert design("paper").origin_granularity is Granularity.YEAR
     assert design("paper").max_spans_per_window == 2_000
