@@ -12,7 +12,7 @@ def print_release(benchmark: Benchmark, name: str) -> None:
     store = open_store()
     closing = benchmark.loaded().closing(store, load(store.home, benchmark, name))
     screen = console()
-    screen.print(f"release {name}: {closing.headline}", highlight=False)
+    screen.print(f"release {name}: {closing.headline}")
     for one in closing.grids:
         screen.print(grid(one.titles, one.rows))
     query = f"SELECT {closing.columns} FROM {closing.table} WHERE release = {literal(name)} LIMIT 5"

@@ -22,7 +22,7 @@ from tempkb.revisions.sitelinks import unlinked_windows
 from tempkb.revisions.tables import STABLE_SNAPSHOTS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
 from tempkb.screens.again import command_for
-from tempkb.screens.console import console, grid, print_next, say
+from tempkb.screens.console import console, grid, headed, print_next, say
 from tempkb.settings import Home, at_home
 from tempkb.store.database import Pending, refusal
 from tempkb.store.lake import Version
@@ -264,7 +264,7 @@ def print_summary(summary: "Summary") -> None:
     for note in summary.notes:
         say(note)
     for failure in summary.failures:
-        out.print_headed("failed:", f" {at_home(failure)}", style="red", soft_wrap=True)
+        out.print(headed("failed:", f" {at_home(failure)}", "red"), soft_wrap=True)
     if summary.failures:
         built = f"; {_built(len(snapshots), len(summary.windows))}" if summary.windows else ""
         say(f"{counted(len(summary.failures), 'failure')}{built}.")
@@ -281,7 +281,7 @@ def _print_success(store: Store, summary: "Summary", n_snapshots: int) -> None:
     elif has_windows or not summary.entity_dumps:
         out.print("Nothing to build: all requested windows are built.")
     if summary.entity_dumps:
-        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.", highlight=False)
+        out.print(f"Wikidata is built from {', '.join(summary.entity_dumps)}.")
     query = "SELECT relation, count(*) AS facts FROM facts GROUP BY relation ORDER BY 2 DESC LIMIT 10"
     if has_windows:
         query = "SELECT cut, count(*) AS pages FROM stable_snapshots GROUP BY cut ORDER BY cut"
