@@ -8,7 +8,6 @@ from tempkb.benchmarks.loading import Loadable, front_matter, section
 from tempkb.benchmarks.source_files import files_of
 from tempkb.store.lake import Version
 from tempkb.store.materialise import escaped
-from tempkb.store.store import Store
 
 _FRAME = """\
 ---
@@ -49,11 +48,10 @@ class Card:
     made: Sequence[Version] = ()
 
 
-def render(store: Store, name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
+def render(name: str, card: Card, loadables: Sequence[Loadable] = ()) -> str:
     """Return the card of a release in Markdown.
 
     Args:
-        store: the store with the release.
         name: the release.
         card: the parts of its own.
         loadables: what `datasets.load_dataset` gives of the export.

@@ -51,7 +51,7 @@ def export_release(
             for key in keys if table not in left else ():
                 _write_table(store, out, table, key, key.removeprefix(release.name).removeprefix("."))
         out.write_text(DESIGN, json.dumps(release.design.to_json(), indent=1, sort_keys=True) + "\n")
-        out.write_text(CARD, render(store, release.name, methods.card(store, release, given), loadables))
+        out.write_text(CARD, render(release.name, methods.card(store, release, given), loadables))
     return target
 
 

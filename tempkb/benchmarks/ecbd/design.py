@@ -12,7 +12,6 @@ from tempkb.benchmarks.ecbd.spans import Limits
 from tempkb.errors import DesignError
 from tempkb.windows import Granularity, parse_day, parse_range
 
-BENCHMARK = "ecbd"
 SPLITS = ("dev", "test")
 _CHOICES = {
     "origins": ("ecbd", "extended"),

@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tempkb.benchmarks.building import build_step
-from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.fact_queries.records import most_answers, read_records, records_of
 from tempkb.benchmarks.register import is_built, strike
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.errors import DesignError, SourceError
 from tempkb.removal import of_dump, remove
+from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.fact_queries.worlds import (
     BENCHMARKS,
     DAY,
