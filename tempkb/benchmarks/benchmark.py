@@ -87,23 +87,6 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class Derived:
-    """A table that a later step derives from the rows of a release; releases of earlier versions may lack it.
-
-    It is not exported, because it follows from the other tables.
-
-    Attributes:
-        table: the table.
-        what: what its rows are, for people; it follows "has no".
-        use: who needs them, as a clause that follows their name.
-    """
-
-    table: Table
-    what: str
-    use: str
-
-
-@dataclass(frozen=True)
 class Benchmark:
     """A benchmark.
 
@@ -145,14 +128,12 @@ class Benchmark:
     prompting: Prompting | None = None
     reading: Reading | None = None
     linkable: Linkable | None = None
-    derivations: tuple[Derived, ...] = ()
+    derivations: tuple[Table, ...] = ()
 
     @property
-    def derived(self) -> tuple[Derived, ...]:
-        """All tables that its later steps derive from a release, prompts first."""
-        if self.prompting is None:
-            return self.derivations
-        return (Derived(self.prompting.table, "prompts", "which models are scored on"), *self.derivations)
+    def derived(self) -> tuple[Table, ...]:
+        """All tables that its later steps derive from a release, prompts first; exports leave them out."""
+        return (*([self.prompting.table] if self.prompting else []), *self.derivations)
 
     @property
     def command(self) -> str:
@@ -203,7 +184,7 @@ def benchmark_named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     """Return the benchmark with a name.
 
     Raises:
-        DesignError: there is none; the home may have been made by a later version of tempkb.
+        DesignError: there is none.
     """
     known = {one.name: one for one in benchmarks}
     if name not in known:

@@ -187,10 +187,6 @@ class Facts:
         is_current = one.rank != "deprecated" and one.point is None and one.corrects is None
         return is_dated and is_current and item is not None and bool(item.title and item.label)
 
-    def of_story(self, story: str) -> list[Statement]:
-        """Return the statements of an entry of the list."""
-        return [one for one in self.statements if one.story == story]
-
 
 PERSON, CLUB, TOWN, PARTY, FIRM = "Q5", "Q476028", "Q3957", "Q7278", "Q4830453"
 

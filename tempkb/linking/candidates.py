@@ -55,8 +55,8 @@ def of_release(store: Store, release: str, cut: date, page_ids: Integers | None 
     version = store.lake.current(table.name, partition_of(release, cut))
     if version is None:
         raise ContractError(
-            f"{table.name} of {release} at {cut}: found none, since an earlier version of tempkb built the "
-            f"release, or they were lost to damage; add them: tempkb release finish {release}"
+            f"{table.name} of {release} at {cut}: found none, since they were lost to damage; add them: "
+            f"tempkb release finish {release}"
         )
     inputs = {f"{version.table} {version.partition}": version.version}
     return Candidates(cut, tuple(version.paths()), release, page_ids, inputs)

@@ -98,8 +98,6 @@ def print_scores(names: Sequence[str], words: Words) -> None:
 def _recipe_in_words(row: dict[str, Any]) -> str:
     """In what the recipe of a linker that was trained differs from its preset."""
     preset, base = row["preset"], row["base"] or ""
-    if preset not in PRESETS:
-        return f"Its preset {preset} is of another version of tempkb"
     others = other_numbers(preset, base, json.loads(row["recipe"]))
     if base != PRESETS[preset].base:
         others = {"base": (base, PRESETS[preset].base or "random weights"), **others}

@@ -91,7 +91,6 @@ def card_of(store: Store, release: Release, options: Options) -> Card:
             ("Uses", _USES),
             ("Distribution", _DISTRIBUTION.format(wiki=row["wiki"])),
         ),
-        dump_ids=row["dump_ids"],
         maintenance="Later snapshots are added without changing these.",
         made=store.lake.versions(TEMPEL_MENTIONS.name, [partition_of(release.name, cut) for cut in release.cuts]),
     )

@@ -342,7 +342,7 @@ def test_an_extension_keeps_earlier_bytes_and_names_who_died(home, world):
     (of_view,), (of_source,) = (
         store.lake.versions("tempel_mentions", [f"{name}.{LATER}"]) for name in (view.name, "r")
     )
-    assert files_of(store, of_view) == files_of(store, of_source) != {}
+    assert files_of(of_view) == files_of(of_source) != {}
     assert f"tempel_mentions r.{LATER}" in inputs_of(of_view)
     theirs = {
         (row["cut"], row["anchor_page_id"], row["start_char"], row["subset"])

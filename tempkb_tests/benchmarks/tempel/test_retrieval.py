@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from beir.datasets.data_loader import GenericDataLoader
 
-from tempkb.benchmarks.export_folder import verified_files
 from tempkb.benchmarks.exporting import export_release
 from tempkb.benchmarks.linkable.pools import page_ids_of, pool_of
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.linkable import snapshots_of
 from tempkb.benchmarks.tempel.mteb_task import _TAGS
 from tempkb.errors import SettingsError
+from tempkb_tests.benchmarks.exports import verified_files
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, copy_home
 
 K = (1, 2, 4, 8, 16, 32, 64)
