@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import releases_of
 from tempkb.dumps.tables import DUMP_FILES
 from tempkb.errors import TempkbError
 from tempkb.models.tables import MODELS as MODELS_TABLE
-from tempkb.rooms import BENCHMARKS
 from tempkb.settings import Home, load_home
 from tempkb.store.lake import Lake
 from tempkb.store.locks import Patience, is_alive, locked

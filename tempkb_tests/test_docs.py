@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.ecbd.design import PRESETS as CLOZE_PRESETS
 from tempkb.benchmarks.ecbd.design import Design as ClozeDesign
 from tempkb.benchmarks.fact_queries.design import Design as FactDesign
@@ -21,12 +22,12 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo.models.effect import CONTRASTS
 from tempkb.linking.training.recipe import Recipe
-from tempkb.models import causal, masked, seq2seq
+from tempkb.models.families import TRAITS
 from tempkb.models.scores import Score, Status
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
-from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
+from tempkb.rooms import ROOMS, TABLES, VIEWS
 from tempkb.scores.requests import SCORE_LINES
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
@@ -266,7 +267,7 @@ def test_names_in_backticks_that_look_like_tables_columns_or_settings_exist(name
         | set(MODEL_LINES)
         | set(SCORE_LINES)
         | {one.name for one in fields(Score)}
-        | {*get_args(Status), *masked.TEMPLATES, *seq2seq.TEMPLATES, *causal.TEMPLATES}
+        | {*get_args(Status), *(template for one in TRAITS.values() for template in one.templates)}
         # Jobs and sensors, which another test compares with Dagster's.
         | set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/architecture.md").read_text("utf-8"), re.MULTILINE))
         | {one.name for one in CONTRASTS}

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tempkb.benchmarks.linkable.declaration import Linkable
 from tempkb.benchmarks.prompting import Prompting
+from tempkb.benchmarks.reading import Reading
 from tempkb.errors import DesignError
 from tempkb.room import Room
 from tempkb.store.tables import Table
@@ -104,6 +106,8 @@ class Benchmark:
         actions: commands that make a release from one of its releases.
         measurements: commands that add rows to a table of one of its releases.
         prompting: how models are asked about its items; None if they are not.
+        reading: what is read of the scores of its items; None if they are not scored.
+        linkable: what it brings to linkers; None if it has no mentions.
         derivations: tables that its later steps derive from a release, besides prompts.
     """
 
@@ -122,6 +126,8 @@ class Benchmark:
     actions: tuple[Action, ...] = ()
     measurements: tuple[Measurement, ...] = ()
     prompting: Prompting | None = None
+    reading: Reading | None = None
+    linkable: Linkable | None = None
     derivations: tuple[Table, ...] = ()
 
     @property
@@ -133,6 +139,11 @@ class Benchmark:
     def command(self) -> str:
         """Name of the command that makes a release."""
         return self.name.replace("_", "-")
+
+    @property
+    def proposed(self) -> str:
+        """The command that makes a release, with the name of what it needs."""
+        return f"tempkb release {self.command} {self.study.name.upper()}"
 
     @property
     def job(self) -> str:

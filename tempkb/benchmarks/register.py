@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,11 @@ LOOK = 2.0  # seconds to wait for others who hold a lock only to see whether a p
 _BUILT, _HELD = "built", "held"
 _OF_WINDOW = re.compile(r"\.(?:\d{4}-\d\d-\d\d|future)")
 _WINDOW_AT_END = re.compile(rf"{_OF_WINDOW.pattern}$")
+
+
+def partition_of(release: str, cut: date) -> str:
+    """Return the partition of a release and cut in the lake."""
+    return f"{release}.{cut:%Y-%m-%d}"
 
 
 def write_entry(home: Home, benchmark: str, name: str, requested: Mapping[str, Any]) -> None:

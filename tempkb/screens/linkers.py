@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.errors import SettingsError
 from tempkb.linking.known import known_linker, known_linkers
 from tempkb.linking.requests import Words, link_request

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from tempkb.api import open_store
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL
 from tempkb.results.currency import is_current
 from tempkb.results.linking_plots import linking_figure
 from tempkb.results.linking_reading import CATEGORIES, Linking, read_linking

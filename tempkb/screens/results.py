@@ -17,7 +17,6 @@ from tempkb.results.plots import levels_figure
 from tempkb.results.questions import Question
 from tempkb.results.reading import passed_over, read_answers, read_questions, releases_asked
 from tempkb.results.requests import KnowledgeRequest
-from tempkb.results.statistics import Calibration
 from tempkb.results.tables import ALL, DEMO_EFFECT, LINKING_EFFECTS, MADE_FROM
 from tempkb.results.tabling import TITLES, as_csv, as_latex, cells_of, level_in_words, questions_of
 from tempkb.screens.console import console, grid, print_next, say
@@ -25,6 +24,7 @@ from tempkb.screens.failure import tell
 from tempkb.screens.files import write_file, write_picture
 from tempkb.screens.linking import print_effects
 from tempkb.screens.remarks import remarks
+from tempkb.statistics import Calibration
 from tempkb.store.store import Store
 from tempkb.wording import counted, rounded, rounded_p_value
 

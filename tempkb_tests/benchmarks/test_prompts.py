@@ -8,8 +8,8 @@ import pytest
 import tempkb
 from tempkb.api import open_store
 from tempkb.benchmarks.chance import draw
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.prompt_steps import shows_of_prompts
-from tempkb.rooms import BENCHMARKS
 from tempkb_tests.conftest import run_tempkb
 
 PROMPTS = {one.name: one.prompting.table for one in BENCHMARKS if one.prompting}

@@ -17,8 +17,8 @@ from tempkb.benchmarks.dynamic_templama.views import share_lost, split_shares
 from tempkb.benchmarks.fact_queries.records import read_records, records_of
 from tempkb.benchmarks.fact_queries.templates import template_set
 from tempkb.benchmarks.templama.future_relations import future_relation_rows
+from tempkb.benchmarks.templama.stale_answers import stale_answers
 from tempkb.dumps.entities import name_entities
-from tempkb.results.stale_answers import stale_answers
 from tempkb.store.plain import plain_rows
 from tempkb.wikidata.building import read_dump
 from tempkb.wikidata.membership import true_within

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 
 from tempkb.api import open_store
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.errors import DesignError, ModelError, SettingsError
 from tempkb.models import checkpoints
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of as model_request
 from tempkb.prompts import Prompt
 from tempkb.removal import of_model, remove
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores import scoring, shards, showing
 from tempkb.scores.requests import request_of
 from tempkb.scores.scoring import score_model

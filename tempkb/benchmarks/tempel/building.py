@@ -14,10 +14,11 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.source_files import files_of, with_files
 from tempkb.benchmarks.tempel.candidates import filter_counts, judge, kept_sql, left_by_filters, use_mentions
 from tempkb.benchmarks.tempel.extension import balance, balanced_mentions, extend_plan, renamed, shortfall_of
-from tempkb.benchmarks.tempel.frozen import partition_of, plan_rows, read_plan
+from tempkb.benchmarks.tempel.frozen import plan_rows, read_plan
 from tempkb.benchmarks.tempel.lists import mark_lists
 from tempkb.benchmarks.tempel.planning import Plan, make_plan
 from tempkb.benchmarks.tempel.refusal import Left, refusal

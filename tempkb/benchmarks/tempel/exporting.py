@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tempkb.benchmarks.export_folder import ExportFolder
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.tempel.design import SUBSETS
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import Release
 from tempkb.benchmarks.tempel.retrieval import retrieval_pool, write_retrieval
 from tempkb.benchmarks.tempel.tables import TEMPEL_ENTITIES, TEMPEL_MENTIONS

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tempkb.demo.models.effect_scores import BORN, FamilyScores, Floats, Matrices, Panel
-from tempkb.results.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
+from tempkb.statistics import MIN_CLUSTERS, crossed_bootstrap, holm, paired_difference
 from tempkb.wording import counted
 
 CLAIM_SEEDS = 5

@@ -11,12 +11,12 @@ import pytest
 
 from tempkb.benchmarks.building import build_release
 from tempkb.benchmarks.promises import broken
+from tempkb.benchmarks.register import partition_of
 from tempkb.benchmarks.releases import create, keep, load
 from tempkb.benchmarks.source_files import files_of
 from tempkb.benchmarks.tempel import building, checking
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
-from tempkb.benchmarks.tempel.frozen import partition_of
 from tempkb.benchmarks.tempel.releases import balanced, extended
 from tempkb.benchmarks.tempel.tables import TEMPEL_MENTIONS
 from tempkb.demo.linking import CONTINUAL, KINDS, NEWCOMERS, THRESHOLDS

@@ -27,8 +27,8 @@ from tempkb.demo.models.lessons import Row, steps
 from tempkb.demo.models.recipe import EXPOSURE, RECIPES, STEP_TOKENS
 from tempkb.demo.models.tokenizing import AROUND, rows_of, train_tokenizer
 from tempkb.models.checkpoints import load, read_checkpoint
-from tempkb.models.families import FAMILIES
-from tempkb.models.scoring import TEMPLATES, Scorer
+from tempkb.models.families import FAMILIES, TRAITS
+from tempkb.models.scoring import Scorer
 from tempkb.prompts import Prompt
 from tempkb_tests.conftest import run_tempkb
 
@@ -303,7 +303,7 @@ def test_a_checkpoint_is_one_that_transformers_loads_and_scorers_ask(store, fami
     assert (checkpoint.family, checkpoint.weights_format) == (family, "safetensors")
     assert checkpoint.context_tokens >= 250
     asked = [Prompt("Ada plays for ", "Saltvik FC", "."), Prompt("Zürich 👩\u200d🚀 is ", "old", "")]
-    for template in TEMPLATES[family][:3]:
+    for template in TRAITS[family].templates[:3]:
         scores = Scorer(load(checkpoint), template).score(asked)
         assert [score.status for score in scores] == ["scored", "scored"], template
         assert all(score.log_prob_nats < 0 for score in scores)

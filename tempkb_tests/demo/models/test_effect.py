@@ -19,7 +19,7 @@ from tempkb.demo.models.effect_reading import demo_models, read_scores, write_de
 from tempkb.demo.models.effect_scores import ChangeScore, ClozeScore, FamilyScores, ObjectScore
 from tempkb.models.families import FAMILIES
 from tempkb.prompts import Prompt
-from tempkb.results.statistics import clustered_mean
+from tempkb.statistics import clustered_mean
 from tempkb.store.store import read_files
 from tempkb_tests.conftest import run_tempkb
 
