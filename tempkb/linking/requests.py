@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, replace
 from datetime import date
 from typing import Any
 
-from tempkb.benchmarks.tempel.pool_names import OWN_POOL, pool_name
+from tempkb.benchmarks.linkable.pool_names import OWN_POOL, pool_name
 from tempkb.errors import SettingsError
 from tempkb.options import Words, option, options_of, read_request, refuse_unknown, typed, words_of
 from tempkb.values import day, digits, in_order, named, one_of, parts, text

@@ -4,14 +4,14 @@ The same figures as those of `knowing`, by closed formulas, so that SQL has them
 pairs of models, and are in the table `knowledge` and on the screen only.
 """
 
+from tempkb.benchmarks.dynamic_templama.preferences import SCORED_CHANGES
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
+from tempkb.benchmarks.reading import PERPLEXITY_METRIC
 from tempkb.models.tables import MODELS
-from tempkb.results.clustered_sql import change, detectable, exponentiated, macro_mean, proportion
-from tempkb.results.fragments import PERPLEXITY_METRIC
 from tempkb.results.leaks import LEAK_FREE_ITEMS
-from tempkb.results.preferences import SCORED_CHANGES
 from tempkb.results.requests import BUFFER_DAYS, YEARS_BEFORE
 from tempkb.scores.tables import PROMPT_SCORES
+from tempkb.sql_estimates.clustered_sql import change, detectable, exponentiated, macro_mean, proportion
 from tempkb.store.tables import View
 
 _GROUPS = ("release", "split", "metric", "aggregate", "model", "scorer", "window_from", "window_to")

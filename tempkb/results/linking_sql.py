@@ -8,9 +8,9 @@ out-of-snapshot. Its value follows from the rows of accuracies alone; its error 
 from collections.abc import Iterable
 
 from tempkb.linking.tables import LINKERS, LINKING_SCORES, N_TOP
-from tempkb.results.clustered_sql import counted_proportion, t_975_of
-from tempkb.results.conventions import MIN_CLUSTERS, ROUNDING
-from tempkb.results.fragments import ALL, MEAN, estimates
+from tempkb.sql_estimates.aggregates import ALL, MEAN, estimates
+from tempkb.sql_estimates.clustered_sql import counted_proportion, t_975_of
+from tempkb.sql_estimates.conventions import MIN_CLUSTERS, ROUNDING
 
 KS = tuple(2**power for power in range(N_TOP.bit_length()))
 """Numbers of candidates among which the entity has to be: 1, 2, 4, 8, 16, 32 and 64."""

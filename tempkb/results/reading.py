@@ -9,127 +9,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tempkb.benchmarks.dynamic_templama.tables import (
-    DYNAMIC_TEMPLAMA_CHANGES,
-    DYNAMIC_TEMPLAMA_PROMPTS,
-    DYNAMIC_TEMPLAMA_QUERIES,
-)
-from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS, ECBD_RELEASES
-from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
+from tempkb.benchmarks.benchmark import Benchmark
+from tempkb.benchmarks.declared import BENCHMARKS
+from tempkb.benchmarks.reading import Aggregate
 from tempkb.models.known import known_models, unusable_models
 from tempkb.models.tables import READY
-from tempkb.prompts import HAS_TWO_PERIODS
 from tempkb.results.answering import Answers
-from tempkb.results.fragments import end_of_window
 from tempkb.results.questions import Flags, Ids, ModelScores, Question, Scored
 from tempkb.results.requests import KnowledgeRequest, Period
-from tempkb.results.statistics import MIN_CLUSTERS
-from tempkb.rooms import BENCHMARKS
 from tempkb.scores.tables import PROMPT_SCORES, model_of
+from tempkb.statistics import MIN_CLUSTERS
 from tempkb.store.quoting import literal
 from tempkb.store.store import Store
 from tempkb.wikidata.tables import LATE_EDITS
 from tempkb.windows import Granularity, window_of, windows_until
 
-TWO_PERIODS = "two_periods"
-"""Reason why a prompt has no score: a name's own period and that of the sentence are one token (not_alignable)."""
-# The reason that remains if a query that begins with the object is asked in another wording is the last one by name.
-_REASONS = f"""
-    max(CASE WHEN s.status = 'not_alignable' AND {HAS_TWO_PERIODS} THEN '{TWO_PERIODS}' ELSE s.status END) AS reason,
-    bool_or(s.status = 'no_left_context') AS is_starting
-"""
-
-
-@dataclass(frozen=True)
-class _Aggregate:
-    """How an aggregate is read: SQL of items, scores and reasons why there is none, of a release `{release}`."""
-
-    name: str
-    benchmark: str
-    releases: str
-    items: str
-    scores: str
-    reasons: str
-    needs: tuple[str, ...]
-
-
-# All items have: item (hash), from_day, to_day, is_provisional. A change happens in the window in which the new object
-# begins; the old one has left on the first day of the next window.
-_CHANGES = _Aggregate(
-    "prefers_new",
-    "dynamic_templama",
-    f"SELECT release, study_from, study_to, granularity FROM {FACT_RELEASES.name} WHERE benchmark = 'dynamic_templama'",
-    f"""
-    SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item,
-           coalesce(c.paired_window_start, c.window_start) AS from_day,
-           greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day, q.is_provisional
-    FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
-    JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-    WHERE c.role = 'leaving' AND q.template_no = 1 AND release = {{release}}
-    """,
-    """
-    SELECT s.model, s.scorer, hash(s.item_id, s.new_object_id, s.old_object_id) AS item, hash(s.subject_id) AS cluster,
-           s.change_from AS from_day, s.change_to AS to_day, (s.preference_nats > 0)::DOUBLE AS value, f.days_after,
-           (s.control_preference_nats > 0)::DOUBLE AS control
-    FROM scored_changes AS s
-    LEFT JOIN leak_free_items AS f
-        ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id AND f.target_id = s.new_object_id
-    WHERE s.preference_nats IS NOT NULL AND s.release = {release}
-    """,
-    f"""
-    SELECT s.model, s.scorer, i.item, i.relation, i.from_day, i.to_day, {_REASONS}
-    FROM (
-        SELECT hash(q.query_id, c.paired_object_id, c.object_id) AS item, q.release, q.query_id, q.relation,
-               [c.paired_object_id, c.object_id] AS objects,
-               coalesce(c.paired_window_start, c.window_start) AS from_day,
-               greatest(c.window_start, {end_of_window("from_day", "q.granularity")}) AS to_day
-        FROM {DYNAMIC_TEMPLAMA_CHANGES.name} AS c
-        JOIN {DYNAMIC_TEMPLAMA_QUERIES.name} AS q USING (release, window_start, subject_id, relation)
-        WHERE c.role = 'leaving' AND q.template_no = 1 AND q.release = {{release}}
-    ) AS i
-    JOIN {DYNAMIC_TEMPLAMA_PROMPTS.name} AS p
-        ON p.release = i.release AND p.item_id = i.query_id AND list_contains(i.objects, p.target_id)
-    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    WHERE p.role <> 'control' AND p.variant <> 'dated' AND s.status <> 'scored' GROUP BY ALL
-    """,
-    (
-        "scored_changes",
-        "leak_free_items",
-        DYNAMIC_TEMPLAMA_CHANGES.name,
-        DYNAMIC_TEMPLAMA_QUERIES.name,
-        DYNAMIC_TEMPLAMA_PROMPTS.name,
-        PROMPT_SCORES.name,
-    ),
-)
-_ENTITIES = _Aggregate(
-    "ppl_entity_macro",
-    "ecbd",
-    f"SELECT release, study_from, study_to, NULL AS granularity FROM {ECBD_RELEASES.name}",
-    f"""
-    SELECT hash(cloze_id) AS item, origin_from AS from_day, origin_to AS to_day, false AS is_provisional
-    FROM {ECBD_CLOZE.name} WHERE split = 'test' AND origin_from IS NOT NULL AND release = {{release}}
-    """,
-    f"""
-    SELECT s.model, s.scorer, hash(s.item_id) AS item, hash(s.cluster_id) AS cluster, c.origin_from AS from_day,
-           c.origin_to AS to_day, -s.log_prob_nats / s.n_tokens AS value, f.days_after, NULL::DOUBLE AS control
-    FROM ecbd_scores AS s
-    JOIN {ECBD_CLOZE.name} AS c ON c.release = s.release AND c.cloze_id = s.item_id
-    LEFT JOIN leak_free_items AS f ON f.model = s.model AND f.release = s.release AND f.item_id = s.item_id
-    WHERE s.status = 'scored' AND s.variant = 'original' AND s.split = 'test' AND c.origin_from IS NOT NULL
-        AND s.release = {{release}}
-    """,
-    f"""
-    SELECT s.model, s.scorer, hash(c.cloze_id) AS item, '' AS relation, c.origin_from AS from_day,
-           c.origin_to AS to_day, {_REASONS}
-    FROM {ECBD_CLOZE.name} AS c
-    JOIN {ECBD_PROMPTS.name} AS p ON p.release = c.release AND p.item_id = c.cloze_id
-    JOIN {PROMPT_SCORES.name} AS s USING (prompt_id)
-    WHERE p.variant = 'original' AND c.split = 'test' AND c.origin_from IS NOT NULL AND s.status <> 'scored'
-        AND c.release = {{release}} GROUP BY ALL
-    """,
-    ("ecbd_scores", "leak_free_items", ECBD_CLOZE.name, ECBD_PROMPTS.name, PROMPT_SCORES.name),
-)
-_AGGREGATES = (_CHANGES, _ENTITIES)
+_COMPARED = [(one, one.reading.aggregate) for one in BENCHMARKS if one.reading and one.reading.aggregate]
+"""Benchmarks with the aggregates by which models are compared."""
+_WITH_CHANGES = next(one for one, aggregate in _COMPARED if "scored_changes" in aggregate.needs)
 
 
 def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question]:
@@ -137,10 +34,10 @@ def read_questions(store: Store, request: KnowledgeRequest) -> Iterator[Question
     models = {name: row for name, row in _ready_models(store).items() if not request.models or name in request.models}
     if not store.lake.partitions(PROMPT_SCORES.name):
         return
-    for aggregate in _AGGREGATES:
+    for benchmark, aggregate in _COMPARED:
         for row in _releases(store, aggregate):
             if not request.releases or row["release"] in request.releases:
-                yield _Asking(store, aggregate, row, request, models).question()
+                yield _Asking(store, benchmark, aggregate, row, request, models).question()
 
 
 def passed_over(store: Store) -> list[str]:
@@ -155,14 +52,13 @@ def _ready_models(store: Store) -> dict[str, dict[str, Any]]:
 
 def releases_asked(store: Store) -> list[str]:
     """Return the names of releases of which models can be asked what they know of a window."""
-    return sorted(row["release"] for aggregate in _AGGREGATES for row in _releases(store, aggregate))
+    return sorted(row["release"] for _, aggregate in _COMPARED for row in _releases(store, aggregate))
 
 
-def _releases(store: Store, aggregate: _Aggregate) -> list[dict[str, Any]]:
-    table = FACT_RELEASES if aggregate is _CHANGES else ECBD_RELEASES
-    if not store.lake.partitions(table.name):
+def _releases(store: Store, aggregate: Aggregate) -> list[dict[str, Any]]:
+    if not store.lake.partitions(aggregate.table):
         return []
-    return store.ask(f"{aggregate.releases} ORDER BY release", table.name)
+    return store.ask(f"{aggregate.releases} ORDER BY release", aggregate.table)
 
 
 @dataclass(frozen=True)
@@ -170,7 +66,8 @@ class _Asking:
     """Asks the models about an aggregate of a release."""
 
     store: Store
-    aggregate: _Aggregate
+    benchmark: Benchmark
+    aggregate: Aggregate
     release: Mapping[str, Any]
     request: KnowledgeRequest
     models: Mapping[str, Mapping[str, Any]]
@@ -232,7 +129,7 @@ class _Asking:
             """
         )
         return Question(
-            self.aggregate.name,
+            self.aggregate,
             self.release["release"],
             window,
             earlier,
@@ -259,12 +156,16 @@ class _Asking:
     def _is_asked(self, model: str, scorer: str) -> bool:
         """Is a model asked for, by this scorer?"""
         family = self.models[model]["family"] if model in self.models else ""
+<<<<<<< HEAD
         return bool(family) and _is_asked_for(scorer, family, self.aggregate.benchmark, self.request.scorer)
+=======
+        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.template)
+>>>>>>> main
 
 
-def _last(store: Store, aggregate: _Aggregate, release: Mapping[str, Any]) -> Period:
-    """The last window of a release; of changes the last one with a change, which the next window must show."""
-    if aggregate is _CHANGES:
+def _last(store: Store, aggregate: Aggregate, release: Mapping[str, Any]) -> Period:
+    """The last window of a release, or of its items, such as changes, which the next window must show."""
+    if aggregate.ends_with_items:
         items = aggregate.items.format(release=literal(release["release"]))
         row = store.ask(f"SELECT max(from_day) AS first, max(to_day) AS after FROM ({items})", *aggregate.needs)[0]
         if row["first"] is not None:
@@ -283,10 +184,9 @@ def _reaches(model: Mapping[str, Any], period: Period) -> bool:
     return certainly is None or period[1] <= certainly
 
 
-def _is_asked_for(scorer: str, family: str, benchmark: str, template: str = "") -> bool:
+def _is_asked_for(scorer: str, family: str, benchmark: Benchmark, template: str = "") -> bool:
     """Is a scorer the one that is asked for, or else the one that the benchmark names for the family?"""
-    prompting = next(one.prompting for one in BENCHMARKS if one.name == benchmark)
-    wanted = template or (prompting.templates[family] if prompting else "")
+    wanted = template or (benchmark.prompting.templates[family] if benchmark.prompting else "")
     return scorer.split("-")[0] == f"{family}.{wanted}"
 
 
@@ -349,23 +249,26 @@ def _known_and_clean(model: Mapping[str, Any], rows: pa.Table, request: Knowledg
 
 
 def read_levels_by_window(store: Store) -> list[dict[str, Any]]:
-    """Return the levels of `prefers_new` and of perplexities by window of all releases, for a picture."""
+    """Return the levels of aggregates by window of all releases, for a picture; of perplexities by year."""
     if not store.lake.partitions(PROMPT_SCORES.name):
         return []
+    wanted = " OR ".join(
+        f"g.benchmark = {literal(benchmark.name)} AND aggregate = {literal(one.name)} AND split = {literal(one.split)}"
+        + ("" if one.is_share else " AND granularity = 'year'")
+        for benchmark, one in _COMPARED
+    )
     rows = store.ask(
-        """
+        f"""
         SELECT g.benchmark, g.release, g.aggregate, g.model, m.family, g.scorer, g.window_start, g.value, g.low, g.high,
                g.n_clusters, m.knows_certainly_until, m.knows_possibly_until
         FROM scores_by_gap AS g JOIN models AS m USING (model)
-        WHERE m.status = 'ready'
-            AND ((aggregate = 'prefers_new' AND split = 'all')
-                OR (aggregate = 'ppl_entity_macro' AND split = 'test' AND granularity = 'year'))
-        ORDER BY ALL
+        WHERE m.status = 'ready' AND ({wanted}) ORDER BY ALL
         """,
         "scores_by_gap",
         "models",
     )
-    return [row for row in rows if _is_asked_for(row["scorer"], row["family"], row["benchmark"])]
+    by_name = {one.name: one for one, _ in _COMPARED}
+    return [row for row in rows if _is_asked_for(row["scorer"], row["family"], by_name[row["benchmark"]])]
 
 
 def usual_growth(store: Store) -> tuple[float, int] | None:
@@ -407,7 +310,11 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
+<<<<<<< HEAD
         if not _is_asked_for(scorer, row["family"], _CHANGES.benchmark, request.scorer):
+=======
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
+>>>>>>> main
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

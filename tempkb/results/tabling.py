@@ -79,16 +79,15 @@ def questions_of(known: Sequence[Known]) -> list[tuple[str, list[Known]]]:
     """Return what is known by question, each with its title for people."""
     found: dict[tuple[str, str], list[Known]] = {}
     for one in known:
-        found.setdefault((one.question.release, one.question.aggregate), []).append(one)
+        found.setdefault((one.question.release, one.question.aggregate.name), []).append(one)
     return [(title_of(own[0]), own) for own in found.values()]
 
 
 def title_of(known: Known) -> str:
     """Return the title of a question: what was measured of which window, compared with which period."""
     asked = known.question
-    what = "perplexity of entities born" if known.is_factor else "prefers the new object, % of the changes"
     return (
-        f"{what} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
+        f"{asked.aggregate.title} from {asked.window[0]} to {asked.window[1]} ({asked.release}), "
         f"earlier: {asked.earlier[0]} to {asked.earlier[1]}{' (the first that can be compared)' * asked.is_fallback}"
     )
 
