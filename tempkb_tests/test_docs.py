@@ -22,24 +22,15 @@ from tempkb.benchmarks.tempel.design import Design
 from tempkb.cli import main
 from tempkb.demo.models.effect import CONTRASTS
 from tempkb.linking.training.recipe import Recipe
-<<<<<<< HEAD
-from tempkb.models import causal, masked, seq2seq
 from tempkb.models.declaration import ModelRequest
-=======
 from tempkb.models.families import TRAITS
->>>>>>> main
 from tempkb.models.scores import Score, Status
 from tempkb.options import options_of
 from tempkb.record import IDENTITY
 from tempkb.results import linking_effects
 from tempkb.results.tables import AGGREGATES
-<<<<<<< HEAD
-from tempkb.rooms import BENCHMARKS, ROOMS, TABLES, VIEWS
-from tempkb.scores.requests import ScoreRequest
-=======
 from tempkb.rooms import ROOMS, TABLES, VIEWS
-from tempkb.scores.requests import SCORE_LINES
->>>>>>> main
+from tempkb.scores.requests import ScoreRequest
 from tempkb.settings import Settings, load_home
 from tempkb.store.tables import SIDE_TABLES
 from tempkb_tests.conftest import run_tempkb

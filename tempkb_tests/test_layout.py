@@ -39,7 +39,7 @@ RANKS = {
     "revisions": 5,
     "mentions": 6,
     "benchmarks": 7,
-    "models.families": 0.3,
+    "models.names": 0.3,
     "models.declaration": 0.5,
     "models": 8,
     "scores": 8.05,

@@ -7,16 +7,10 @@ from typing import Any
 
 import click
 
-<<<<<<< HEAD:tempkb/commands/releases.py
 from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement
+from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.commands.declared import click_option, close
 from tempkb.options import Option
-from tempkb.rooms import BENCHMARKS
-=======
-from tempkb.benchmarks.benchmark import Action, Benchmark, Measurement, Option
-from tempkb.benchmarks.declared import BENCHMARKS
-from tempkb.screens.failure import fail_all, warn
->>>>>>> main:tempkb/release_commands.py
 
 _NAME = click.Argument(["name"])
 

@@ -30,18 +30,10 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 from tempkb.errors import ModelError
 from tempkb.models.batching import Limits
-<<<<<<< HEAD
-from tempkb.models.families import Dtype, Family
+from tempkb.models.families import TRAITS
 from tempkb.models.loading import LoadedModel, loaded
+from tempkb.models.names import Dtype, Family
 from tempkb.models.probing import require_sound
-from tempkb.models.scorers import TEMPLATES
-from tempkb.models.scoring import planner_of
-=======
-from tempkb.models.families import TRAITS, Family
-from tempkb.models.loading import LoadedModel, loaded
-from tempkb.models.probing import require_sound
-from tempkb.models.scorers import Dtype
->>>>>>> main
 
 WeightsFormat = Literal["safetensors", "bin"]
 

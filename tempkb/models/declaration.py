@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tempkb.models.families import FAMILIES, Family
+from tempkb.models.names import FAMILIES, Family
 from tempkb.options import Words, option, options_of
 from tempkb.values import OddValueError, day, named, one_of, text
 

@@ -9,14 +9,10 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tempkb.models.alignment import Tokens, tokenize
-<<<<<<< HEAD
-from tempkb.models.families import Dtype, Family
-=======
-from tempkb.models.families import TRAITS, Family
+from tempkb.models.families import TRAITS
+from tempkb.models.names import Dtype, Family
 from tempkb.models.rows import Planner
-from tempkb.models.scorers import Dtype
 from tempkb.models.traits import Traits
->>>>>>> main
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,8 @@
 """Names of scorers: family, template, version, number type. Without torch, since choosing prompts needs names only."""
 
 from tempkb.errors import SettingsError
-<<<<<<< HEAD
-from tempkb.models import causal, masked, seq2seq
-from tempkb.models.families import Dtype, Family
-=======
-from tempkb.models.families import TRAITS, Family
->>>>>>> main
+from tempkb.models.families import TRAITS
+from tempkb.models.names import Dtype, Family
 
 SHORT_DTYPES: dict[Dtype, str] = {"float32": "f32", "bfloat16": "bf16", "float64": "f64"}
 # Of what scorers compute, by number type; scores of another version are other scores. In 1, narrow numbers rounded the

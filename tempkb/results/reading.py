@@ -156,11 +156,7 @@ class _Asking:
     def _is_asked(self, model: str, scorer: str) -> bool:
         """Is a model asked for, by this scorer?"""
         family = self.models[model]["family"] if model in self.models else ""
-<<<<<<< HEAD
-        return bool(family) and _is_asked_for(scorer, family, self.aggregate.benchmark, self.request.scorer)
-=======
-        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.template)
->>>>>>> main
+        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.scorer)
 
 
 def _last(store: Store, aggregate: Aggregate, release: Mapping[str, Any]) -> Period:
@@ -310,11 +306,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
-<<<<<<< HEAD
-        if not _is_asked_for(scorer, row["family"], _CHANGES.benchmark, request.scorer):
-=======
-        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
->>>>>>> main
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.scorer):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()

@@ -4,15 +4,8 @@ from collections.abc import Callable, Mapping
 
 from tempkb.api import open_store
 from tempkb.automation import MODELS_JOB
-<<<<<<< HEAD:tempkb/runs/models.py
-from tempkb.demo_models.asking import Asked
-from tempkb.demo_models.making import make
-=======
 from tempkb.demo.models.asking import Asked
 from tempkb.demo.models.making import make
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job
->>>>>>> main:tempkb/model_runs.py
 from tempkb.models.known import known_model
 from tempkb.models.requests import request_of
 from tempkb.models.tables import MODELS, READY

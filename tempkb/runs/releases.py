@@ -22,13 +22,7 @@ from tempkb.benchmarks.register import (
 from tempkb.benchmarks.releases import AnyRelease, create, keep, load
 from tempkb.benchmarks.withdrawal import withdraw_unbuilt
 from tempkb.errors import DesignError
-<<<<<<< HEAD:tempkb/runs/releases.py
-from tempkb.rooms import BENCHMARKS
 from tempkb.runs.jobs import Summary, Task, past_damage, set_aside_in_words
-=======
-from tempkb.instance import dagster_at
-from tempkb.jobs import Summary, forget_partition, past_damage, run_job, set_aside_in_words
->>>>>>> main:tempkb/release_runs.py
 from tempkb.settings import Home, load_home
 from tempkb.store.locks import Patience
 

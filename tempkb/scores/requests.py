@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import get_args
 
-from tempkb.models.families import Dtype
+from tempkb.models.names import Dtype
 from tempkb.options import Words, option, read_request, typed, words_of
 from tempkb.values import digits, in_order, one_of, text, truth
 from tempkb.windows import parse_range

@@ -10,7 +10,7 @@ from tempkb.benchmarks.benchmark import Benchmark
 from tempkb.benchmarks.prompting import Prompting
 from tempkb.benchmarks.register import is_built, partitions_of_release, releases_of, require_whole
 from tempkb.errors import SettingsError
-from tempkb.models.families import Family
+from tempkb.models.names import Family
 from tempkb.models.scorers import require_template
 from tempkb.scores.requests import ScoreRequest
 from tempkb.store.lake import Version

@@ -10,11 +10,7 @@ from tempkb.benchmarks.declared import BENCHMARKS
 from tempkb.benchmarks.register import COMMAND, LOOK, alone
 from tempkb.errors import SettingsError
 from tempkb.removal import Removal, of_dump, of_linker, of_model, of_release, of_windows, remove
-<<<<<<< HEAD
-from tempkb.rooms import BENCHMARKS
 from tempkb.runs.jobs import forget_partitions, set_aside_in_words
-=======
->>>>>>> main
 from tempkb.screens.console import console, grid, say
 from tempkb.store.locks import Patience
 from tempkb.store.store import Store

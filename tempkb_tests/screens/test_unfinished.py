@@ -12,13 +12,8 @@ from tempkb.benchmarks.releases import create, keep
 from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.design import make_design
 from tempkb.cli import main
-<<<<<<< HEAD
 from tempkb.runs import releases as release_runs
 from tempkb.runs.jobs import Summary
-from tempkb.screens.releases import lacking_derived
-=======
-from tempkb.jobs import Summary
->>>>>>> main
 from tempkb.screens.status import print_status
 from tempkb.screens.verify import print_verification
 from tempkb.settings import load_home

@@ -1,13 +1,8 @@
 """Declares DynamicTempLAMA: queries about facts by quarter, and their changes."""
 
-<<<<<<< HEAD
 from tempkb.benchmarks.benchmark import Benchmark, Measurement
-from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, DYNAMIC_TEMPLAMA_PROMPTS, TABLES
-=======
-from tempkb.benchmarks.benchmark import Benchmark, Measurement, Option
 from tempkb.benchmarks.dynamic_templama.reading import PROMPTING, READING
 from tempkb.benchmarks.dynamic_templama.tables import ANSWER_TOKENS, TABLES
->>>>>>> main
 from tempkb.benchmarks.dynamic_templama.views import VIEWS
 from tempkb.benchmarks.fact_queries.options import PRESETS, STUDY, options_of
 from tempkb.benchmarks.fact_queries.tables import TABLES as SHARED

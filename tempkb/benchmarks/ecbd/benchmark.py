@@ -1,18 +1,10 @@
 """Declares ECBD: cloze sentences about entities by their date of origin."""
 
-<<<<<<< HEAD
 from tempkb.benchmarks.benchmark import Benchmark
-=======
-from tempkb.benchmarks.benchmark import Benchmark, Option
 from tempkb.benchmarks.ecbd.reading import PROMPTING, READING
->>>>>>> main
 from tempkb.benchmarks.ecbd.tables import ECBD_PROMPTS, TABLES
 from tempkb.benchmarks.ecbd.views import VIEWS
-<<<<<<< HEAD
-from tempkb.benchmarks.prompting import Prompting
 from tempkb.options import Option
-=======
->>>>>>> main
 from tempkb.room import Room
 
 ECBD = Benchmark(
