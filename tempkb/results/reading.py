@@ -77,7 +77,7 @@ class _Asking:
         window = self.request.window or _last(self.store, self.aggregate, self.release)
         asked = self._compared(window, self.request.before(window))
         is_usable = any(len(np.unique(one.earlier.clusters)) >= MIN_CLUSTERS for one in asked.models)
-        if is_usable or not asked.n_asked or self.request.earlier is not None:
+        if is_usable or not asked.n_asked or not isinstance(self.request.earlier, int):
             return asked
         first = self._first_usable(window)
         return asked if first is None else replace(self._compared(window, first), is_fallback=True)
@@ -156,7 +156,7 @@ class _Asking:
     def _is_asked(self, model: str, scorer: str) -> bool:
         """Is a model asked for, by this scorer?"""
         family = self.models[model]["family"] if model in self.models else ""
-        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.template)
+        return bool(family) and _is_asked_for(scorer, family, self.benchmark, self.request.scorer)
 
 
 def _last(store: Store, aggregate: Aggregate, release: Mapping[str, Any]) -> Period:
@@ -306,7 +306,7 @@ def read_answers(store: Store, request: KnowledgeRequest) -> Iterator[Answers]:
             continue
         if request.releases and release not in request.releases:
             continue
-        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.template):
+        if not _is_asked_for(scorer, row["family"], _WITH_CHANGES, request.scorer):
             continue
         certainly = row["knows_certainly_until"]
         ends = own["ended"].to_numpy()
