@@ -29,7 +29,7 @@ from tempkb.store.drafts import Provenance
 from tempkb.store.tables import Family
 from tempkb_tests.conftest import run_tempkb
 from tempkb_tests.linking.tiny import save_encoder
-from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.revisions.builds import export, page, revision
 from tempkb_tests.soak.flips import choose, files_of, hit_and_mend, notice_each, state
 
@@ -169,8 +169,7 @@ def filled(demo_home, tmp_path_factory):
     """A home in which each table has a partition; what is in it was not asked for in the usual way or order."""
     folder = tmp_path_factory.mktemp("filled")
     places = {"causal": folder / "causal", "encoder": folder / "encoder"}
-    random_model(KINDS["gpt2"], tokenizer_of("gpt2")).save_pretrained(places["causal"])
-    tokenizer_of("gpt2").save_pretrained(places["causal"])
+    saved_tiny("gpt2", places["causal"])
     save_encoder(places["encoder"], "bert")
     home = folder / "home"
     shutil.copytree(demo_home, home)

@@ -9,7 +9,7 @@ from tempkb.api import open_store
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
-from tempkb_tests.models.tiny import KINDS, random_model, tokenizer_of
+from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.wikidata.items import item, read_home, said
 
 
@@ -26,14 +26,7 @@ def saved(tmp_path_factory):
     """Saves a model of a kind once, and gives its folder."""
     folder = tmp_path_factory.mktemp("checkpoints")
 
-    def save(kind):
-        place = folder / kind
-        if not place.exists():
-            random_model(KINDS[kind], tokenizer_of(kind)).save_pretrained(place)
-            tokenizer_of(kind).save_pretrained(place)
-        return place
-
-    return save
+    return lambda kind: saved_tiny(kind, folder / kind)
 
 
 @pytest.fixture
