@@ -290,16 +290,6 @@ def test_a_redirect_to_another_host_is_refused(mirror, server, dump, tmp_path):
         offers_of(mirror, "testwiki")
 
 
-def test_a_redirect_to_another_port_is_refused(mirror, server, dump, tmp_path):
-    """Another server of the same machine, which has a file of that name, is not the server that was asked."""
-    with serving() as other:
-        other.files[dump] = HISTORY
-        server.faults[dump] = [say(302, Location=f"{other.root}/{dump}")]
-        with pytest.raises(SourceError, match=rf"redirects to {other.root}/{dump}, another port; expected the file"):
-            fetch(mirror, tmp_path)
-        assert other.asked == []
-
-
 # Bytes of the header: the third target has a sign that looks like several letters, the last is no UTF-8.
 @pytest.mark.parametrize("target", ["http://[", "http://[x]/", "http://127.0.0.1\xe2\x84\x80/", "/\xff"])
 def test_a_redirect_to_what_is_no_address_is_one_clear_error(target, mirror, server, dump, tmp_path):
