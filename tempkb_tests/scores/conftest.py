@@ -3,22 +3,14 @@
 import shutil
 
 import pytest
-import torch
 
 from tempkb.api import open_store
 from tempkb.models.adding import add_model
 from tempkb.models.requests import request_of
 from tempkb_tests.benchmarks.fact_queries.worlds import DAY, players, quiet, release
+from tempkb_tests.models.conftest import one_thread  # noqa: F401 - a fixture of this package, too
 from tempkb_tests.models.tiny import saved_tiny
 from tempkb_tests.wikidata.items import item, read_home, said
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")
