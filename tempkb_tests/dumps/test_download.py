@@ -24,6 +24,7 @@ from tempkb.dumps.transfer import Transfer
 from tempkb.errors import SettingsError, SourceError
 from tempkb_tests.dumps import server as faults
 from tempkb_tests.dumps.server import drop_after, ignore_range, say, serving, wrong_range
+from tempkb_tests.killed import KilledError
 
 # Longer than any buffer on the way, so that a dropped connection leaves some of it behind.
 HISTORY = hashlib.sha256(b"x").digest() * 40_000
@@ -195,10 +196,6 @@ def test_a_draft_that_is_linked_to_a_mirrors_file_is_never_written_over(mirror, 
     fetch(mirror, tmp_path / "home")
     assert precious.read_bytes() == b"a mirror's own file"
     assert arrived(tmp_path / "home") == HISTORY
-
-
-class KilledError(BaseException):
-    """What a process does not live to see."""
 
 
 def test_a_fetch_that_is_killed_right_behind_a_file_leaves_nothing_of_its_arrival(mirror, dump, tmp_path):

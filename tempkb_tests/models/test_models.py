@@ -24,6 +24,7 @@ from tempkb.settings import load_home
 from tempkb.store.drafts import Provenance
 from tempkb.store.promises import Subject
 from tempkb_tests.conftest import run_script, run_tempkb
+from tempkb_tests.damage import flip
 from tempkb_tests.models.test_checkpoints import (
     sha256,
     with_broken_config,
@@ -372,9 +373,7 @@ def test_a_damaged_row_is_named_and_made_anew(home_folder, saved):
     model(home_folder, "add", "tiny", str(saved("roberta")))
     row = published(home_folder)["tiny"]
     (file,) = (home_folder / "lake" / "models" / "tiny").glob("*/*.parquet")
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
+    flip(file)
     # It is met where the row is read, and named by the same command.
     assert " tempkb model add tiny\n" in run_tempkb(home_folder, "status").stdout
     model(home_folder, "add", "tiny")

@@ -24,6 +24,7 @@ from tempkb.removal import of_dump, remove
 from tempkb.store.promises import broken
 from tempkb_tests.benchmarks.ecbd.test_spans import independent
 from tempkb_tests.benchmarks.exports import verified_files
+from tempkb_tests.killed import KilledError
 
 NAME = "demo-cloze"
 STUDY = "2021-01-01..2024-01-01"
@@ -196,9 +197,6 @@ def test_built_again_it_has_the_same_bytes_and_what_stands_is_not_built(store):
 @pytest.mark.slow
 def test_what_a_killed_build_left_behind_is_made_anew(store, monkeypatch):
     written = []
-
-    class KilledError(Exception):
-        pass
 
     real = store.write
 

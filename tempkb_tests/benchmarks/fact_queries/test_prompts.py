@@ -24,6 +24,7 @@ from tempkb.errors import DesignError
 from tempkb.prompts import Prompt
 from tempkb.store.drafts import Provenance
 from tempkb_tests.benchmarks.fact_queries.worlds import BENCHMARKS, DAY, DYNAMIC, TEMPLAMA, quiet, release
+from tempkb_tests.benchmarks.splitmix import splitmix
 from tempkb_tests.wikidata.items import item, read_home, said
 
 CLUBS = ("Reed", "Salt", "Moss", "Fern", "Zürich", "York", "Ash", "Elm")
@@ -416,21 +417,13 @@ def test_a_lost_window_is_built_again_as_it_was_and_prompts_follow_queries_that_
     assert len(asked(store, "Q1_P54_2019-Q4")) == 1
 
 
-def mixed(number):
-    """The finaliser of splitmix64, on whole numbers."""
-    mask = (1 << 64) - 1
-    number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & mask
-    number = (number ^ (number >> 27)) * 0x94D049BB133111EB & mask
-    return number ^ (number >> 31)
-
-
 def lowest(seed, change, candidates):
     """The change with the lowest score, one at a time."""
     own, others = (
         [draw(seed, "control", one.subject_id, one.relation, one.old.object_id, one.new.object_id) for one in some]
         for some in ([change], candidates)
     )
-    return candidates[min(range(len(others)), key=lambda at: mixed(own[0] ^ mixed(others[at])))]
+    return candidates[min(range(len(others)), key=lambda at: splitmix(own[0] ^ splitmix(others[at])))]
 
 
 def test_draws_agree_with_an_oracle_that_scores_one_at_a_time():

@@ -12,15 +12,12 @@ from tempkb.benchmarks.tempel.benchmark import TEMPEL
 from tempkb.benchmarks.tempel.releases import extended
 from tempkb.benchmarks.tempel.tables import TABLES, TEMPEL_FILTERS
 from tempkb_tests.benchmarks.tempel.releases_for_tests import CUTS, LATER, copy_home, make_release
+from tempkb_tests.killed import KilledError
 
 
 @pytest.fixture
 def home(demo_home, tmp_path, monkeypatch):
     return copy_home(demo_home, tmp_path, monkeypatch)
-
-
-class KilledError(BaseException):
-    """Stands for the end of a process: nothing of it cleans up behind itself."""
 
 
 def without_undoing():
