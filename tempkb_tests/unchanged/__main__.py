@@ -12,10 +12,10 @@ Models and linkers are not trained anew: their checkpoints are carried in a fold
 import argparse
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from tempkb.screens.failure import leave
 from tempkb_tests.unchanged import figures, homes
 from tempkb_tests.unchanged.figures import Figures
 
@@ -38,7 +38,7 @@ def main() -> None:
         expected = {kind: read(kind) for kind in found}
         left = _left_out(expected[_CHECKPOINTS], asked.carried, made[homes.DEMO])
     differing = [_tell(kind, *(_without(left, kind, one[kind]) for one in (expected, found))) for kind in found]
-    leave(any(differing))
+    sys.exit(1 if any(differing) else 0)
 
 
 def differences(expected: Figures, found: Figures) -> list[str]:
