@@ -1,9 +1,9 @@
-"""SQL that several views share: what a score is called, scores of objects, windows, and an aggregate's estimates."""
+"""SQL that several views share: what a score is called, scores of objects, windows, and sums of all windows."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 from tempkb.benchmarks.dynamic_templama.tables import DYNAMIC_TEMPLAMA_PROMPTS, DYNAMIC_TEMPLAMA_QUERIES
-from tempkb.results.clustered_sql import clustered_mean, exponentiated, proportion
 from tempkb.scores.tables import PROMPT_SCORES
 
 ALL = "all"
@@ -20,43 +20,13 @@ FIRST_WORDING = "wording DESC"
 """SQL: the order in which wordings are preferred where an object may count once: undated, then object_last."""
 
 
-MEAN, SHARE, EXP = "mean", "share", "exp"
-"""Forms of aggregates: a mean, a share (a mean of 0 and 1), and the exponential of a mean."""
-
-
-def estimates(source: str, groups: Sequence[str], forms: Sequence[str]) -> str:
-    """Return SQL that estimates aggregates with standard errors that know of clusters.
-
-    Args:
-        source: SQL with one row for each group and cluster: the columns of the groups, `form`, `cluster`, `n`, `s` and
-            `items`. The estimate is of sum(s) / sum(n); `items` are counted.
-        groups: columns by which rows are grouped; each group has one form.
-        forms: those that occur.
-
-    Returns:
-        SQL with the columns of the groups, value, standard_error, low, high, n_items and n_clusters.
-    """
-    if len(forms) == 1:
-        return _of_form(source, groups, forms[0])
-    parts = " UNION ALL BY NAME ".join(f"FROM ({_of_form('FROM sums', groups, form)})" for form in forms)
-    return f"WITH sums AS MATERIALIZED ({source}) {parts}"
-
-
-def _of_form(source: str, groups: Sequence[str], form: str) -> str:
-    own = f"SELECT * FROM ({source}) AS own WHERE form = '{form}'"
-    if form == SHARE:
-        return proportion(own, groups)
-    means = clustered_mean(own, groups, items="items")
-    return exponentiated(means) if form == EXP else means
-
-
 def pooled(
     source: str, same: Sequence[str], each: Mapping[str, str], added: Sequence[str] = ("n", "s", "items")
 ) -> str:
     """Return SQL that adds up the sums of clusters: for each value of some columns, and for all of their values.
 
     Args:
-        source: SQL with all of these columns.
+        source: SQL with all of these columns, one row for each value of the first two kinds together.
         same: columns whose values are never put together.
         each: SQL of what stands for all values of a column, by its name. Where such a column is null, a row counts
             for all values only.
@@ -67,10 +37,13 @@ def pooled(
         f"CASE WHEN grouping({name}) = 1 THEN {every} ELSE {name} END AS {name}, " for name, every in each.items()
     )
     sums = ", ".join(f"sum({name}) AS {name}" for name in added)
+    some = [kept for n in range(len(each)) for kept in combinations(each, n)]
+    sets = ", ".join(f"({', '.join([*same, *kept])})" for kept in some)
     known = " AND ".join(f"(grouping({name}) = 1 OR {name} IS NOT NULL)" for name in each)
     return f"""
-        SELECT {own}{shown}{sums} FROM ({source})
-        GROUP BY {own}CUBE ({", ".join(each)}) HAVING {known}
+        WITH parts AS MATERIALIZED ({source})
+        SELECT {own}{", ".join([*each, *added])} FROM parts WHERE {" AND ".join(f"{name} IS NOT NULL" for name in each)}
+        UNION ALL SELECT {own}{shown}{sums} FROM parts GROUP BY GROUPING SETS ({sets}) HAVING {known}
     """
 
 

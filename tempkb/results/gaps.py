@@ -3,7 +3,8 @@
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.fact_queries.tables import FACT_RELEASES
 from tempkb.models.tables import MODELS
-from tempkb.results.fragments import ALL, EXP, PERPLEXITY_METRIC, end_of_window, estimates, window_of
+from tempkb.results.clustered_sql import EXP, estimates
+from tempkb.results.fragments import ALL, PERPLEXITY_METRIC, end_of_window, window_of
 from tempkb.results.perplexities import CLOZE_SCORES, DYNAMIC_TEMPLAMA_RESULTS, ONCE, TEMPLAMA_RESULTS
 from tempkb.results.preferences import SCORED_CHANGES, preferences
 from tempkb.scores.tables import PROMPT_SCORES
@@ -25,7 +26,6 @@ _SUMS_BY_ORIGIN = f"""
 _BY_ORIGIN = estimates(
     _SUMS_BY_ORIGIN,
     ("release", "model", "scorer", "split", "variant", "granularity", "window_start", "metric", "aggregate"),
-    (EXP,),
 )
 _SHOWN = """release, model, scorer, split, {variant} AS variant, window_start, metric, aggregate, value, standard_error,
     low, high, n_items, n_clusters"""

@@ -9,15 +9,13 @@ from tempkb.benchmarks.dynamic_templama.tables import (
 from tempkb.benchmarks.ecbd.benchmark import ECBD
 from tempkb.benchmarks.ecbd.tables import ECBD_CLOZE, ECBD_PROMPTS
 from tempkb.benchmarks.templama.tables import TEMPLAMA_PROMPTS, TEMPLAMA_QUERIES
+from tempkb.results.clustered_sql import EXP, MEAN, estimates
 from tempkb.results.fragments import (
     ALL,
-    EXP,
     FIRST_WORDING,
-    MEAN,
     OBJECT_SCORES,
     PERPLEXITY_METRIC,
     WORDING,
-    estimates,
     pooled,
 )
 from tempkb.scores.tables import PROMPT_SCORES
@@ -108,7 +106,6 @@ ECBD_RESULTS = View(
             "metric",
             "aggregate",
         ),
-        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -154,7 +151,6 @@ ECBD_VARIANTS = View(
     query=estimates(
         _SUMS_OF_VARIANTS,
         ("release", "model", "scorer", "subset", "split", "variant", "metric", "aggregate"),
-        (EXP, MEAN),
     ),
     needs=_CLOZE_TABLES,
 )
@@ -193,7 +189,6 @@ TEMPLAMA_RESULTS = View(
     query=estimates(
         pooled(_SUMS_OF_ANSWERS, _ANSWER_KEYS, _EVERY),
         ("release", "model", "scorer", "variant", "split", "window_start", "metric", "aggregate"),
-        (EXP,),
     ),
     needs=(TEMPLAMA_PROMPTS.name, TEMPLAMA_QUERIES.name, PROMPT_SCORES.name),
 )
@@ -229,7 +224,6 @@ _TOKENS_OF_CHANGES = estimates(
         _EVERY,
     ),
     _GROUPS_OF_CHANGES,
-    (EXP,),
 )
 # A day on which no window begins, since a join of groups finds no nulls.
 _ALL_WINDOWS = "DATE '0001-01-01'"
@@ -250,7 +244,7 @@ _MEDIANS = f"""
     ), medians AS (
         SELECT {_OF_MEDIANS}, median(ppl) AS median, list(ppl) AS ppls, list(cluster) AS clusters
         FROM each GROUP BY ALL
-    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "), (MEAN,))}), ranked AS (
+    ), shares AS ({estimates(_BELOW, _OF_MEDIANS.split(", "))}), ranked AS (
         SELECT *, list_sort(ppls) AS sorted, floor(n_items * (0.5 + low - value))::BIGINT AS first,
                floor(n_items * (0.5 + high - value))::BIGINT + 1 AS last
         FROM shares JOIN medians USING ({_OF_MEDIANS})

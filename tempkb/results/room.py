@@ -1,6 +1,6 @@
 """Declares the room of results."""
 
-from tempkb.results import entities, gaps, leaks, levels, linking, perplexities, preferences, stale_answers
+from tempkb.results import entities, gaps, leaks, linking, perplexities, preferences, stale_answers
 from tempkb.results.tables import TABLES
 from tempkb.room import Room
 
@@ -8,7 +8,6 @@ VIEWS = (
     *perplexities.VIEWS,
     *preferences.VIEWS,
     *leaks.VIEWS,
-    *levels.VIEWS,
     *gaps.VIEWS,
     *entities.VIEWS,
     *stale_answers.VIEWS,

@@ -50,7 +50,7 @@ def assert_every_row(rows, key, figures, expected):
     assert found.keys() == expected.keys()
     for one, row in found.items():
         for name, figure, other in zip(figures, row, expected[one], strict=True):
-            near = 1e-4 if name in ENDS else 1e-9
+            near = 1e-9
             assert figure == (other if other is None else pytest.approx(other, rel=near, abs=near)), (name, one)
 
 
